@@ -1,0 +1,2 @@
+//! The `invoicing` binary.
+fn main() {}
