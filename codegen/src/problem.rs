@@ -1,0 +1,66 @@
+//! What is wrong with a document, where, and what to write instead.
+
+use std::fmt;
+
+use crate::model::Pointer;
+
+/// One thing that the generator refuses.
+///
+/// Shown as `openapi/catalog.yaml: /paths/~1products/get: the operation has no operationId; write ...`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file, as the caller named it.
+    pub file: String,
+    /// Where in the file; empty for the whole document.
+    pub pointer: Pointer,
+    /// What is wrong.
+    pub cause: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            pointer,
+            cause,
+            remedy,
+        } = self;
+        write!(f, "{file}: ")?;
+        if !pointer.as_str().is_empty() {
+            write!(f, "{pointer}: ")?;
+        }
+        write!(f, "{cause}; {remedy}")
+    }
+}
+
+/// Everything that is wrong with a document, in the order of the pointers; never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// Sorts what was found. `None` when that is nothing.
+    #[must_use]
+    pub(crate) fn new(mut found: Vec<Problem>) -> Option<Self> {
+        found.sort();
+        found.dedup();
+        (!found.is_empty()).then_some(Self(found))
+    }
+
+    /// The problems, one by one.
+    pub fn iter(&self) -> impl Iterator<Item = &Problem> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    /// One line a problem.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|problem| writeln!(f, "{problem}"))
+    }
+}
+
+impl std::error::Error for Problems {}
