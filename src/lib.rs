@@ -1,1 +1,4 @@
 //! Under construction.
+pub mod client_address;
+pub mod limit;
+pub mod settings;

@@ -1,0 +1,149 @@
+//! Which address a request comes from, when it may have come through proxies.
+//!
+//! `X-Forwarded-For` is written by whoever sends it. Each proxy appends the address that it saw, so the
+//! header grows to the right, and only what trusted proxies appended can be believed:
+//!
+//! 1. The peer of the connection is certain. If it is no trusted proxy, it is the client, and the header
+//!    is not read.
+//! 2. Otherwise the entries are read from the right. Several header lines are one list, in order.
+//! 3. An entry that is a trusted proxy vouches for the entry on its left.
+//! 4. The first entry that is not one is the client.
+//! 5. An entry that is no address ends the walk: nothing on its left can be believed, and the client is
+//!    the last proxy that was. So it does when the entries run out.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::HeaderMap;
+
+use crate::settings::TrustedProxies;
+
+/// The address that a request counts for, IPv4 inside IPv6 turned into IPv4.
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> IpAddr {
+    let mut client = peer.to_canonical();
+    if !trusted.contains(client) {
+        return client; // step 1
+    }
+    let lines = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .collect::<Vec<_>>();
+    let entries = lines
+        .into_iter()
+        .rev()
+        .flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')); // step 2
+    for entry in entries {
+        let entry = entry.trim_ascii();
+        if entry.is_empty() {
+            continue; // RFC 9110, 5.6.1: empty elements of a list do not count.
+        }
+        let Some(address) = address(entry) else {
+            return client; // step 5
+        };
+        client = address;
+        if !trusted.contains(client) {
+            return client; // step 4
+        }
+    }
+    client
+}
+
+/// An entry: an address, also with a port or in brackets, as some proxies write it.
+fn address(entry: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(entry).ok()?;
+    let bare = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'))
+        .unwrap_or(text);
+    let address = bare
+        .parse()
+        .or_else(|_| text.parse::<SocketAddr>().map(|address| address.ip()))
+        .ok()?;
+    Some(IpAddr::to_canonical(&address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The client of a request from `peer` with these header lines; 10.0.0.0/8 and fd00::/8 are trusted.
+    fn client(peer: &str, lines: &[&[u8]]) -> String {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(
+                "x-forwarded-for",
+                http::HeaderValue::from_bytes(line).unwrap(),
+            );
+        }
+        let trusted = "10.0.0.0/8,fd00::/8".parse().unwrap();
+        client_address(peer.parse().unwrap(), &headers, &trusted).to_string()
+    }
+
+    #[test]
+    fn an_untrusted_peer_is_the_client_whatever_it_sends() {
+        assert_eq!(client("192.0.2.1", &[b"198.51.100.1"]), "192.0.2.1");
+        assert_eq!(client("::ffff:192.0.2.1", &[b"198.51.100.1"]), "192.0.2.1");
+    }
+
+    #[test]
+    fn the_right_most_untrusted_entry_is_the_client() {
+        assert_eq!(
+            client("10.0.0.1", &[b"203.0.113.9, 198.51.100.1"]),
+            "198.51.100.1"
+        );
+        assert_eq!(
+            client("10.0.0.1", &[b"203.0.113.9, 198.51.100.1, 10.2.2.2"]),
+            "198.51.100.1"
+        );
+        assert_eq!(
+            client("::ffff:10.0.0.1", &[b"198.51.100.1,::ffff:10.2.2.2"]),
+            "198.51.100.1"
+        );
+        assert_eq!(client("fd00::1", &[b"2001:db8::7"]), "2001:db8::7");
+    }
+
+    #[test]
+    fn several_header_lines_are_one_list() {
+        assert_eq!(
+            client("10.0.0.1", &[b"203.0.113.9", b"198.51.100.1"]),
+            "198.51.100.1"
+        );
+        assert_eq!(
+            client("10.0.0.1", &[b"203.0.113.9, 198.51.100.1", b"10.3.3.3"]),
+            "198.51.100.1"
+        );
+    }
+
+    #[test]
+    fn entries_may_have_ports_brackets_and_gaps() {
+        assert_eq!(client("10.0.0.1", &[b"198.51.100.1:4711"]), "198.51.100.1");
+        assert_eq!(client("10.0.0.1", &[b"[2001:db8::7]:4711"]), "2001:db8::7");
+        assert_eq!(client("10.0.0.1", &[b"[2001:db8::7]"]), "2001:db8::7");
+        assert_eq!(
+            client("10.0.0.1", &[b"198.51.100.1, ,\t", b""]),
+            "198.51.100.1"
+        );
+    }
+
+    #[test]
+    fn a_malformed_entry_hides_everything_on_its_left() {
+        for entry in [
+            &b"unknown"[..],
+            b"_hidden",
+            b"198.51.100.1.5",
+            b"\xff",
+            b"10.0.0.0/8",
+        ] {
+            assert_eq!(client("10.0.0.1", &[b"203.0.113.9", entry]), "10.0.0.1");
+            assert_eq!(
+                client("10.0.0.1", &[b"203.0.113.9", entry, b"10.2.2.2"]),
+                "10.2.2.2"
+            );
+        }
+    }
+
+    #[test]
+    fn when_all_entries_are_trusted_the_left_most_is_the_client() {
+        assert_eq!(client("10.0.0.1", &[b"10.9.9.9, 10.2.2.2"]), "10.9.9.9");
+        assert_eq!(client("10.0.0.1", &[]), "10.0.0.1");
+    }
+}

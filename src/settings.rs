@@ -1,0 +1,232 @@
+//! The settings of the service: one struct, read from four places.
+//!
+//! [`Settings`] is the only place where a setting is named, typed, described and given its default.
+//! Everything else follows from it: `--help`, the `INVOICING_*` variables, the keys of the TOML file
+//! and the page below. That works because the struct is a set of clap arguments, and clap can be asked
+//! about its arguments.
+//!
+//! How a value is found:
+//!
+//! 1. The command line is read as it stands, without looking anywhere else ([`sources::resolve`]).
+//! 2. `--config`, or `INVOICING_CONFIG`, names the file; without either there is none.
+//! 3. Each setting that the command line leaves out takes the text of its variable, otherwise that of
+//!    its key in the file. The text is checked by the same parser as the command line's, so that a
+//!    value means the same wherever it is written, and the complaint names the variable or the line.
+//! 4. What nobody set has the default written at its field.
+//!
+//! An unknown key in the file is refused: a misspelt setting must not leave a server running with a
+//! default that its operator believes to have changed. An unknown `INVOICING_*` variable is only warned
+//! about, because an environment is shared with other programs.
+#![doc = include_str!("settings/page.md")]
+
+pub mod page;
+pub mod sources;
+mod values;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+pub use values::{Database, LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
+
+/// Everything that can be set, with its default.
+///
+/// The first paragraph of a field's documentation is what `-h` prints; `--help` and the settings page
+/// print all of it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Settings {
+    /// Where everything is kept, as `sqlite:PATH`.
+    ///
+    /// The file is made when it does not exist. A command may use the database of a running server.
+    #[arg(
+        long,
+        env = "INVOICING_DATABASE",
+        hide_env_values = true,
+        default_value = "sqlite:invoicing.db",
+        value_name = "URL",
+        help_heading = HEADING
+    )]
+    pub database: Database,
+
+    /// Where share links point to: each `url` begins with this.
+    ///
+    /// An `http` or `https` address without query; a path is kept, a final slash is not.
+    #[arg(
+        long,
+        env = "INVOICING_PUBLIC_URL",
+        default_value = "http://127.0.0.1:8080",
+        value_name = "URL",
+        help_heading = HEADING
+    )]
+    pub public_url: PublicUrl,
+
+    /// Address and port to listen on; port 0 takes any free one.
+    ///
+    /// Give `0.0.0.0:8080` or `[::]:8080` to be reached from other machines, and then `tls_cert` and
+    /// `tls_key` too, or a proxy in front that speaks TLS: keys and tokens travel in every request.
+    #[arg(
+        long,
+        env = "INVOICING_LISTEN",
+        default_value = "127.0.0.1:8080",
+        value_name = "ADDRESS:PORT",
+        help_heading = HEADING
+    )]
+    pub listen: SocketAddr,
+
+    /// Certificate chain in PEM, the server's own certificate first.
+    ///
+    /// Goes together with `tls_key`. Both files are read again on SIGHUP; if the new ones cannot be
+    /// used, the server says so in its log and keeps the old ones.
+    #[arg(long, env = "INVOICING_TLS_CERT", value_name = "FILE", help_heading = HEADING)]
+    pub tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate in PEM (PKCS #8, PKCS #1 or SEC 1).
+    #[arg(long, env = "INVOICING_TLS_KEY", value_name = "FILE", help_heading = HEADING)]
+    pub tls_key: Option<PathBuf>,
+
+    /// Whether callers are limited in how often they may call.
+    #[arg(
+        long,
+        env = "INVOICING_RATE_LIMIT",
+        default_value = "on",
+        value_name = "on|off",
+        hide_possible_values = true,
+        help_heading = HEADING
+    )]
+    pub rate_limit: Toggle,
+
+    /// Requests a second that an API key or a session may make in the long run.
+    #[arg(
+        long,
+        env = "INVOICING_RATE_LIMIT_PER_SECOND",
+        default_value = "100",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        help_heading = HEADING
+    )]
+    pub rate_limit_per_second: u32,
+
+    /// Requests that an API key or a session may make at once after a pause.
+    #[arg(
+        long,
+        env = "INVOICING_RATE_LIMIT_BURST",
+        default_value = "200",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        help_heading = HEADING
+    )]
+    pub rate_limit_burst: u32,
+
+    /// Token requests a second that a client address may make in the long run.
+    ///
+    /// An IPv6 client counts by its /64 network, which is what one customer is usually given.
+    #[arg(
+        long,
+        env = "INVOICING_TOKEN_RATE_LIMIT_PER_SECOND",
+        default_value = "10",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        help_heading = HEADING
+    )]
+    pub token_rate_limit_per_second: u32,
+
+    /// Token requests that a client address may make at once after a pause.
+    #[arg(
+        long,
+        env = "INVOICING_TOKEN_RATE_LIMIT_BURST",
+        default_value = "20",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        help_heading = HEADING
+    )]
+    pub token_rate_limit_burst: u32,
+
+    /// Networks of the proxies whose `X-Forwarded-For` is believed, such as `10.0.0.0/8,::1`.
+    ///
+    /// The client is then the right-most address of that header that is not in the list. Without a
+    /// list, the header is never read: anybody can send one.
+    #[arg(
+        long,
+        env = "INVOICING_TRUSTED_PROXIES",
+        default_value = "",
+        value_name = "CIDR,...",
+        hide_default_value = true,
+        help_heading = HEADING
+    )]
+    pub trusted_proxies: TrustedProxies,
+
+    /// The least severe message that is logged: error, warn, info or debug.
+    ///
+    /// A line a request comes with `info`.
+    #[arg(
+        long,
+        env = "INVOICING_LOG_LEVEL",
+        default_value = "info",
+        value_name = "LEVEL",
+        hide_possible_values = true,
+        help_heading = HEADING
+    )]
+    pub log_level: LogLevel,
+
+    /// How a log line looks: json, terminal, or auto, which is terminal on a terminal and json elsewhere.
+    #[arg(
+        long,
+        env = "INVOICING_LOG_FORMAT",
+        default_value = "auto",
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        help_heading = HEADING
+    )]
+    pub log_format: LogFormat,
+}
+
+/// Keeps settings apart from what a command itself takes, in every help text.
+const HEADING: &str = "Settings";
+
+/// More than a machine can answer, and small enough for exact arithmetic in nanoseconds.
+const MOST_REQUESTS: i64 = 1_000_000;
+
+/// Certificate and key files of a server that speaks TLS.
+#[derive(Clone, Copy, Debug)]
+pub struct TlsFiles<'a> {
+    /// The certificate chain in PEM.
+    pub certificate: &'a std::path::Path,
+    /// Its private key in PEM.
+    pub key: &'a std::path::Path,
+}
+
+impl Settings {
+    /// The settings of a parsed command line whose command was completed by [`sources::resolve`].
+    ///
+    /// # Errors
+    /// When two settings contradict each other, in words that name both.
+    pub fn from_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let settings = <Self as clap::FromArgMatches>::from_arg_matches(matches)?;
+        if settings.tls_cert.is_some() != settings.tls_key.is_some() {
+            return Err(clap::Error::raw(
+                clap::error::ErrorKind::MissingRequiredArgument,
+                "tls_cert and tls_key go together: give both (--tls-cert FILE --tls-key FILE) or neither\n",
+            ));
+        }
+        Ok(settings)
+    }
+
+    /// The files to speak TLS with, or none for a server in clear.
+    pub fn tls(&self) -> Option<TlsFiles<'_>> {
+        match (&self.tls_cert, &self.tls_key) {
+            (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+            _ => None,
+        }
+    }
+}
+
+impl Default for Settings {
+    /// The defaults alone, as if nothing were set anywhere.
+    fn default() -> Self {
+        let command = sources::complete(clap::Command::new("defaults"), &Default::default());
+        let matches = command
+            .no_binary_name(true)
+            .get_matches_from(std::iter::empty::<&str>());
+        // Cannot fail: no default contradicts another, and a test reads them all.
+        Self::from_matches(&matches).expect("the defaults are valid")
+    }
+}

@@ -1,0 +1,279 @@
+//! Where settings come from, in the order in which they win: command line, variables, file, defaults.
+//!
+//! Variables are handed in instead of read here, so that a test can say what they are.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgMatches, Args, Command};
+use toml::de::{DeTable, DeValue};
+
+use super::Settings;
+
+/// The texts that variables and the file give, by the name of the setting.
+pub type Texts = BTreeMap<String, OsString>;
+
+/// Names beginning like this are variables of ours.
+const PREFIX: &str = "INVOICING_";
+
+/// Names the file.
+const CONFIG: &str = "INVOICING_CONFIG";
+
+/// Variables of the contract tests, which run in the same environment as a server under test.
+const TESTS: [&str; 2] = ["INVOICING_BASE_URL", "INVOICING_TEST_"];
+
+/// Where the file is; the one thing that the file itself cannot say.
+#[derive(Clone, Debug, clap::Args)]
+struct File {
+    /// File with settings, in TOML: `listen = "0.0.0.0:8080"`.
+    ///
+    /// Its keys are the settings' names with underscores. What the command line or a variable says
+    /// wins over it, and a key that is no setting is refused.
+    #[arg(long, env = CONFIG, value_name = "FILE", help_heading = super::HEADING)]
+    config: Option<PathBuf>,
+}
+
+/// A command line with every setting found.
+#[derive(Debug)]
+pub struct Resolved {
+    /// What was given, completed from variables, file and defaults.
+    pub matches: ArgMatches,
+    /// What does not stop the command, but that somebody should know.
+    pub warnings: Vec<String>,
+}
+
+/// Why there are no settings to run with.
+#[derive(Debug)]
+pub enum Error {
+    /// The command line is wrong, or asks for help.
+    Usage(clap::Error),
+    /// Variables or the file are wrong: everything that is, a line each.
+    Wrong(Vec<String>),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(error) => error.fmt(f),
+            Self::Wrong(problems) => f.write_str(&problems.join("\n")),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<clap::Error> for Error {
+    fn from(error: clap::Error) -> Self {
+        Self::Usage(error)
+    }
+}
+
+/// The settings as arguments, in the order of the struct.
+pub(super) fn arguments() -> Vec<Arg> {
+    Settings::augment_args(Command::new("settings"))
+        .get_arguments()
+        .cloned()
+        .collect()
+}
+
+/// Adds the settings to `command`, with `texts` in the place of their defaults.
+pub fn complete(command: Command, texts: &Texts) -> Command {
+    let command = Settings::augment_args(File::augment_args(command));
+    texts.iter().fold(command, |command, (name, text)| {
+        let text = text.clone();
+        command.mut_arg(name, |arg| arg.default_value(text))
+    })
+}
+
+/// Reads a command line and completes it (the numbered steps of [`super`]).
+///
+/// `command` makes the whole command from the texts that stand in for defaults; `leaf` finds in its
+/// matches those of the command that was called.
+///
+/// # Errors
+/// [`Error::Usage`] for the command line, [`Error::Wrong`] for variables and the file.
+pub fn resolve(
+    command: impl Fn(&Texts) -> Command,
+    arguments: &[OsString],
+    variables: &BTreeMap<OsString, OsString>,
+) -> Result<Resolved, Error> {
+    // Step 1. clap would read variables itself, and then could not say which one is wrong.
+    let bare = |texts: &Texts| without_variables(command(texts));
+    let matches = match bare(&Texts::new()).try_get_matches_from(arguments) {
+        // Help does name the variables.
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            command(&Texts::new()).try_get_matches_from(arguments)?
+        }
+        parsed => parsed?,
+    };
+
+    // Step 2.
+    let chosen = leaf(&matches).get_one::<PathBuf>("config").cloned();
+    let file = chosen.or_else(|| variables.get(OsStr::new(CONFIG)).map(PathBuf::from));
+
+    // Step 3.
+    let (mut texts, mut problems) = match file {
+        Some(path) => from_file(&path)?,
+        None => Default::default(),
+    };
+    let found = from_variables(variables);
+    texts.extend(found.texts);
+    problems.extend(found.problems);
+    if !problems.is_empty() {
+        return Err(Error::Wrong(problems));
+    }
+
+    // Step 4.
+    let matches = bare(&texts).try_get_matches_from(arguments)?;
+    Ok(Resolved {
+        matches,
+        warnings: found.warnings,
+    })
+}
+
+/// The matches of the command that was called, below all groups of commands.
+pub fn leaf(matches: &ArgMatches) -> &ArgMatches {
+    matches
+        .subcommand()
+        .map_or(matches, |(_, matches)| leaf(matches))
+}
+
+fn without_variables(command: Command) -> Command {
+    command
+        .mut_args(|arg| arg.env(Resettable::Reset))
+        .mut_subcommands(without_variables)
+}
+
+#[derive(Default)]
+struct Found {
+    texts: Texts,
+    problems: Vec<String>,
+    warnings: Vec<String>,
+}
+
+fn from_variables(variables: &BTreeMap<OsString, OsString>) -> Found {
+    let mut found = Found::default();
+    let arguments = arguments();
+    let known: Vec<(&str, &Arg)> = arguments
+        .iter()
+        .filter_map(|arg| Some((arg.get_env()?.to_str()?, arg)))
+        .collect();
+    for (name, text) in variables {
+        let name = name.to_string_lossy();
+        if !name.starts_with(PREFIX) || name == CONFIG {
+            continue;
+        }
+        match known.iter().find(|(known, _)| *known == name) {
+            Some((_, arg)) => match check(arg, text) {
+                Ok(()) => drop(found.texts.insert(arg.get_id().to_string(), text.clone())),
+                Err(problem) => found.problems.push(format!("{name}: {problem}")),
+            },
+            None if TESTS.iter().any(|prefix| name.starts_with(prefix)) => {}
+            None => {
+                let similar = similar(&name, known.iter().map(|(known, _)| *known));
+                found
+                    .warnings
+                    .push(format!("{name} is no setting and is ignored{similar}"));
+            }
+        }
+    }
+    found
+}
+
+/// The texts of a file and everything that is wrong with them.
+fn from_file(path: &Path) -> Result<(Texts, Vec<String>), Error> {
+    let shown = path.display();
+    let content = std::fs::read_to_string(path)
+        .map_err(|error| Error::Wrong(vec![format!("{shown}: cannot be read: {error}")]))?;
+    let line = |at: usize| content[..at].matches('\n').count() + 1;
+    let table = DeTable::parse(&content).map_err(|error| {
+        let line = error.span().map_or(1, |span| line(span.start));
+        Error::Wrong(vec![format!(
+            "{shown}:{line}: is not TOML: {}",
+            error.message()
+        )])
+    })?;
+
+    let arguments = arguments();
+    let (mut texts, mut problems) = (Texts::new(), Vec::new());
+    for (key, value) in table.into_inner() {
+        let line = line(key.span().start);
+        let name: &str = key.get_ref();
+        let Some(arg) = arguments.iter().find(|arg| arg.get_id() == name) else {
+            let similar = similar(name, arguments.iter().map(|arg| arg.get_id().as_str()));
+            problems.push(format!("{shown}:{line}: `{name}` is no setting{similar}"));
+            continue;
+        };
+        let text = text_of(value.get_ref()).and_then(|text| {
+            let text = OsString::from(text);
+            check(arg, &text).map(|()| text)
+        });
+        match text {
+            Ok(text) => drop(texts.insert(name.to_owned(), text)),
+            Err(problem) => problems.push(format!("{shown}:{line}: {name}: {problem}")),
+        }
+    }
+    Ok((texts, problems))
+}
+
+/// A value of the file as it would stand on the command line.
+fn text_of(value: &DeValue<'_>) -> Result<String, String> {
+    match value {
+        DeValue::String(text) => Ok(text.clone().into_owned()),
+        DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+        DeValue::Boolean(on) => Ok(if *on { "on" } else { "off" }.to_owned()),
+        DeValue::Array(values) => {
+            let texts: Result<Vec<_>, _> = values.iter().map(|v| text_of(v.get_ref())).collect();
+            texts.map(|texts| texts.join(","))
+        }
+        _ => Err("write a text in quotes, a whole number, true, false or a list of texts".into()),
+    }
+}
+
+/// Whether the command line would take `text` as the value of `arg`, and otherwise why not.
+fn check(arg: &Arg, text: &OsStr) -> Result<(), String> {
+    let arg = arg
+        .clone()
+        .env(Resettable::Reset)
+        .required(false)
+        .long("value");
+    let mut given = OsString::from("--value=");
+    given.push(text);
+    let Err(error) = Command::new("check")
+        .no_binary_name(true)
+        .arg(arg)
+        .try_get_matches_from([given])
+    else {
+        return Ok(());
+    };
+    if let Some(source) = std::error::Error::source(&error) {
+        return Err(source.to_string());
+    }
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(values)) if !values.is_empty() => {
+            Err(format!("write one of {}", values.join(", ")))
+        }
+        _ if text.is_empty() => Err("has no value; write one, or leave it out".into()),
+        _ => Err("is not readable as text in UTF-8".into()),
+    }
+}
+
+/// A question for somebody who misspelt a name, or nothing.
+fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let name = name.replace('-', "_");
+    let best = known
+        .map(|known| (strsim::damerau_levenshtein(&name, known), known))
+        .min()
+        .filter(|(distance, known)| *distance <= 2.max(known.len() / 4));
+    best.map_or_else(String::new, |(_, known)| {
+        format!("; did you mean `{known}`?")
+    })
+}
+
+#[cfg(test)]
+#[path = "sources/tests.rs"]
+mod tests;

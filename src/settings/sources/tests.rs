@@ -1,0 +1,158 @@
+use super::*;
+use crate::settings::{Database, LogLevel, Toggle};
+
+/// What a command line, variables and a file (if any) come to.
+fn resolve_all(
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+    file: Option<&str>,
+) -> Result<(Settings, Vec<String>), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("invoicing.toml");
+    let mut arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    arguments.insert(0, "serve".into());
+    if let Some(file) = file {
+        std::fs::write(&path, file).unwrap();
+        arguments.extend(["--config".into(), path.into()]);
+    }
+    let variables = variables
+        .iter()
+        .map(|(k, v)| (k.into(), v.into()))
+        .collect();
+    let resolved = resolve(
+        |texts| complete(Command::new("serve"), texts),
+        &arguments,
+        &variables,
+    );
+    match resolved {
+        Ok(resolved) => {
+            let settings = Settings::from_matches(leaf(&resolved.matches));
+            settings
+                .map(|settings| (settings, resolved.warnings))
+                .map_err(|e| e.to_string())
+        }
+        Err(error) => {
+            let folder = format!("{}/", folder.path().display());
+            Err(error.to_string().replace(&folder, ""))
+        }
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_interface() {
+    let settings = Settings::default();
+    assert_eq!(settings.database, Database::sqlite("invoicing.db"));
+    assert_eq!(settings.listen, "127.0.0.1:8080".parse().unwrap());
+    assert_eq!(settings.rate_limit, Toggle::On);
+    assert_eq!(
+        (settings.rate_limit_per_second, settings.rate_limit_burst),
+        (100, 200)
+    );
+    assert_eq!(
+        (
+            settings.token_rate_limit_per_second,
+            settings.token_rate_limit_burst
+        ),
+        (10, 20)
+    );
+    assert!(settings.tls().is_none());
+}
+
+#[test]
+fn the_command_line_wins_over_variables_and_these_over_the_file() {
+    let file = Some("listen = \"127.0.0.1:1\"\nlog_level = \"debug\"\nrate_limit = false");
+    let variables = [
+        ("INVOICING_LISTEN", "127.0.0.1:2"),
+        ("INVOICING_LOG_LEVEL", "warn"),
+    ];
+    let (settings, warnings) = resolve_all(&["--listen", "127.0.0.1:3"], &variables, file).unwrap();
+    assert_eq!(settings.listen.port(), 3);
+    assert_eq!(settings.log_level, LogLevel::Warn);
+    assert_eq!(settings.rate_limit, Toggle::Off);
+    assert_eq!(warnings, [""; 0]);
+}
+
+#[test]
+fn the_file_takes_lists_numbers_and_switches() {
+    let file =
+        "trusted_proxies = [\"10.0.0.0/8\", \"::1\"]\nrate_limit_burst = 5\nrate_limit = true";
+    let (settings, _) = resolve_all(&[], &[], Some(file)).unwrap();
+    assert!(
+        settings
+            .trusted_proxies
+            .contains("10.9.9.9".parse().unwrap())
+    );
+    assert_eq!(settings.rate_limit_burst, 5);
+}
+
+#[test]
+fn every_problem_of_the_file_is_reported_with_its_line() {
+    let file = "# ours\nlisten = \"nowhere\"\nrate-limit = \"on\"\nlog_level = \"loud\"\nport = 1\n\
+                rate_limit_burst = 0\n[tls_cert]\nx = 1\n";
+    let mut problems: Vec<String> = resolve_all(&[], &[], Some(file))
+        .unwrap_err()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    problems.sort();
+    assert_eq!(
+        problems,
+        [
+            "invoicing.toml:2: listen: invalid socket address syntax",
+            "invoicing.toml:3: `rate-limit` is no setting; did you mean `rate_limit`?",
+            "invoicing.toml:4: log_level: write one of error, warn, info, debug",
+            "invoicing.toml:5: `port` is no setting",
+            "invoicing.toml:6: rate_limit_burst: 0 is not in 1..=1000000",
+            "invoicing.toml:7: tls_cert: write a text in quotes, a whole number, true, false or a list of texts",
+        ]
+    );
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_refused_with_its_line() {
+    let error = resolve_all(&[], &[], Some("rate_limit = \"on\"\nlisten = \n")).unwrap_err();
+    assert!(
+        error.starts_with("invoicing.toml:2: is not TOML: "),
+        "{error}"
+    );
+    let error = resolve_all(&["--config", "absent.toml"], &[], None).unwrap_err();
+    assert!(
+        error.starts_with("absent.toml: cannot be read: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_wrong_variable_is_refused_by_name() {
+    let error = resolve_all(&[], &[("INVOICING_RATE_LIMIT", "maybe")], None).unwrap_err();
+    assert_eq!(error, "INVOICING_RATE_LIMIT: write one of on, off");
+    let error = resolve_all(&[], &[("INVOICING_DATABASE", "postgres://x")], None).unwrap_err();
+    assert!(
+        error.starts_with("INVOICING_DATABASE: this build keeps its data in SQLite"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_unknown_variable_is_only_warned_about() {
+    let variables = [
+        ("INVOICING_LISTN", "x"),
+        ("INVOICING_BASE_URL", "http://example.com"),
+        ("INVOICING_TEST_API_KEY", "x"),
+        ("OTHER", "x"),
+    ];
+    let (_, warnings) = resolve_all(&[], &variables, None).unwrap();
+    assert_eq!(
+        warnings,
+        ["INVOICING_LISTN is no setting and is ignored; did you mean `INVOICING_LISTEN`?"]
+    );
+}
+
+#[test]
+fn a_certificate_needs_its_key() {
+    let error = resolve_all(&["--tls-cert", "a.pem"], &[], None).unwrap_err();
+    assert!(error.contains("go together"), "{error}");
+    let variables = [("INVOICING_TLS_KEY", "k.pem")];
+    let (settings, _) = resolve_all(&["--tls-cert", "a.pem"], &variables, None).unwrap();
+    assert_eq!(settings.tls().unwrap().key, Path::new("k.pem"));
+}
