@@ -1,4 +1,11 @@
-//! Under construction.
+//! The invoicing service: a product catalog and mobile device sessions, generated from their documents.
+//!
+//! A request walks down through three layers, and each knows nothing of the one above it: `http` (the
+//! generated traits), [`app`] (the rules) and [`store`] (the database). The same noun names the same
+//! thing in all three.
+
+pub mod app;
 pub mod client_address;
 pub mod limit;
 pub mod settings;
+pub mod store;

@@ -1,0 +1,117 @@
+//! What can go wrong, in the service's own terms; nothing here knows HTTP or SQL.
+//!
+//! Which one to use:
+//! - A caller who may not: [`Error::InvalidToken`] (who are you?), [`Error::ScopeInsufficient`] and
+//!   [`Error::NotAMember`] (you may not).
+//! - Something that the published interface names: its own variant, one for each code of decisions.md.
+//! - Something only the command line can ask for: [`Error::Missing`] or [`Error::Refused`], whose text
+//!   a person reads, so it says what to do.
+//! - The store did not answer in time, or cannot now: [`Error::Unavailable`]. Trying again may help.
+//! - A bug, or a broken database: [`Error::Internal`]. Trying again will not help.
+//!
+//! `src/http/error.rs` turns each into an answer. `Display` is for people at a terminal and for tests;
+//! what it says of `Unavailable` and `Internal` never includes the cause, which is for the log alone:
+//! [`Error::cause`].
+
+use std::error::Error as StdError;
+
+/// The one error of the layers `app` and `store`.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The credential is missing, malformed, unknown, expired or revoked (`invalid_token`).
+    #[error("the credential is not valid")]
+    InvalidToken,
+    /// A write with a key that may only read (`scope_insufficient`).
+    #[error("the API key may only read")]
+    ScopeInsufficient,
+    /// The user is no member of the team, or there is no such team (`not_a_member`).
+    #[error("the user is not a member of the team")]
+    NotAMember,
+
+    /// No such product in the team's catalog in this mode (`product_not_found`).
+    #[error("there is no such product")]
+    ProductNotFound,
+    /// Another active product of the team has the sku, in this mode (`duplicate_sku`).
+    #[error("another active product has this sku")]
+    DuplicateSku,
+    /// The product is archived already (`already_archived`).
+    #[error("the product is already archived")]
+    AlreadyArchived,
+    /// The idempotency key was used for a different request (`idempotency_key_reused`).
+    #[error("the idempotency key was used for a different request")]
+    IdempotencyKeyReused,
+    /// The cursor was not made by this service for this list (`invalid_query`, constraint `cursor`).
+    #[error("the cursor does not belong to this list")]
+    InvalidCursor,
+
+    /// No such file or folder in the team (`item_not_found`).
+    #[error("there is no such file or folder")]
+    ItemNotFound,
+
+    /// The code or refresh token is unknown, spent, expired, or not this client's; RFC 6749, 5.2.
+    #[error("the code or refresh token is not valid")]
+    InvalidGrant,
+    /// There is no such client; RFC 6749, 5.2.
+    #[error("the client is not known")]
+    InvalidClient,
+    /// The client may not use this grant; RFC 6749, 5.2.
+    #[error("the client may not use this grant type")]
+    UnauthorizedClient,
+
+    /// A command named something that does not exist.
+    #[error("there is no {noun} {id:?}; {remedy}")]
+    Missing {
+        /// What was looked for: `team`, `API key`.
+        noun: &'static str,
+        /// What the command called it.
+        id: String,
+        /// What to do, as a clause: "`invoicing team list` shows the teams".
+        remedy: &'static str,
+    },
+    /// A command asked for something that the rules forbid; the text says what, and what to do.
+    #[error("{0}")]
+    Refused(String),
+
+    /// The store cannot answer in time (`unavailable`). Whether a change that was asked for has been
+    /// made is then not known, only that it was not acknowledged.
+    #[error("the service cannot answer right now; try again")]
+    Unavailable(Cause),
+    /// A bug or a broken database (`internal_error`).
+    #[error("something went wrong inside the service")]
+    Internal(Cause),
+}
+
+/// What made a request fail for reasons that are not the caller's; for the log, never for an answer.
+pub type Cause = Box<dyn StdError + Send + Sync>;
+
+impl Error {
+    /// The store cannot answer now, because of `cause`.
+    pub fn unavailable(cause: impl Into<Cause>) -> Error {
+        Error::Unavailable(cause.into())
+    }
+
+    /// A bug or a broken database: `cause`.
+    pub fn internal(cause: impl Into<Cause>) -> Error {
+        Error::Internal(cause.into())
+    }
+
+    /// What to write to the log: the cause of an `Unavailable` or `Internal`, none for what a caller did.
+    pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        match self {
+            Error::Unavailable(cause) | Error::Internal(cause) => Some(cause.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_internal_error_shows_nothing_of_its_cause() {
+        let error = Error::internal("no such table: product");
+        assert_eq!(error.to_string(), "something went wrong inside the service");
+        assert_eq!(error.cause().unwrap().to_string(), "no such table: product");
+    }
+}

@@ -1,0 +1,75 @@
+//! The rules of the service. No SQL, no HTTP.
+//!
+//! [`App`] has one method for each operation of the published documents, named after its operationId,
+//! and one for each command. A method decides what may happen and hands the store a whole change; a
+//! decision that needs the stored state (is the sku free? is the product active?) is a plain function
+//! here, which the store calls inside its transaction, so that nothing can slip in between.
+//!
+//! What a document already limits (lengths, ranges, lists of codes) is checked at the door and not
+//! again here: a limit written twice is a limit that differs some day.
+
+pub mod error;
+pub mod id;
+pub mod secret;
+pub mod team;
+pub mod time;
+
+use std::sync::Arc;
+
+pub use error::Error;
+
+use crate::store::Store;
+use id::IdSource;
+use time::{Clock, Timestamp};
+
+/// The service: its rules over a store and a clock.
+pub struct App {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: IdSource,
+    public_url: String,
+}
+
+impl App {
+    /// The service over `store`, telling the time by `clock`. The links that it hands out begin with
+    /// `public_url`.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] and [`Error::Internal`], as the store gives them.
+    pub async fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        public_url: impl Into<String>,
+    ) -> Result<App, Error> {
+        let public_url = public_url.into().trim_end_matches('/').to_owned();
+        Ok(App {
+            store,
+            clock,
+            ids: IdSource::default(),
+            public_url,
+        })
+    }
+
+    /// The time now, by the clock of this service.
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// What the links that the service hands out begin with; it does not end with a slash.
+    pub fn public_url(&self) -> &str {
+        &self.public_url
+    }
+}
+
+/// Text that a person typed on the command line: trimmed, not empty, no control characters (U+0000
+/// above all, which PostgreSQL cannot hold), at most 255 characters.
+fn command_text(what: &str, text: &str) -> Result<String, Error> {
+    let text = text.trim();
+    let refused = |why: &str| Err(Error::Refused(format!("the {what} {why}")));
+    match () {
+        () if text.is_empty() => refused("is empty; give it at least one character"),
+        () if text.chars().count() > 255 => refused("is longer than 255 characters; shorten it"),
+        () if text.contains(char::is_control) => refused("has a control character; remove it"),
+        () => Ok(text.to_owned()),
+    }
+}

@@ -1,0 +1,26 @@
+//! Where the service keeps its state, in the service's own terms.
+//!
+//! [`Store`] is what a database must do for [`crate::app`]: one trait a noun, one method an operation
+//! (`create_product`, not `execute`). SQLite is behind it today ([`sqlite`]), PostgreSQL next, and
+//! the tests in `tests/store/` run against any of them. What every store promises:
+//!
+//! 1. A method that changes something is one transaction: all of it or nothing, together with its
+//!    idempotency record. It answers after the change is safe on disk.
+//! 2. Decisions that depend on stored state are made inside that transaction, by the functions of
+//!    [`crate::app`] which the change carries with it. No state can move between decision and change.
+//! 3. A failure is a domain [`Error`](crate::app::Error). A uniqueness rule that was violated has its
+//!    own variant; a store that is busy or unreachable is `Unavailable`; anything else is `Internal`.
+//!    `Unavailable` from a change means "not acknowledged": it may have happened.
+//! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
+
+mod secret;
+pub mod sqlite;
+mod team;
+
+pub use secret::SecretStore;
+pub use team::TeamStore;
+
+/// Everything that the service keeps: one trait a noun, each in the file of that noun.
+pub trait Store: SecretStore + TeamStore + Send + Sync + 'static {}
+
+impl<T: SecretStore + TeamStore + Send + Sync + 'static> Store for T {}

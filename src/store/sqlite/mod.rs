@@ -1,0 +1,158 @@
+//! The store in one SQLite file.
+//!
+//! - [`writer`]: one thread owns the one connection that writes, and commits waiting changes together.
+//! - [`readers`]: a pool of connections that only read; in WAL mode they never wait for the writer.
+//! - [`migrate`]: brings the file to the schema that this binary knows, or refuses it untouched.
+//! - [`sql`]: statements and rows, and the one place where a database error becomes a domain error.
+//! - One file a noun for the statements themselves.
+//!
+//! Durability: WAL with `synchronous=FULL`, so what was acknowledged survives a crash of the machine.
+//! Several processes may open the same file (the command line works while a server runs): whoever
+//! comes second to write waits for the lock, five seconds at most.
+
+mod migrate;
+mod readers;
+mod secret;
+mod sql;
+mod team;
+mod writer;
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::app::Error;
+use readers::Readers;
+use sql::Sql;
+use writer::Writer;
+
+/// How long a statement waits for the lock of another process before the request is `Unavailable`.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How many statements a connection keeps prepared: more than the service has.
+const PREPARED_STATEMENTS: usize = 256;
+
+/// A store in one SQLite file.
+pub struct Sqlite {
+    // Dropped in this order: the last connection to close folds the log into the file.
+    readers: Readers,
+    writer: Writer,
+}
+
+/// Why a database could not be opened: what happened, where, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file cannot be made, opened or written.
+    #[error(
+        "cannot open the database {}: {source}. \
+         Check that its folder exists and that this user may write there", path.display()
+    )]
+    Open {
+        /// The database file.
+        path: PathBuf,
+        /// What the operating system or SQLite said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The file is a database, but of something else.
+    #[error(
+        "{} is a database of another program, and was left as it is. \
+         Name another file with --database sqlite:PATH", path.display()
+    )]
+    Foreign {
+        /// The database file.
+        path: PathBuf,
+    },
+    /// The file was written by a newer version of this program.
+    #[error(
+        "the database {} has schema version {found}, and this program knows versions up to {known}; \
+         it was left as it is. Use the newer program that wrote it, or restore a backup made before \
+         the upgrade", path.display()
+    )]
+    Newer {
+        /// The database file.
+        path: PathBuf,
+        /// The schema version in the file.
+        found: i64,
+        /// The newest schema version that this program knows.
+        known: i64,
+    },
+    /// A migration failed; the database is as it was before that migration.
+    #[error(
+        "cannot bring the database {} to schema version {version}: {source}. \
+         Nothing of that version was applied. If another program holds the file, stop it and try again; \
+         otherwise restore a backup", path.display()
+    )]
+    Migrate {
+        /// The database file.
+        path: PathBuf,
+        /// The version that could not be reached.
+        version: i64,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+}
+
+impl Sqlite {
+    /// Opens the database file at `path`, makes it if there is none, and brings its schema up to date.
+    ///
+    /// Must be called inside a tokio runtime: the pool of readers is as large as the runtime is wide.
+    ///
+    /// # Errors
+    /// [`OpenError`], whose text is for the person who starts the program.
+    pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, OpenError> {
+        let path = path.as_ref();
+        let failed = |source| OpenError::Open {
+            path: path.to_owned(),
+            source,
+        };
+
+        create_private(path).map_err(|error| failed(error.into()))?;
+        let mut connection = connect(path).map_err(|error| failed(error.into()))?;
+        migrate::migrate(&mut connection, path)?;
+        let writer = Writer::start(connection).map_err(failed)?;
+        let readers = Readers::open(path).map_err(failed)?;
+        Ok(Sqlite { readers, writer })
+    }
+
+    /// Makes a change and answers once it is safe on disk. See [`writer`].
+    async fn write<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(Sql<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.writer.write(change).await
+    }
+
+    /// Runs one query. See [`readers`].
+    fn read<T>(&self, query: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        self.readers.read(query)
+    }
+
+    /// Runs several queries that all see the same state. See [`readers`].
+    fn snapshot<T>(&self, queries: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        self.readers.snapshot(queries)
+    }
+}
+
+/// Makes the file, readable by its owner only, unless it exists; SQLite gives the log the same mode.
+fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+/// A connection with the settings that hold for readers and the writer alike. Writes nothing.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // No mutex: each connection is used by one thread at a time, and Rust sees to that.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    Ok(connection)
+}

@@ -1,0 +1,94 @@
+//! The connections that only read.
+//!
+//! They are used on the async threads themselves, not through `spawn_blocking`: a read of a cached page
+//! takes a few microseconds, less than handing it to another thread and back (measured: the `reads`
+//! line of `cargo test --release --test throughput -- --nocapture`). In WAL mode a reader never waits
+//! for the writer. Since a read never suspends, an async thread holds at most one connection, and the
+//! pool has one for each of them, so taking one never waits either.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::connect;
+use super::sql::Sql;
+use crate::app::Error;
+use crate::app::error::Cause;
+
+/// Opens readers for the pool. (The crate `r2d2_sqlite` does this for older versions of rusqlite.)
+#[derive(Debug)]
+struct Manager {
+    path: PathBuf,
+}
+
+impl r2d2::ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        let connection = connect(&self.path)?;
+        // A bug that writes here fails instead of escaping the one writer.
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    }
+
+    fn is_valid(&self, _: &mut Connection) -> rusqlite::Result<()> {
+        Ok(()) // A connection to a file does not go away.
+    }
+
+    fn has_broken(&self, connection: &mut Connection) -> bool {
+        !connection.is_autocommit() // A panic left a snapshot open: it would read the past for ever.
+    }
+}
+
+/// A pool of connections that only read.
+pub struct Readers {
+    pool: r2d2::Pool<Manager>,
+}
+
+impl Readers {
+    pub(super) fn open(path: &Path) -> Result<Readers, Cause> {
+        let pool = r2d2::Pool::builder()
+            .max_size(async_threads())
+            .test_on_check_out(false)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .connection_timeout(Duration::from_secs(1))
+            .build(Manager {
+                path: path.to_owned(),
+            })?;
+        Ok(Readers { pool })
+    }
+
+    /// Runs one query, or several that need not agree with each other.
+    ///
+    /// # Errors
+    /// What `query` answers, or [`Error::Unavailable`] when no connection is free.
+    pub fn read<T>(&self, query: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
+        let connection = self.pool.get().map_err(Error::unavailable)?;
+        query(Sql::new(&connection))
+    }
+
+    /// Runs several queries that all see the same state of the database.
+    ///
+    /// # Errors
+    /// As [`Readers::read`].
+    pub fn snapshot<T>(
+        &self,
+        queries: impl FnOnce(Sql<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.read(|sql| {
+            sql.execute("BEGIN DEFERRED", [])?;
+            let answer = queries(sql);
+            sql.execute("COMMIT", [])?;
+            answer
+        })
+    }
+}
+
+/// How many threads can read at once: the workers of this runtime.
+fn async_threads() -> u32 {
+    let workers = tokio::runtime::Handle::try_current().map(|here| here.metrics().num_workers());
+    u32::try_from(workers.unwrap_or(1)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,155 @@
+//! Statements, rows, and the one place where a database error becomes a domain error.
+//!
+//! [`Sql`] is a connection with just enough surface for this store: every statement is prepared once
+//! and cached, every failure is an [`Error`] already, and no transaction can be begun or ended by
+//! whoever is handed one.
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, ffi};
+
+use crate::app::Error;
+use crate::app::id::{
+    ApiKeyId, FileId, FolderId, ProductId, SessionId, ShareLinkId, TeamId, UserId,
+};
+use crate::app::secret::Digest;
+use crate::app::time::Timestamp;
+
+/// A connection inside a transaction (a change) or outside of one (a read).
+#[derive(Clone, Copy)]
+pub struct Sql<'a>(&'a Connection);
+
+impl<'a> Sql<'a> {
+    pub(super) fn new(connection: &'a Connection) -> Sql<'a> {
+        Sql(connection)
+    }
+
+    /// Runs a statement that answers no rows; says how many rows it changed.
+    ///
+    /// # Errors
+    /// As [`to_domain`] translates them.
+    pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
+        self.0
+            .prepare_cached(sql)
+            .and_then(|mut found| found.execute(params))
+            .map_err(to_domain)
+    }
+
+    /// The one row that a query answers, if there is one.
+    ///
+    /// # Errors
+    /// As [`to_domain`] translates them.
+    pub fn optional<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, Error> {
+        let mut statement = self.0.prepare_cached(sql).map_err(to_domain)?;
+        statement
+            .query_row(params, read)
+            .optional()
+            .map_err(to_domain)
+    }
+
+    /// All rows that a query answers.
+    ///
+    /// # Errors
+    /// As [`to_domain`] translates them.
+    pub fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.0.prepare_cached(sql).map_err(to_domain)?;
+        let rows = statement.query_map(params, read).map_err(to_domain)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(to_domain)
+    }
+}
+
+/// Which rule of the service a unique index guards. SQLite names the columns of the index it found
+/// violated, in the order of the index.
+fn violated(columns: &str) -> Option<Error> {
+    match columns {
+        "product.team_id, product.mode, product.sku" => Some(Error::DuplicateSku),
+        _ => None,
+    }
+}
+
+/// Translates what SQLite says into what the service says.
+///
+/// Contention, a full disk and a failing one are `Unavailable`: they can pass without anyone changing
+/// the program. Everything else that is not a rule of the service is `Internal`.
+pub fn to_domain(error: rusqlite::Error) -> Error {
+    let rusqlite::Error::SqliteFailure(failure, message) = &error else {
+        return Error::internal(error);
+    };
+    if failure.extended_code == ffi::SQLITE_CONSTRAINT_UNIQUE {
+        let columns = message
+            .as_deref()
+            .and_then(|text| text.split_once("failed: "));
+        if let Some(rule) = columns.and_then(|(_, columns)| violated(columns)) {
+            return rule;
+        }
+    }
+    match failure.code {
+        ErrorCode::DatabaseBusy
+        | ErrorCode::DatabaseLocked
+        | ErrorCode::DiskFull
+        | ErrorCode::SystemIoFailure
+        | ErrorCode::OutOfMemory
+        | ErrorCode::CannotOpen => Error::unavailable(error),
+        _ => Error::internal(error),
+    }
+}
+
+macro_rules! stored_as_blob {
+    ($($name:ident)+) => {$(
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.as_bytes())))
+            }
+        }
+    )+};
+}
+
+macro_rules! ids_are_blobs {
+    ($($name:ident)+) => {
+        stored_as_blob! { $($name)+ }
+        $(
+            impl FromSql for $name {
+                fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                    let bytes = <[u8; 16]>::column_result(value)?;
+                    Ok($name(uuid::Uuid::from_bytes(bytes)))
+                }
+            }
+        )+
+    };
+}
+
+ids_are_blobs! { TeamId ApiKeyId ProductId UserId SessionId FolderId FileId ShareLinkId }
+stored_as_blob! { Digest }
+
+impl FromSql for Digest {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        <[u8; 32]>::column_result(value).map(Digest::from_bytes)
+    }
+}
+
+/// Milliseconds since 1970, as an integer: compared and indexed as such.
+impl ToSql for Timestamp {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.as_millis()))
+    }
+}
+
+impl FromSql for Timestamp {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        i64::column_result(value).map(Timestamp::from_millis)
+    }
+}
+
+/// For a column whose text must be one of a few words: what is not among them is a broken database.
+pub fn unknown_word(word: &str) -> FromSqlError {
+    FromSqlError::Other(format!("{word:?} is not a word of this column").into())
+}

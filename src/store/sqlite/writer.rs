@@ -1,0 +1,210 @@
+//! The one connection that writes, on a thread of its own, and the commit that many changes share.
+//!
+//! A commit waits for the disk, and that wait costs the same for one change as for a hundred. So
+//! changes that arrive while a commit is under way are committed together:
+//!
+//! 1. [`Writer::write`] puts a job into a bounded queue and waits. A full queue is `Unavailable` at once.
+//! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`], and begins one
+//!    transaction (`BEGIN IMMEDIATE`; while another process holds the lock, it waits for it).
+//! 3. Each job runs in a savepoint of its own. One that fails, or panics, is rolled back alone, and the
+//!    rest of the group never knows.
+//! 4. The group commits. Only then is each job answered; when the commit fails, all get `Unavailable`.
+//! 5. A job whose caller has stopped waiting ([`WRITE_TIMEOUT`]) before its turn never runs.
+//!
+//! A job sees what the jobs before it did, also those of its own group. That is sound because either
+//! all of them become durable or none is answered.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::sql::Sql;
+use crate::app::Error;
+use crate::app::error::Cause;
+
+/// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.
+const QUEUE: usize = 4096;
+
+/// Jobs in one transaction: enough to make the commit's cost vanish, few enough that the first of a
+/// group does not wait noticeably for the last.
+const GROUP: usize = 256;
+
+/// How long a caller waits for the answer to a change.
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The writing half of the store.
+pub struct Writer {
+    /// `None` only while being dropped.
+    queue: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A change that waits for its turn.
+trait Change: Send {
+    /// Whether nobody waits for the answer any more.
+    fn is_abandoned(&self) -> bool;
+    /// Makes the change, keeps the answer, and says whether the change is to stay.
+    fn run(&mut self, sql: Sql<'_>) -> bool;
+    /// Sends the answer: the one kept, or why the group's transaction failed.
+    fn answer(self: Box<Self>, outcome: Result<(), Error>);
+}
+
+type Job = Box<dyn Change>;
+
+struct Pending<F, T> {
+    change: Option<F>,
+    result: Option<Result<T, Error>>,
+    reply: oneshot::Sender<Result<T, Error>>,
+}
+
+impl<F, T> Change for Pending<F, T>
+where
+    F: FnOnce(Sql<'_>) -> Result<T, Error> + Send,
+    T: Send,
+{
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
+    fn run(&mut self, sql: Sql<'_>) -> bool {
+        let Some(change) = self.change.take() else {
+            return false;
+        };
+        // The change is gone after a panic and the savepoint rolled back: nothing broken is seen again.
+        let result = catch_unwind(AssertUnwindSafe(|| change(sql)))
+            .unwrap_or_else(|panic| Err(Error::internal(panic_text(panic.as_ref()))));
+        self.result.insert(result).is_ok()
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), Error>) {
+        let result = match (outcome, self.result) {
+            // What failed by itself changed nothing, whatever became of the group.
+            (_, Some(Err(error))) => Err(error),
+            (Ok(()), Some(Ok(value))) => Ok(value),
+            (Err(error), _) => Err(error),
+            (Ok(()), None) => Err(Error::internal("a change was acknowledged that never ran")),
+        };
+        // A caller that stopped waiting does not need the answer.
+        let _ = self.reply.send(result);
+    }
+}
+
+impl Writer {
+    /// Starts the thread, which owns `connection` from now on.
+    pub(super) fn start(connection: Connection) -> Result<Writer, Cause> {
+        let (queue, jobs) = sync_channel(QUEUE);
+        let thread = Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || while commit_next(&connection, &jobs) {})?;
+        Ok(Writer {
+            queue: Some(queue),
+            thread: Some(thread),
+        })
+    }
+
+    /// Runs `change` in a transaction and answers once it is safe on disk.
+    ///
+    /// `change` runs on the writer's thread, in a savepoint: an error from it undoes what it did.
+    ///
+    /// # Errors
+    /// What `change` answers; [`Error::Unavailable`] when too many changes are waiting, the lock or the
+    /// disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(Sql<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Pending {
+            change: Some(change),
+            result: None,
+            reply,
+        });
+        let queue = self
+            .queue
+            .as_ref()
+            .ok_or_else(|| Error::unavailable(STOPPED))?;
+        queue.try_send(job).map_err(|refused| match refused {
+            TrySendError::Full(_) => Error::unavailable("the queue of changes is full"),
+            TrySendError::Disconnected(_) => Error::unavailable(STOPPED),
+        })?;
+        match tokio::time::timeout(WRITE_TIMEOUT, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(Error::unavailable(STOPPED)),
+            Err(_) => Err(Error::unavailable("the change was not committed in time")),
+        }
+    }
+}
+
+const STOPPED: &str = "the writer has stopped";
+
+/// Lets the waiting changes commit, then closes the connection.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // Its panic, if any, was reported when it happened.
+        }
+    }
+}
+
+/// Steps 2 to 4, once. Answers false when the queue is closed and empty.
+fn commit_next(connection: &Connection, jobs: &Receiver<Job>) -> bool {
+    let Ok(first) = jobs.recv() else { return false };
+    let mut group: Vec<Job> = Vec::with_capacity(GROUP);
+    group.push(first);
+    group.extend(jobs.try_iter().take(GROUP - 1));
+
+    let outcome = transaction(connection, &mut group);
+    if outcome.is_err() && !connection.is_autocommit() {
+        // Whatever failed, the next group must find no transaction open.
+        let _ = Sql::new(connection).execute("ROLLBACK", []);
+    }
+    let failed = outcome.err();
+    for job in group {
+        job.answer(match &failed {
+            None => Ok(()),
+            Some(error) => Err(Error::unavailable(reason(error))),
+        });
+    }
+    true
+}
+
+/// One transaction around the whole group; jobs that nobody waits for are taken out of it.
+fn transaction(connection: &Connection, group: &mut Vec<Job>) -> Result<(), Error> {
+    let sql = Sql::new(connection);
+    sql.execute("BEGIN IMMEDIATE", [])?;
+    // Only now: the wait for the lock may have been long.
+    group.retain(|job| !job.is_abandoned());
+    for job in group {
+        sql.execute("SAVEPOINT job", [])?;
+        let keep = job.run(sql);
+        if connection.is_autocommit() {
+            // A full disk, for one, makes SQLite roll back everything.
+            return Err(Error::unavailable("the database ended the transaction"));
+        }
+        if !keep {
+            sql.execute("ROLLBACK TO job", [])?;
+        }
+        sql.execute("RELEASE job", [])?;
+    }
+    sql.execute("COMMIT", [])?;
+    Ok(())
+}
+
+/// The cause of an error that many share.
+fn reason(error: &Error) -> String {
+    error
+        .cause()
+        .map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// What a panic said, for the log.
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a change panicked: {}", said.unwrap_or("no message"))
+}
