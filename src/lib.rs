@@ -7,5 +7,6 @@
 pub mod app;
 pub mod client_address;
 pub mod limit;
+pub mod log;
 pub mod settings;
 pub mod store;
