@@ -8,5 +8,6 @@ pub mod app;
 pub mod client_address;
 pub mod limit;
 pub mod log;
+pub mod openapi;
 pub mod settings;
 pub mod store;
