@@ -1,0 +1,314 @@
+//! A published document, indexed the way in which tests ask about it.
+//!
+//! It is read as plain JSON and never through the generator: what checks the generator's work must
+//! not stand on the generator's reading.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use serde_json::Value;
+
+use crate::schema::Schemas;
+
+/// The methods that a path item of OpenAPI 3.0 can have, as its keys spell them.
+pub const METHODS: [&str; 8] = [
+    "get", "put", "post", "delete", "options", "head", "patch", "trace",
+];
+
+/// The folder of the repository, from which tests name files.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .map(Path::to_path_buf)
+        .unwrap_or_default()
+}
+
+/// The two documents that the service publishes, in the order in which the tests report them.
+pub static PUBLISHED: LazyLock<[Arc<Document>; 2]> = LazyLock::new(|| {
+    ["catalog", "mobile"].map(|name| {
+        let file = repository().join("openapi").join(format!("{name}.yaml"));
+        Arc::new(Document::read(&file))
+    })
+});
+
+/// The published document of this name: `catalog` or `mobile`.
+pub fn published(name: &str) -> Arc<Document> {
+    PUBLISHED
+        .iter()
+        .find(|document| document.name == name)
+        .unwrap_or_else(|| panic!("no published document is called {name}"))
+        .clone()
+}
+
+/// One OpenAPI document.
+#[derive(Debug)]
+pub struct Document {
+    /// The name of its file without the extension: `catalog`.
+    pub name: String,
+    /// The whole document.
+    pub json: Value,
+    /// Its operations, in the order of its paths.
+    pub operations: Vec<Operation>,
+    /// Validators of its schemas.
+    pub schemas: Schemas,
+}
+
+/// One operation, with all references resolved that stand above schemas.
+#[derive(Debug)]
+pub struct Operation {
+    /// `operationId`.
+    pub id: String,
+    /// The method in upper case: `PATCH`.
+    pub method: String,
+    /// The path as published: `/api/v1/products/{id}`.
+    pub path: String,
+    /// The JSON Pointer of the operation.
+    pub pointer: String,
+    /// What it takes beside its body.
+    pub parameters: Vec<Parameter>,
+    /// The JSON Pointer of its request body's schema, when it has a body.
+    pub body: Option<String>,
+    /// Its answers by status.
+    pub answers: BTreeMap<u16, Answer>,
+    /// Whether a credential is needed.
+    pub secured: bool,
+}
+
+/// One parameter of an operation.
+#[derive(Debug)]
+pub struct Parameter {
+    /// Its name as published.
+    pub name: String,
+    /// `path`, `query` or `header`.
+    pub location: String,
+    /// Whether it must be sent.
+    pub required: bool,
+    /// The JSON Pointer of its schema.
+    pub schema: String,
+    /// The JSON Pointer of the parameter.
+    pub pointer: String,
+}
+
+/// One answer that an operation lists.
+#[derive(Debug)]
+pub struct Answer {
+    /// The schemas of its body by media type; empty when it has no body.
+    pub content: BTreeMap<String, String>,
+    /// Its headers by name in lower case.
+    pub headers: BTreeMap<String, Header>,
+    /// The JSON Pointer of the answer.
+    pub pointer: String,
+}
+
+/// One header of an answer.
+#[derive(Debug)]
+pub struct Header {
+    /// Whether every such answer carries it.
+    pub required: bool,
+    /// The JSON Pointer of its schema.
+    pub schema: String,
+}
+
+impl Document {
+    /// Reads a document from a YAML file.
+    ///
+    /// # Panics
+    ///
+    /// When the file cannot be read or is not the OpenAPI that these tests understand: a test that
+    /// passes over what it does not understand proves nothing.
+    pub fn read(file: &Path) -> Self {
+        let text = std::fs::read_to_string(file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let json = serde_saphyr::from_str(&text)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        Self::from_json(&name, json)
+    }
+
+    /// Indexes a document that is already at hand, for tests that break a copy of one.
+    pub fn from_json(name: &str, json: Value) -> Self {
+        let operations = operations(&json);
+        let schemas = Schemas::of(&json);
+        Self {
+            name: name.to_owned(),
+            json,
+            operations,
+            schemas,
+        }
+    }
+
+    /// The operation of this id.
+    pub fn operation(&self, id: &str) -> &Operation {
+        self.operations
+            .iter()
+            .find(|operation| operation.id == id)
+            .unwrap_or_else(|| panic!("{} has no operation {id}", self.name))
+    }
+
+    /// The operation that a request with this method and path (without its query) is for.
+    pub fn operation_at(&self, method: &str, path: &str) -> Option<&Operation> {
+        self.operations_at(path)
+            .into_iter()
+            .find(|operation| operation.method == method)
+    }
+
+    /// The operations of the published path that this one is an instance of; none when the document
+    /// has no such path.
+    pub fn operations_at(&self, path: &str) -> Vec<&Operation> {
+        self.operations
+            .iter()
+            .filter(|operation| matches(&operation.path, path))
+            .collect()
+    }
+
+    /// What stands at a JSON Pointer, after following references.
+    pub fn at(&self, pointer: &str) -> &Value {
+        self.resolve(pointer).1
+    }
+
+    /// What stands at a JSON Pointer, after following references, and where that is.
+    pub fn resolve(&self, pointer: &str) -> (String, &Value) {
+        resolve(&self.json, pointer)
+    }
+}
+
+/// Whether a concrete path is an instance of a published one.
+fn matches(template: &str, path: &str) -> bool {
+    let (mut template, mut path) = (template.split('/'), path.split('/'));
+    loop {
+        match (template.next(), path.next()) {
+            (None, None) => return true,
+            (Some(variable), Some(segment)) if variable.starts_with('{') => {
+                if segment.is_empty() {
+                    return false;
+                }
+            }
+            (Some(literal), Some(segment)) if literal == segment => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Follows references from a pointer to the place where something stands itself.
+fn resolve<'a>(json: &'a Value, pointer: &str) -> (String, &'a Value) {
+    let mut pointer = pointer.to_owned();
+    loop {
+        let value = json
+            .pointer(&pointer)
+            .unwrap_or_else(|| panic!("the document has nothing at {pointer}"));
+        match value.get("$ref").and_then(Value::as_str) {
+            Some(reference) => pointer = reference.trim_start_matches('#').to_owned(),
+            None => return (pointer, value),
+        }
+    }
+}
+
+/// One segment of a JSON Pointer, escaped (RFC 6901, section 3).
+pub fn escape(segment: &str) -> String {
+    segment.replace('~', "~0").replace('/', "~1")
+}
+
+fn operations(json: &Value) -> Vec<Operation> {
+    let mut all = Vec::new();
+    let paths = json["paths"].as_object().expect("a document has paths");
+    for (path, item) in paths {
+        let item_pointer = format!("/paths/{}", escape(path));
+        for method in METHODS {
+            if item.get(method).is_some() {
+                let pointer = format!("{item_pointer}/{method}");
+                all.push(operation(json, path, method, &item_pointer, &pointer));
+            }
+        }
+    }
+    all
+}
+
+fn operation(json: &Value, path: &str, method: &str, item: &str, pointer: &str) -> Operation {
+    let published = &json.pointer(pointer).expect("the caller saw it");
+    let id = published["operationId"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{pointer} has no operationId"));
+    let body = published.get("requestBody").map(|_| {
+        let (pointer, _) = resolve(json, &format!("{pointer}/requestBody"));
+        format!("{pointer}/content/application~1json/schema")
+    });
+    let answers = published["responses"]
+        .as_object()
+        .unwrap_or_else(|| panic!("{id} lists no answers"))
+        .keys()
+        .map(|status| {
+            let number = status
+                .parse()
+                .unwrap_or_else(|_| panic!("{id} lists {status}, which is no status"));
+            (
+                number,
+                answer(json, &format!("{pointer}/responses/{status}")),
+            )
+        })
+        .collect();
+    let security = published.get("security").or(json.get("security"));
+    Operation {
+        id: id.to_owned(),
+        method: method.to_uppercase(),
+        path: path.to_owned(),
+        pointer: pointer.to_owned(),
+        parameters: [item, pointer]
+            .into_iter()
+            .flat_map(|owner| parameters(json, &format!("{owner}/parameters")))
+            .collect(),
+        body,
+        answers,
+        secured: security
+            .and_then(Value::as_array)
+            .is_some_and(|security| !security.is_empty()),
+    }
+}
+
+fn parameters(json: &Value, pointer: &str) -> Vec<Parameter> {
+    let listed = json.pointer(pointer).and_then(Value::as_array);
+    (0..listed.map_or(0, Vec::len))
+        .map(|index| {
+            let (pointer, parameter) = resolve(json, &format!("{pointer}/{index}"));
+            let text = |member: &str| parameter[member].as_str().unwrap_or_default().to_owned();
+            Parameter {
+                name: text("name"),
+                location: text("in"),
+                required: parameter["required"].as_bool().unwrap_or_default(),
+                schema: format!("{pointer}/schema"),
+                pointer,
+            }
+        })
+        .collect()
+}
+
+fn answer(json: &Value, pointer: &str) -> Answer {
+    let (pointer, answer) = resolve(json, pointer);
+    let keys = |member: &str| {
+        let members = answer.get(member).and_then(Value::as_object);
+        members.map_or(Vec::new(), |members| members.keys().cloned().collect())
+    };
+    Answer {
+        content: keys("content")
+            .into_iter()
+            .map(|media| {
+                let schema = format!("{pointer}/content/{}/schema", escape(&media));
+                (media, schema)
+            })
+            .collect(),
+        headers: keys("headers")
+            .into_iter()
+            .map(|name| {
+                let (pointer, header) =
+                    resolve(json, &format!("{pointer}/headers/{}", escape(&name)));
+                let header = Header {
+                    required: header["required"].as_bool().unwrap_or_default(),
+                    schema: format!("{pointer}/schema"),
+                };
+                (name.to_lowercase(), header)
+            })
+            .collect(),
+        pointer,
+    }
+}

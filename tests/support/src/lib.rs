@@ -1,0 +1,13 @@
+//! What the tests of the service share.
+//!
+//! The published documents judge everything: [`document`] reads them, [`schema`] turns their
+//! schemas into validators that know nothing of the server's own checking, [`judge`] compares one
+//! answer with what its operation lists, and [`caller`] is the only way in which the tests send
+//! requests, so that no answer escapes the judge.
+//!
+//! It is a crate of its own, not a module that each test binary includes, because then it is
+//! compiled once.
+
+pub mod document;
+pub mod judge;
+pub mod schema;
