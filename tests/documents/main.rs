@@ -4,3 +4,4 @@
 //! decisions has a test.
 
 mod compatibility;
+mod judge;

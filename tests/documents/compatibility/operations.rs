@@ -63,10 +63,14 @@ fn removed_or_changed(old: Option<&Value>, new: Option<&Value>, place: &str) -> 
                 Some(object) => object.pointer(pointer).into_iter().collect(),
                 None => Vec::new(),
             };
-            !now.iter().any(|now| without_text(now) == without_text(member))
+            !now.iter()
+                .any(|now| without_text(now) == without_text(member))
         })
         .map(|(pointer, member)| {
-            Change::breaking(format!("{place}{pointer}"), format!("{member} is no longer there"))
+            Change::breaking(
+                format!("{place}{pointer}"),
+                format!("{member} is no longer there"),
+            )
         })
         .collect()
 }
@@ -106,10 +110,17 @@ fn operation(old: &Document, before: &Operation, new: &Document, after: &Operati
 
 fn security(document: &Document, operation: &Operation) -> Value {
     let own = document.at(&operation.pointer).get("security");
-    own.or(document.json.get("security")).cloned().unwrap_or_default()
+    own.or(document.json.get("security"))
+        .cloned()
+        .unwrap_or_default()
 }
 
-fn parameters(old: &Document, before: &Operation, new: &Document, after: &Operation) -> Vec<Change> {
+fn parameters(
+    old: &Document,
+    before: &Operation,
+    new: &Document,
+    after: &Operation,
+) -> Vec<Change> {
     let mut changes = Vec::new();
     for (index, parameter) in before.parameters.iter().enumerate() {
         let place = format!("{} {} {}", after.id, parameter.location, parameter.name);
@@ -128,7 +139,13 @@ fn parameters(old: &Document, before: &Operation, new: &Document, after: &Operat
             }
         }
         let direction = Direction::Request;
-        changes.extend(schemas::changes(old, &parameter.schema, new, &now.schema, direction));
+        changes.extend(schemas::changes(
+            old,
+            &parameter.schema,
+            new,
+            &now.schema,
+            direction,
+        ));
     }
     for (index, parameter) in after.parameters.iter().enumerate() {
         if find(after, index, before).is_none() {
@@ -147,7 +164,10 @@ fn find<'a>(owner: &Operation, index: usize, other: &'a Operation) -> Option<&'a
     let key = |operation: &Operation, parameter: &Parameter| match parameter.location.as_str() {
         "path" => {
             let variable = format!("{{{}}}", parameter.name);
-            let place = operation.path.split('/').position(|segment| segment == variable);
+            let place = operation
+                .path
+                .split('/')
+                .position(|segment| segment == variable);
             format!("path {place:?}")
         }
         "header" => format!("header {}", parameter.name.to_lowercase()),
@@ -231,17 +251,36 @@ fn answer_changes(
         if header.required && !now.required {
             changes.push(Change::breaking(place, "is optional now"));
         }
-        changes.extend(schemas::changes(old, &header.schema, new, &now.schema, direction));
+        changes.extend(schemas::changes(
+            old,
+            &header.schema,
+            new,
+            &now.schema,
+            direction,
+        ));
     }
-    for name in after.headers.keys().filter(|name| !before.headers.contains_key(*name)) {
-        changes.push(Change::compatible(place, format!("header {name} was added")));
+    for name in after
+        .headers
+        .keys()
+        .filter(|name| !before.headers.contains_key(*name))
+    {
+        changes.push(Change::compatible(
+            place,
+            format!("header {name} was added"),
+        ));
     }
     let (codes, codes_now) = (codes(old, before), codes(new, after));
     for code in codes.difference(&codes_now) {
-        changes.push(Change::breaking(place, format!("the code {code} was removed")));
+        changes.push(Change::breaking(
+            place,
+            format!("the code {code} was removed"),
+        ));
     }
     for code in codes_now.difference(&codes) {
-        changes.push(Change::compatible(place, format!("the code {code} was added")));
+        changes.push(Change::compatible(
+            place,
+            format!("the code {code} was added"),
+        ));
     }
     changes
 }

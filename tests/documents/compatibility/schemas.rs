@@ -34,7 +34,13 @@ impl Direction {
 }
 
 /// Keywords that say nothing about which values are valid.
-const TEXTS: [&str; 5] = ["description", "title", "example", "externalDocs", "deprecated"];
+const TEXTS: [&str; 5] = [
+    "description",
+    "title",
+    "example",
+    "externalDocs",
+    "deprecated",
+];
 
 /// The changes between two schemas and everything below them.
 pub fn changes(
@@ -68,7 +74,10 @@ impl Walk<'_> {
         let (old, new) = (self.old, self.new);
         let (old_pointer, before) = old.resolve(old_pointer);
         let (new_pointer, after) = new.resolve(new_pointer);
-        if !self.visited.insert((old_pointer.clone(), new_pointer.clone())) {
+        if !self
+            .visited
+            .insert((old_pointer.clone(), new_pointer.clone()))
+        {
             return;
         }
         let keywords = |schema: &Value| schema.as_object().cloned().unwrap_or_default();
@@ -163,7 +172,11 @@ impl Walk<'_> {
     fn properties(&mut self, old_pointer: &str, new_pointer: &str) {
         let names = |document: &Document, pointer: &str| -> BTreeSet<String> {
             let properties = document.at(pointer)["properties"].as_object();
-            properties.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+            properties
+                .into_iter()
+                .flatten()
+                .map(|(name, _)| name.clone())
+                .collect()
         };
         let (before, after) = (names(self.old, old_pointer), names(self.new, new_pointer));
         for name in &before - &after {

@@ -25,21 +25,22 @@ pub fn repository() -> PathBuf {
         .unwrap_or_default()
 }
 
-/// The two documents that the service publishes, in the order in which the tests report them.
-pub static PUBLISHED: LazyLock<[Arc<Document>; 2]> = LazyLock::new(|| {
-    ["catalog", "mobile"].map(|name| {
-        let file = repository().join("openapi").join(format!("{name}.yaml"));
-        Arc::new(Document::read(&file))
-    })
-});
+static CATALOG: LazyLock<Arc<Document>> = LazyLock::new(|| read_published("catalog"));
+static MOBILE: LazyLock<Arc<Document>> = LazyLock::new(|| read_published("mobile"));
 
-/// The published document of this name: `catalog` or `mobile`.
-pub fn published(name: &str) -> Arc<Document> {
-    PUBLISHED
-        .iter()
-        .find(|document| document.name == name)
-        .unwrap_or_else(|| panic!("no published document is called {name}"))
-        .clone()
+fn read_published(name: &str) -> Arc<Document> {
+    let file = repository().join("openapi").join(format!("{name}.yaml"));
+    Arc::new(Document::read(&file))
+}
+
+/// The published document of the product catalog API.
+pub fn catalog() -> Arc<Document> {
+    CATALOG.clone()
+}
+
+/// The published document of the mobile device-session API.
+pub fn mobile() -> Arc<Document> {
+    MOBILE.clone()
 }
 
 /// One OpenAPI document.

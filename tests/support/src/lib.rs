@@ -9,5 +9,6 @@
 //! compiled once.
 
 pub mod document;
+pub mod edit;
 pub mod judge;
 pub mod schema;
