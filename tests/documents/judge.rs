@@ -273,6 +273,38 @@ fn a_method_that_is_not_published_has_one_answer_only() {
 }
 
 #[test]
+fn an_error_that_no_example_shows_fails() {
+    complains(vec![
+        (
+            refused().body(|body| body.set("/error/code", json!("no_idea"))),
+            "no example shows the error authentication_error no_idea",
+        ),
+        (
+            refused().body(|body| body.set("/error/type", json!("permission_error"))),
+            "no example shows the error permission_error invalid_token",
+        ),
+    ]);
+}
+
+#[test]
+fn details_belong_to_validation_errors_and_to_nothing_else() {
+    let detail = json!([{ "path": "", "constraint": "json", "message": "is no JSON" }]);
+    let with = refused().body(|body| body.set("/error/details", detail));
+    let mut without = refused().status(400).header("www-authenticate", None);
+    without = without.body(|body| {
+        body.set("/error/type", json!("validation_error"))
+            .set("/error/code", json!("invalid_query"))
+    });
+    complains(vec![
+        (
+            with,
+            "details belong to a validation_error, and to no authentication_error",
+        ),
+        (without, "details belong to a validation_error"),
+    ]);
+}
+
+#[test]
 fn a_path_that_is_not_published_fails() {
     let mut case = read();
     case.path = "/api/v2/products".to_owned();

@@ -1,7 +1,5 @@
 //! What a consumer sees of operations beside their schemas.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use test_support::document::{Answer, Document, Operation, Parameter};
 
@@ -269,36 +267,14 @@ fn answer_changes(
             format!("header {name} was added"),
         ));
     }
-    let (codes, codes_now) = (codes(old, before), codes(new, after));
-    for code in codes.difference(&codes_now) {
-        changes.push(Change::breaking(
-            place,
-            format!("the code {code} was removed"),
-        ));
+    let (errors, errors_now) = (old.errors(before), new.errors(after));
+    for (kind, code) in errors.difference(&errors_now) {
+        let what = format!("the error {kind} {code} was removed");
+        changes.push(Change::breaking(place, what));
     }
-    for code in codes_now.difference(&codes) {
-        changes.push(Change::compatible(
-            place,
-            format!("the code {code} was added"),
-        ));
+    for (kind, code) in errors_now.difference(&errors) {
+        let what = format!("the error {kind} {code} was added");
+        changes.push(Change::compatible(place, what));
     }
     changes
-}
-
-/// The error codes that the examples of an answer show: the document's list of them, because the
-/// schema of a code is an open string.
-fn codes(document: &Document, answer: &Answer) -> BTreeSet<String> {
-    let content = &document.at(&answer.pointer)["content"]["application/json"];
-    let many = content["examples"].as_object().into_iter().flatten();
-    let pointer = format!("{}/content/application~1json/examples", answer.pointer);
-    many.map(|(name, _)| {
-        let name = test_support::document::escape(name);
-        &document.at(&format!("{pointer}/{name}"))["value"]
-    })
-    .chain(content.get("example"))
-    .filter_map(|example| {
-        let code = example.pointer("/error/code").or(example.get("error"));
-        code.and_then(Value::as_str).map(str::to_owned)
-    })
-    .collect()
 }

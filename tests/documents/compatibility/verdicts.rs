@@ -230,7 +230,7 @@ fn what_adds_is_compatible() {
             json!({ "description": "No coffee" }))),
         ("an error code", catalog().set(
             &format!("{COLLECTION}/post/responses/409/content/application~1json/examples/other"),
-            json!({ "value": { "error": { "code": "other" } } }))),
+            json!({ "value": { "error": { "type": "conflict_error", "code": "other" } } }))),
         ("a header of an answer", catalog().set(&format!("{ITEM}/delete/responses/204/headers/ETag"),
             json!({ "schema": { "type": "string" } }))),
     ];

@@ -3,7 +3,7 @@
 //! It is read as plain JSON and never through the generator: what checks the generator's work must
 //! not stand on the generator's reading.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -164,6 +164,19 @@ impl Document {
             .collect()
     }
 
+    /// The errors that the examples of an answer show, as type and code (the type is empty at the
+    /// token endpoint): the document's list of codes, because the schema of a code is an open string.
+    pub fn errors(&self, answer: &Answer) -> BTreeSet<(String, String)> {
+        let media = format!("{}/content/application~1json", answer.pointer);
+        let content = self.json.pointer(&media).unwrap_or(&Value::Null);
+        let examples = content["examples"].as_object().into_iter().flatten();
+        examples
+            .map(|(name, _)| &self.at(&format!("{media}/examples/{}", escape(name)))["value"])
+            .chain(content.get("example"))
+            .filter_map(error_code)
+            .collect()
+    }
+
     /// What stands at a JSON Pointer, after following references.
     pub fn at(&self, pointer: &str) -> &Value {
         self.resolve(pointer).1
@@ -172,6 +185,15 @@ impl Document {
     /// What stands at a JSON Pointer, after following references, and where that is.
     pub fn resolve(&self, pointer: &str) -> (String, &Value) {
         resolve(&self.json, pointer)
+    }
+}
+
+/// Type and code of an error body; the token endpoint's errors have no type.
+pub fn error_code(body: &Value) -> Option<(String, String)> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    match &body["error"] {
+        Value::Object(error) => Some((text(error.get("type")?)?, text(error.get("code")?)?)),
+        code => Some((String::new(), text(code)?)),
     }
 }
 

@@ -4,7 +4,9 @@
 //! 2. Every header is listed for the status, and valid; every required one is there.
 //! 3. The body has a listed media type and is valid under its schema; no body where none is listed.
 //! 4. `x-request-id` is there, and an error body names the same id.
-//! 5. A method that the path does not have: 405, `Allow` with exactly the published methods, and
+//! 5. An error is one that an example of this answer shows, by type and code, and it has details
+//!    exactly when it is a `validation_error`.
+//! 6. A method that the path does not have: 405, `Allow` with exactly the published methods, and
 //!    a body in the error shape of the path. The document cannot list such an answer, because
 //!    there is no operation that it could belong to.
 
@@ -12,7 +14,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::document::{Answer, Document, Operation};
+use crate::document::{Answer, Document, Operation, error_code};
 
 /// Headers that belong to HTTP itself and that OpenAPI therefore does not describe.
 const TRANSPORT: [&str; 5] = [
@@ -63,7 +65,7 @@ pub fn problems(document: &Document, method: &str, path: &str, received: &Receiv
     problems
 }
 
-/// Step 1, and 2 and 3 when it is listed.
+/// Step 1, and the others when it is listed.
 fn answer(document: &Document, operation: &Operation, received: &Received) -> Vec<String> {
     let Some(listed) = operation.answers.get(&received.status) else {
         let statuses: Vec<_> = operation.answers.keys().map(u16::to_string).collect();
@@ -76,6 +78,7 @@ fn answer(document: &Document, operation: &Operation, received: &Received) -> Ve
     };
     let mut problems = headers(document, listed, received);
     problems.extend(body(document, listed, received));
+    problems.extend(error(document, listed, received));
     problems
 }
 
@@ -165,6 +168,30 @@ fn request_id(received: &Received) -> Vec<String> {
 }
 
 /// Step 5.
+fn error(document: &Document, listed: &Answer, received: &Received) -> Vec<String> {
+    let body = received.json();
+    let Some((kind, code)) = error_code(&body) else {
+        return Vec::new(); // No error, or one without a code, which its schema has refused.
+    };
+    let mut problems = Vec::new();
+    let shown = document.errors(listed);
+    if !shown.contains(&(kind.clone(), code.clone())) {
+        problems.push(format!(
+            "no example shows the error {kind} {code}; they show {shown:?}"
+        ));
+    }
+    if body["error"].is_object() && body["error"].get("details").is_some() != (kind == VALIDATION) {
+        problems.push(format!(
+            "details belong to a {VALIDATION}, and to no {kind}"
+        ));
+    }
+    problems
+}
+
+/// The type of errors that list violations.
+const VALIDATION: &str = "validation_error";
+
+/// Step 6.
 fn not_allowed(document: &Document, method: &str, path: &str, received: &Received) -> Vec<String> {
     let published: BTreeSet<_> = document
         .operations_at(path)
