@@ -5,9 +5,12 @@
 //! thing in all three.
 
 pub mod app;
+pub mod cli;
 pub mod client_address;
 pub mod limit;
 pub mod log;
 pub mod openapi;
+pub mod server;
 pub mod settings;
 pub mod store;
+mod tls;

@@ -1,2 +1,5 @@
-//! The `invoicing` binary.
-fn main() {}
+//! The `invoicing` binary; everything is in the library, where tests reach it.
+
+fn main() -> std::process::ExitCode {
+    invoicing::cli::main()
+}

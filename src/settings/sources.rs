@@ -27,7 +27,7 @@ const CONFIG: &str = "INVOICING_CONFIG";
 const TESTS: [&str; 2] = ["INVOICING_BASE_URL", "INVOICING_TEST_"];
 
 /// Where the file is; the one thing that the file itself cannot say.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(clap::Args)]
 struct File {
     /// File with settings, in TOML: `listen = "0.0.0.0:8080"`.
     ///
@@ -82,7 +82,9 @@ pub(super) fn arguments() -> Vec<Arg> {
 
 /// Adds the settings to `command`, with `texts` in the place of their defaults.
 pub fn complete(command: Command, texts: &Texts) -> Command {
-    let command = Settings::augment_args(File::augment_args(command));
+    // Not by `augment_args`, which would also replace what the command says about itself.
+    let file = File::augment_args(Command::new("file"));
+    let command = command.args(file.get_arguments()).args(arguments());
     texts.iter().fold(command, |command, (name, text)| {
         let text = text.clone();
         command.mut_arg(name, |arg| arg.default_value(text))

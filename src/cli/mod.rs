@@ -1,0 +1,204 @@
+//! The command line: what an operator types, what comes back.
+//!
+//! - Every command takes the settings that concern it ([`crate::settings`]), and `--json` when it works
+//!   on the database. Both are added here, to all commands at once, not in each of them.
+//! - Standard output has the answer and nothing else: one JSON value, or text for people. Notes, warnings
+//!   and failures go to standard error.
+//! - The exit code is 0, 1 when the command failed, or 2 when it was used wrongly, settings included.
+//! - Commands open the database themselves, also while a server runs on it, and call the same
+//!   [`App`] as the server does; no rule is written here.
+//!
+//! One file a noun, named as in [`crate::app`]; each has its arguments and one function that runs them.
+
+mod openapi;
+mod output;
+mod team;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::app::time::SystemClock;
+use crate::app::{self, App};
+use crate::settings::sources::{self, Texts};
+use crate::settings::{Database, Settings};
+use crate::store::sqlite::Sqlite;
+use output::Answer;
+
+/// An invoicing service: product catalogs, and device sessions for a mobile app.
+///
+/// `invoicing demo` shows all of it at once. To run it in earnest, make a team and a key, then serve:
+///
+///     invoicing team create --name "Acme"
+///     invoicing api-key create --team ID --mode live --scope read-write
+///     invoicing serve
+///
+/// Every command explains itself: `invoicing api-key create --help`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "invoicing",
+    version,
+    arg_required_else_help = true,
+    subcommand_required = true,
+    verbatim_doc_comment,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Openapi(openapi::Openapi),
+    #[command(subcommand)]
+    Team(team::Team),
+}
+
+/// Reads the command line of this process and runs it.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let variables = std::env::vars_os().collect();
+    let resolved = match sources::resolve(command, &arguments, &variables) {
+        Ok(resolved) => resolved,
+        // Help and version are no failures; clap knows, and knows the exit codes.
+        Err(sources::Error::Usage(error)) => error.exit(),
+        Err(error @ sources::Error::Wrong(_)) => return Failure::Usage(error.to_string()).report(),
+    };
+    let settings = Settings::from_matches(sources::leaf(&resolved.matches));
+    let parsed =
+        settings.and_then(|settings| Ok((settings, Cli::from_arg_matches(&resolved.matches)?)));
+    let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
+    for warning in &resolved.warnings {
+        eprintln!("warning: {warning}");
+    }
+    match run(cli.command, &settings, sources::leaf(&resolved.matches)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command, settings: &Settings, matches: &ArgMatches) -> Result<(), Failure> {
+    match command {
+        Command::Openapi(openapi) => openapi.run(),
+        Command::Team(team) => on_database(settings, matches, async |app| team.run(app).await),
+    }
+}
+
+/// Runs a command that works on the database and prints its answer.
+fn on_database<F>(settings: &Settings, matches: &ArgMatches, command: F) -> Result<(), Failure>
+where
+    F: AsyncFnOnce(&App) -> Result<Answer, Failure>,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let answer = runtime.block_on(async {
+        let app = open(settings).await?;
+        command(&app).await
+    })?;
+    answer.print(matches.get_flag(output::JSON))
+}
+
+/// The service on the database of the settings.
+async fn open(settings: &Settings) -> Result<App, Failure> {
+    let Database::Sqlite(path) = &settings.database;
+    let store = Sqlite::open(path).map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok(App::new(
+        Arc::new(store),
+        Arc::new(SystemClock),
+        settings.public_url.as_str(),
+    )
+    .await?)
+}
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+enum Failure {
+    /// It could not: exit code 1.
+    Failed(String),
+    /// It was asked wrongly: exit code 2.
+    Usage(String),
+}
+
+impl Failure {
+    fn report(self) -> ExitCode {
+        let (text, code) = match self {
+            Self::Failed(text) => (text, 1),
+            Self::Usage(text) => (text, 2),
+        };
+        for line in text.lines() {
+            eprintln!("error: {line}");
+        }
+        ExitCode::from(code)
+    }
+}
+
+/// Whoever types a command is the operator, and may read the cause that a stranger never sees.
+impl From<app::Error> for Failure {
+    fn from(error: app::Error) -> Self {
+        Self::Failed(match error.cause() {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        })
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// The whole command line, with `texts` in the place of the settings' defaults.
+fn command(texts: &Texts) -> clap::Command {
+    complete(Cli::command(), texts, "")
+}
+
+/// Adds settings and `--json` to every command below `command`, showing what concerns it.
+fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command {
+    if command.has_subcommands() {
+        return command.mut_subcommands(|below| {
+            let path = format!("{path} {}", below.get_name());
+            complete(below, texts, path.trim_start())
+        });
+    }
+    let shown: fn(&str) -> bool = match path {
+        "serve" => |_| true,
+        "demo" => |name| {
+            !matches!(
+                name,
+                "database" | "config" | "public_url" | "tls_cert" | "tls_key"
+            )
+        },
+        "openapi" => |_| false,
+        "link create" => |name| matches!(name, "database" | "config" | "public_url"),
+        _ => |name| matches!(name, "database" | "config"),
+    };
+    let own: Vec<_> = command
+        .get_arguments()
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let command = match path {
+        "serve" | "demo" | "openapi" => command,
+        _ => command.arg(output::json_flag()),
+    };
+    sources::complete(command, texts).mut_args(|arg| {
+        let ours = own.contains(arg.get_id()) || arg.get_id() == output::JSON;
+        let hidden = !ours && !shown(arg.get_id().as_str());
+        arg.hide(hidden)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        command(&Texts::new()).debug_assert();
+    }
+}

@@ -1,0 +1,39 @@
+//! `invoicing openapi`: the published documents.
+
+use crate::openapi::Document;
+
+use super::{Failure, output};
+
+/// Prints a published document.
+///
+/// Examples:
+///
+///     invoicing openapi catalog > catalog.yaml
+///     invoicing openapi mobile --format json | jq .info.version
+///
+/// A running server serves the same: /api/v1/openapi.yaml and /api/mobile/openapi.yaml, or .json.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Openapi {
+    /// Which one: the product catalog API, or the mobile device-session API.
+    document: Document,
+
+    /// The document as it was written, or the same as JSON.
+    #[arg(long, default_value = "yaml")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    Yaml,
+    Json,
+}
+
+impl Openapi {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        output::print(match self.format {
+            Format::Yaml => self.document.yaml(),
+            Format::Json => self.document.json(),
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! Starts the HTTP server and stops it without losing what runs.
+//!
+//! 1. Certificates are read and checked first, then the port is taken: what cannot work fails before
+//!    anybody connects.
+//! 2. Handlers run detached from their connection: a client that hangs up does not cancel half a
+//!    request.
+//! 3. SIGHUP reads the certificate files again. Connections that are open keep what they agreed on. If
+//!    the new files cannot be used, the log says why, and the old certificate stays.
+//! 4. SIGTERM or SIGINT: no new connection is served. Idle connections close at once, others after the
+//!    answer that they wait for; in clear, a connection that comes now waits in the kernel and is reset
+//!    when the process ends.
+//! 5. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
+//!    change is in the store whole or not at all, and was acknowledged only if it is.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dropshot::{
+    ApiDescription, BuildError, ConfigDropshot, ConfigTls, HandlerTaskMode, HttpServer,
+    ServerBuilder, ServerContext,
+};
+use slog::{Logger, error, info, o, warn};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::settings::{Settings, TlsFiles};
+use crate::{log, tls};
+
+/// How long a request may go on after the server was asked to stop.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// More than the request checks ever read, so that their own limits are the ones that count.
+const BODY_MAX_BYTES: usize = 256 * 1024;
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Certificate or key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] tls::Error),
+    /// The address is taken, not ours, or not allowed.
+    #[error(
+        "cannot listen on {address}: {source}. Choose another with --listen ADDRESS:PORT; port 0 takes a free one"
+    )]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// dropshot refuses for another reason.
+    #[error("cannot start the server: {0}")]
+    Framework(BuildError),
+    /// The operating system does not tell about signals.
+    #[error("cannot wait for signals: {0}")]
+    Signals(io::Error),
+}
+
+/// A server that runs.
+pub struct Server<C: ServerContext> {
+    http: HttpServer<C>,
+    signals: Signals,
+    log: Logger,
+    /// The files of the certificate and its key.
+    tls: Option<(PathBuf, PathBuf)>,
+}
+
+/// The signals that a server listens to, from before it starts.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits until somebody asks for something.
+    async fn next(&mut self) -> Asked {
+        tokio::select! {
+            _ = self.terminate.recv() => Asked::Stop,
+            _ = self.interrupt.recv() => Asked::Stop,
+            _ = self.hang_up.recv() => Asked::Reload,
+        }
+    }
+
+    /// Waits until the server is asked to stop.
+    async fn stop(&mut self) {
+        while self.next().await != Asked::Stop {}
+    }
+}
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Stop,
+    Reload,
+}
+
+impl<C: ServerContext> Server<C> {
+    /// Starts a server for `api` (steps 1 and 2).
+    ///
+    /// # Errors
+    /// [`StartError`], whose text is for the person who starts the program.
+    pub fn start(
+        settings: &Settings,
+        api: ApiDescription<C>,
+        context: C,
+        log: &Logger,
+    ) -> Result<Self, StartError> {
+        let signals = Signals::listen().map_err(StartError::Signals)?;
+        let tls = settings.tls().map(tls::load).transpose()?;
+        let config = ConfigDropshot {
+            bind_address: settings.listen,
+            default_request_body_max_bytes: BODY_MAX_BYTES,
+            default_handler_task_mode: HandlerTaskMode::Detached,
+            ..ConfigDropshot::default()
+        };
+        let http = ServerBuilder::new(api, context, log::for_framework(log))
+            .config(config)
+            .tls(tls.map(ConfigTls::Dynamic))
+            .start()
+            .map_err(|error| match error {
+                BuildError::BindError { address, error } => StartError::Listen {
+                    address,
+                    source: error,
+                },
+                other => StartError::Framework(other),
+            })?;
+        let files = settings
+            .tls()
+            .map(|files| (files.certificate.into(), files.key.into()));
+        let server = Self {
+            http,
+            signals,
+            log: log.new(o!()),
+            tls: files,
+        };
+        info!(server.log, "listening"; "url" => server.url());
+        if server.tls.is_none() && !server.address().ip().to_canonical().is_loopback() {
+            warn!(
+                server.log,
+                "serving in clear on an address that is not loopback: keys and tokens can be read on \
+                 the way; give --tls-cert and --tls-key, or put a proxy that speaks TLS in front"
+            );
+        }
+        Ok(server)
+    }
+
+    /// The address that the server listens on, its port known.
+    pub fn address(&self) -> SocketAddr {
+        self.http.local_addr()
+    }
+
+    /// What requests to this server begin with, as seen from this machine.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address())
+    }
+
+    /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 5).
+    pub async fn run(mut self) {
+        while self.signals.next().await == Asked::Reload {
+            self.reload().await;
+        }
+        info!(self.log, "stopping: finishing what runs");
+        let done = self.http.wait_for_shutdown();
+        // Dropping asks it to close, and gives up our part of the state whose end `done` waits for.
+        drop(self.http);
+        tokio::select! {
+            _ = done => info!(self.log, "stopped"),
+            () = tokio::time::sleep(PATIENCE) => {
+                warn!(self.log, "stopped with requests unfinished"; "seconds" => PATIENCE.as_secs());
+            }
+            () = self.signals.stop() => warn!(self.log, "stopped at once, as a second signal asked"),
+        }
+    }
+
+    /// Step 3.
+    async fn reload(&self) {
+        let Some((certificate, key)) = &self.tls else {
+            info!(self.log, "SIGHUP: there is no certificate to read again");
+            return;
+        };
+        let loaded = tls::load(TlsFiles { certificate, key }).map_err(|error| error.to_string());
+        let refreshed = match loaded {
+            Ok(config) => self.http.refresh_tls(&ConfigTls::Dynamic(config)).await,
+            Err(error) => Err(error),
+        };
+        match refreshed {
+            Ok(()) => info!(self.log, "certificate read again"),
+            Err(why) => error!(self.log, "the old certificate stays"; "error" => why),
+        }
+    }
+}
