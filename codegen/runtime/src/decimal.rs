@@ -276,7 +276,7 @@ impl<'a> Number<'a> {
     }
 
     /// Takes a literal apart by the grammar of RFC 8259, section 6.
-    fn scan(literal: &'a str) -> Result<Number<'a>, DecimalError> {
+    pub(crate) fn scan(literal: &'a str) -> Result<Number<'a>, DecimalError> {
         let bytes = literal.as_bytes();
         let negative = bytes.first() == Some(&b'-');
         let (integer, rest) = split_digits(&bytes[usize::from(negative)..]);

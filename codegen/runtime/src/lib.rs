@@ -1,9 +1,37 @@
 //! What the generated server modules stand on.
 //!
-//! Under construction.
+//! The generator (`codegen`) writes, for each document, static data and little glue; everything that
+//! is the same for all documents is here, once:
+//!
+//! - exact numbers and three-valued members: [`Decimal`], [`Field`];
+//! - what the document says, as data: [`Operation`], [`schema::Schema`];
+//! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
+//! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
+//! - answers: [`Answer`], [`Reply`], and for errors [`Refusal`], [`Failure`], [`Rejection`].
 
+pub mod json;
+pub mod schema;
+
+mod body;
 mod decimal;
 mod field;
+mod metadata;
+mod operation;
+mod parameters;
+mod refusal;
+mod reply;
+mod request;
+mod serve;
+mod violation;
 
+pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES};
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
+pub use metadata::{Described, document_schema};
+pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter};
+pub use parameters::Parameters;
+pub use refusal::{Cause, Failure, Refusal, Rejection, header_value};
+pub use reply::{Answer, Reply};
+pub use request::{Captured, Request, Unchecked};
+pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
+pub use violation::{MAX_VIOLATIONS, Violation, constraint};

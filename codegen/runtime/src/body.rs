@@ -1,0 +1,117 @@
+//! The body of a request: read within limits, or drained when nobody reads it.
+//!
+//! A server that answers without having read the body, and then closes the connection, makes the
+//! client's system discard the answer together with what could not be sent. So a body that is dropped
+//! before its end goes on being read, in the background and for a while, while the answer is on its
+//! way:
+//!
+//! 1. nothing is done when the body has been read to its end;
+//! 2. nothing is done when the client waits for `100 Continue` and has not been told to go on: it sends
+//!    no body until then (RFC 9110, section 10.1.1), and reading would tell it to;
+//! 3. otherwise at most [`DRAIN_BYTES`] are read and forgotten, for at most [`DRAIN_TIME`].
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Body as _;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::refusal::{Cause, Refusal};
+use crate::violation::{Violation, constraint};
+
+/// The most bytes of a request body that is read.
+pub const MAX_BYTES: usize = 64 * 1024;
+
+/// How long after its headers a request body has to be complete.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The most bytes that are drained of a body that nobody reads.
+pub const DRAIN_BYTES: usize = 256 * 1024;
+
+/// The longest time that a body that nobody reads is drained.
+pub const DRAIN_TIME: Duration = Duration::from_secs(1);
+
+/// A request body that has not been read yet.
+#[derive(Debug)]
+pub(crate) struct RequestBody {
+    /// `None` when it has been taken to be drained.
+    body: Option<dropshot::Body>,
+    /// Whether the client waits to be told to go on.
+    awaits_continue: bool,
+    /// When the headers were there.
+    received: Instant,
+}
+
+impl RequestBody {
+    pub(crate) fn new(headers: &HeaderMap, body: dropshot::Body) -> RequestBody {
+        let expects = headers.get(header::EXPECT).map(|value| value.as_bytes());
+        let awaits_continue = expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
+        RequestBody {
+            body: Some(body),
+            awaits_continue,
+            received: Instant::now(),
+        }
+    }
+
+    /// Refuses a body by the length that it declares, before anything of it is read.
+    pub(crate) fn check_declared_length(&self) -> Result<(), Refusal> {
+        let declared = self
+            .body
+            .as_ref()
+            .map_or(0, |body| body.size_hint().lower());
+        if declared > MAX_BYTES as u64 {
+            Err(Refusal::too_large(MAX_BYTES))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Reads the whole body.
+    pub(crate) async fn read(&mut self) -> Result<Bytes, Refusal> {
+        let Some(body) = &mut self.body else {
+            return Ok(Bytes::new());
+        };
+        self.awaits_continue = false;
+        let whole = Limited::new(body, MAX_BYTES).collect();
+        match timeout_at(self.received + DEADLINE, whole).await {
+            Err(_) => Err(Refusal::timeout(DEADLINE.as_secs())),
+            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::too_large(MAX_BYTES)),
+            // The connection broke, or the framing of the body is wrong.
+            Ok(Err(_)) => Err(Refusal {
+                cause: Cause::Body,
+                violations: vec![Violation::new(
+                    "",
+                    constraint::JSON,
+                    "must arrive completely",
+                )],
+            }),
+        }
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        let Some(body) = self.body.take() else { return };
+        if body.is_end_stream() || self.awaits_continue {
+            return;
+        }
+        // Outside of a runtime there is no connection either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(timeout(DRAIN_TIME, drain(body)));
+        }
+    }
+}
+
+async fn drain(mut body: dropshot::Body) {
+    let mut left = DRAIN_BYTES;
+    while let Some(Ok(frame)) = body.frame().await {
+        let read = frame.data_ref().map_or(0, Bytes::len);
+        match left.checked_sub(read) {
+            Some(rest) => left = rest,
+            None => return,
+        }
+    }
+}

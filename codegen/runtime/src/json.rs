@@ -1,0 +1,335 @@
+//! A strict reader of JSON texts, for request bodies.
+//!
+//! What arrives is checked against a schema before any Rust type is made of it, and for that the usual
+//! readers lose too much: they forget number literals, overwrite duplicate keys and tolerate more than
+//! the standard. This one follows RFC 8259 and the interoperability advice of RFC 7493 (I-JSON):
+//!
+//! 1. the text is UTF-8, without a byte order mark;
+//! 2. it is one value, with nothing but whitespace around it;
+//! 3. no object has the same member twice;
+//! 4. strings hold no lone surrogates and no unescaped control characters;
+//! 5. arrays and objects nest at most [`MAX_DEPTH`] deep.
+//!
+//! The result borrows from the text wherever no escape stands in the way, keeps the order of members
+//! and keeps numbers as the literals that they were. Reading takes time proportional to the text.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::decimal::Number;
+use crate::violation::{Violation, constraint, excerpt};
+
+/// How deep arrays and objects may nest.
+pub const MAX_DEPTH: usize = 100;
+
+/// A JSON value that borrows from the text it was read from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean(bool),
+    /// A number, as it was written.
+    Number(&'a str),
+    /// A string, with escapes resolved.
+    String(Cow<'a, str>),
+    /// An array.
+    Array(Vec<Value<'a>>),
+    /// An object: its members in the order of the text, no name twice.
+    Object(Vec<(Cow<'a, str>, Value<'a>)>),
+}
+
+impl Value<'_> {
+    /// What kind of value it is, in the words of a message: `a string`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Boolean(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        }
+    }
+
+    /// Appends one text for all writings of one value: members in the order of their names, numbers by
+    /// value, no spacing. Two values are the same exactly when these texts are.
+    pub fn write_canonical(&self, out: &mut String) {
+        match self {
+            Value::Null => out.push_str("null"),
+            Value::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
+            Value::Number(literal) => match Number::parse(literal) {
+                Ok(number) => out.push_str(&number.canonical()),
+                // Beyond the limits of a decimal, where nothing compares by value.
+                Err(_) => out.push_str(literal),
+            },
+            Value::String(text) => write_string(text, out),
+            Value::Array(items) => {
+                write_list('[', ']', items.iter(), out, |item, out| {
+                    item.write_canonical(out)
+                });
+            }
+            Value::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+                write_list('{', '}', members.into_iter(), out, |(name, value), out| {
+                    write_string(name, out);
+                    out.push(':');
+                    value.write_canonical(out);
+                });
+            }
+        }
+    }
+}
+
+fn write_string(text: &str, out: &mut String) {
+    out.push_str(&serde_json::Value::from(text).to_string());
+}
+
+fn write_list<T>(
+    open: char,
+    close: char,
+    items: impl Iterator<Item = T>,
+    out: &mut String,
+    mut write: impl FnMut(T, &mut String),
+) {
+    out.push(open);
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        write(item, out);
+    }
+    out.push(close);
+}
+
+/// Reads one JSON text.
+///
+/// # Errors
+/// The first place where the text breaks a rule of this module, as a violation of the whole body.
+pub fn parse(bytes: &[u8]) -> Result<Value<'_>, Violation> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        // All before this is valid UTF-8, so that the position can be told.
+        let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
+        malformed(valid, valid.len(), "is not UTF-8")
+    })?;
+    let mut reader = Reader {
+        text,
+        at: 0,
+        depth: 0,
+    };
+    let value = reader.value()?;
+    reader.skip_whitespace();
+    match reader.peek() {
+        None => Ok(value),
+        Some(_) => Err(reader.error("has more after the JSON value")),
+    }
+}
+
+fn malformed(text: &str, at: usize, what: &str) -> Violation {
+    let before = &text.as_bytes()[..at];
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let start = before
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |newline| newline + 1);
+    let column = text.get(start..at).map_or(0, |line| line.chars().count()) + 1;
+    let message = format!("must be JSON (RFC 8259), but {what} at line {line}, column {column}");
+    Violation::new("", constraint::JSON, message)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// The offset of the next byte; always between two characters.
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn error(&self, what: &str) -> Violation {
+        malformed(self.text, self.at, what)
+    }
+
+    /// For a byte that no rule allows here.
+    fn unexpected(&self, expected: &str) -> Violation {
+        match self.text[self.at..].chars().next() {
+            Some(found) => self.error(&format!("has {found:?} instead of {expected}")),
+            None => self.error(&format!("ends instead of having {expected}")),
+        }
+    }
+
+    fn skip_whitespace(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn value(&mut self) -> Result<Value<'a>, Violation> {
+        self.skip_whitespace();
+        match self.peek() {
+            Some(b'{') => self.nested(Reader::object),
+            Some(b'[') => self.nested(Reader::array),
+            Some(b'"') => self.string().map(Value::String),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => self.word(),
+        }
+    }
+
+    fn nested(
+        &mut self,
+        read: fn(&mut Self) -> Result<Value<'a>, Violation>,
+    ) -> Result<Value<'a>, Violation> {
+        if self.depth == MAX_DEPTH {
+            return Err(self.error("nests deeper than 100 levels"));
+        }
+        self.depth += 1;
+        self.at += 1;
+        let value = read(self);
+        self.depth -= 1;
+        value
+    }
+
+    fn array(&mut self) -> Result<Value<'a>, Violation> {
+        let mut items = Vec::new();
+        self.skip_whitespace();
+        if self.eat(b']') {
+            return Ok(Value::Array(items));
+        }
+        loop {
+            items.push(self.value()?);
+            self.skip_whitespace();
+            if self.eat(b']') {
+                return Ok(Value::Array(items));
+            }
+            if !self.eat(b',') {
+                return Err(self.unexpected("',' or ']'"));
+            }
+        }
+    }
+
+    fn object(&mut self) -> Result<Value<'a>, Violation> {
+        let mut members = Vec::new();
+        let mut names = Names::default();
+        self.skip_whitespace();
+        if self.eat(b'}') {
+            return Ok(Value::Object(members));
+        }
+        loop {
+            self.skip_whitespace();
+            if self.peek() != Some(b'"') {
+                return Err(self.unexpected("the name of a member"));
+            }
+            let start = self.at;
+            let name = self.string()?;
+            if names.has(&members, &name) {
+                let what = format!("has the member {} twice, again", excerpt(&name));
+                return Err(malformed(self.text, start, &what));
+            }
+            self.skip_whitespace();
+            if !self.eat(b':') {
+                return Err(self.unexpected("':'"));
+            }
+            let value = self.value()?;
+            members.push((name, value));
+            self.skip_whitespace();
+            if self.eat(b'}') {
+                return Ok(Value::Object(members));
+            }
+            if !self.eat(b',') {
+                return Err(self.unexpected("',' or '}'"));
+            }
+        }
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, Violation> {
+        let start = self.at;
+        let mut escaped = false;
+        self.at += 1;
+        loop {
+            match self.peek() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.at += 1;
+                    // The escaped byte is judged below; here it only must not end the string.
+                    if !matches!(self.peek(), Some(b'"' | b'\\')) {
+                        continue;
+                    }
+                }
+                Some(0..=0x1F) => return Err(self.error("has an unescaped control character")),
+                Some(_) => {}
+                None => return Err(self.error("ends within a string")),
+            }
+            self.at += 1;
+        }
+        self.at += 1;
+        let literal = &self.text[start..self.at];
+        if !escaped {
+            return Ok(Cow::Borrowed(&literal[1..literal.len() - 1]));
+        }
+        serde_json::from_str(literal)
+            .map(Cow::Owned)
+            .map_err(|_| malformed(self.text, start, "has a wrong escape in the string"))
+    }
+
+    fn number(&mut self) -> Result<Value<'a>, Violation> {
+        let start = self.at;
+        while let Some(b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E') = self.peek() {
+            self.at += 1;
+        }
+        let literal = &self.text[start..self.at];
+        match Number::scan(literal) {
+            Ok(_) => Ok(Value::Number(literal)),
+            Err(_) => Err(malformed(
+                self.text,
+                start,
+                "has a number that JSON does not know",
+            )),
+        }
+    }
+
+    fn word(&mut self) -> Result<Value<'a>, Violation> {
+        let words = [
+            ("null", Value::Null),
+            ("true", Value::Boolean(true)),
+            ("false", Value::Boolean(false)),
+        ];
+        for (word, value) in words {
+            if self.text[self.at..].starts_with(word) {
+                self.at += word.len();
+                return Ok(value);
+            }
+        }
+        Err(self.unexpected("a value"))
+    }
+}
+
+/// Tells whether an object has a name already: by looking at each while they are few, which is what
+/// nearly every object is, and by a set of them beyond.
+#[derive(Default)]
+struct Names(HashSet<String>);
+
+impl Names {
+    const FEW: usize = 16;
+
+    fn has(&mut self, members: &[(Cow<'_, str>, Value<'_>)], name: &str) -> bool {
+        if members.len() < Names::FEW {
+            return members.iter().any(|(other, _)| other == name);
+        }
+        if self.0.is_empty() {
+            self.0
+                .extend(members.iter().map(|(other, _)| other.clone().into_owned()));
+        }
+        !self.0.insert(name.to_owned())
+    }
+}

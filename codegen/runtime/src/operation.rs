@@ -1,0 +1,96 @@
+//! What the document says about an operation, as static data.
+//!
+//! The generator writes one [`Operation`] for each operation of a document. Everything that the
+//! runtime does to a request or an answer, it looks up here.
+
+use http::{Method, StatusCode};
+
+use crate::schema::Schema;
+
+/// One method of one path, as the document describes it.
+#[derive(Debug)]
+pub struct Operation {
+    /// `operationId`
+    pub id: &'static str,
+    /// The method.
+    pub method: Method,
+    /// The path template: `/api/v1/products/{id}`.
+    pub path: &'static str,
+    /// `summary`
+    pub summary: Option<&'static str>,
+    /// `description`
+    pub description: Option<&'static str>,
+    /// `tags`
+    pub tags: &'static [&'static str],
+    /// `deprecated`
+    pub deprecated: bool,
+    /// The security scheme that it asks for; `None` when it is public.
+    pub security: Option<&'static str>,
+    /// The parameters, in the document's order.
+    pub parameters: &'static [Parameter],
+    /// The schema of the JSON body, which is then required.
+    pub body: Option<&'static Schema>,
+    /// The one success.
+    pub success: Listed,
+    /// Every other answer, by ascending status.
+    pub errors: &'static [Listed],
+}
+
+/// A parameter of an operation.
+#[derive(Debug)]
+pub struct Parameter {
+    /// The name, as it travels.
+    pub name: &'static str,
+    /// Where it travels.
+    pub location: Location,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// `description`
+    pub description: Option<&'static str>,
+    /// What its value is.
+    pub schema: Schema,
+    /// The text that stands for it where it is left out.
+    pub default: Option<&'static str>,
+}
+
+/// Where a parameter travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// In a segment of the path.
+    Path,
+    /// In the query.
+    Query,
+    /// In a header.
+    Header,
+}
+
+/// An answer that the document lists for an operation.
+#[derive(Debug)]
+pub struct Listed {
+    /// The status.
+    pub status: StatusCode,
+    /// `description`
+    pub description: &'static str,
+    /// The headers that it may carry.
+    pub headers: &'static [AnswerHeader],
+}
+
+/// A header of an answer.
+#[derive(Debug)]
+pub struct AnswerHeader {
+    /// The name, as the document spells it.
+    pub name: &'static str,
+    /// Whether every answer of this status carries it.
+    pub required: bool,
+    /// `description`
+    pub description: Option<&'static str>,
+}
+
+impl Operation {
+    /// The answer that the document lists for this status.
+    pub fn listed(&self, status: StatusCode) -> Option<&Listed> {
+        std::iter::once(&self.success)
+            .chain(self.errors)
+            .find(|listed| listed.status == status)
+    }
+}

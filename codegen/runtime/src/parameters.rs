@@ -1,0 +1,225 @@
+//! The parameters of a request: found, decoded and held against their schemas.
+//!
+//! 1. Path variables are the decoded segments of the path.
+//! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
+//!    for a space. A name that the operation does not have is `unknown`, one that comes twice is
+//!    `repeated`.
+//! 3. Of the headers, those that the operation names are read; each may come once.
+//! 4. A value that is not UTF-8 violates `format`.
+//! 5. The schema says what a text stands for: `20` is a number where the schema asks for one.
+
+use std::borrow::Cow;
+
+use http::HeaderMap;
+use http::request::Parts;
+use percent_encoding::percent_decode;
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+
+use crate::json::Value;
+use crate::operation::{Location, Operation, Parameter};
+use crate::refusal::{Cause, Refusal};
+use crate::schema::check_parameter;
+use crate::violation::{MAX_VIOLATIONS, Violation, constraint};
+
+/// The texts of the parameters of one location, checked.
+#[derive(Debug)]
+pub struct Parameters<'a> {
+    operation: &'static Operation,
+    location: Location,
+    /// By the position of the parameter in the operation.
+    texts: Vec<Option<Cow<'a, str>>>,
+}
+
+impl<'a> Parameters<'a> {
+    /// Reads the parameters of one location.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub(crate) fn read(
+        operation: &'static Operation,
+        location: Location,
+        head: &'a Parts,
+    ) -> Result<Parameters<'a>, Refusal> {
+        let mut found = Found {
+            operation,
+            location,
+            texts: vec![None; operation.parameters.len()],
+            violations: Vec::new(),
+        };
+        let cause = match location {
+            Location::Path => {
+                found.path(head.uri.path());
+                Cause::Path
+            }
+            Location::Query => {
+                found.query(head.uri.query().unwrap_or_default());
+                Cause::Query
+            }
+            Location::Header => {
+                found.headers(&head.headers);
+                Cause::Header
+            }
+        };
+        found.check();
+        Refusal::unless_empty(cause, found.violations)?;
+        Ok(Parameters {
+            operation,
+            location,
+            texts: found.texts,
+        })
+    }
+
+    /// The value of a parameter that has to be there, or has a default.
+    ///
+    /// # Errors
+    /// An internal refusal, when there is none or it does not fit the type: the generator made a type
+    /// that does not agree with the schema.
+    pub fn required<T: DeserializeOwned>(&self, name: &str) -> Result<T, Refusal> {
+        self.optional(name)?.ok_or_else(Refusal::internal)
+    }
+
+    /// The value of a parameter, if there is one or it has a default.
+    ///
+    /// # Errors
+    /// As for [`required`](Parameters::required).
+    pub fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Refusal> {
+        let mut declared = self.operation.parameters.iter().zip(&self.texts);
+        let (parameter, text) = declared
+            .find(|(parameter, _)| parameter.location == self.location && parameter.name == name)
+            .ok_or_else(Refusal::internal)?;
+        let Some(text) = text.as_deref().or(parameter.default) else {
+            return Ok(None);
+        };
+        let value = match parameter.schema.read_text(text) {
+            Value::String(text) => {
+                let text: StrDeserializer<'_, serde_json::Error> =
+                    text.as_ref().into_deserializer();
+                T::deserialize(text)
+            }
+            // What is no string is a JSON literal.
+            _ => serde_json::from_str(text),
+        };
+        value.map(Some).map_err(|_| Refusal::internal())
+    }
+}
+
+/// What has been found so far.
+struct Found<'a> {
+    operation: &'static Operation,
+    location: Location,
+    texts: Vec<Option<Cow<'a, str>>>,
+    violations: Vec<Violation>,
+}
+
+impl<'a> Found<'a> {
+    fn path(&mut self, path: &'a str) {
+        let segments = |path: &'a str| path.split('/').filter(|segment| !segment.is_empty());
+        for (template, segment) in segments(self.operation.path).zip(segments(path)) {
+            let name = template
+                .strip_prefix('{')
+                .and_then(|it| it.strip_suffix('}'));
+            if let Some(at) = name.and_then(|name| self.position(name)) {
+                self.set(at, percent_decode(segment.as_bytes()).into());
+            }
+        }
+    }
+
+    fn query(&mut self, query: &'a str) {
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = String::from_utf8_lossy(&decode_query(name)).into_owned();
+            match self.position(&name) {
+                Some(at) if self.texts[at].is_some() => self.repeated(at),
+                Some(at) => self.set(at, decode_query(text)),
+                None if self.violations.len() >= MAX_VIOLATIONS => return,
+                None => {
+                    let shown: String = name.chars().take(64).collect();
+                    let message = "is not a parameter of this operation";
+                    self.violations
+                        .push(Violation::new(shown, constraint::UNKNOWN, message));
+                }
+            }
+        }
+    }
+
+    fn headers(&mut self, headers: &'a HeaderMap) {
+        for (at, parameter) in self.operation.parameters.iter().enumerate() {
+            if parameter.location != Location::Header {
+                continue;
+            }
+            let mut values = headers.get_all(parameter.name).iter();
+            if let Some(value) = values.next() {
+                self.set(at, Cow::Borrowed(value.as_bytes()));
+            }
+            if values.next().is_some() {
+                self.repeated(at);
+            }
+        }
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.operation
+            .parameters
+            .iter()
+            .position(|parameter| parameter.location == self.location && parameter.name == name)
+    }
+
+    fn set(&mut self, at: usize, bytes: Cow<'a, [u8]>) {
+        let text = match bytes {
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).ok(),
+            Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).ok(),
+        };
+        if text.is_none() {
+            let name = self.operation.parameters[at].name;
+            self.violations
+                .push(Violation::new(name, "format", "must be UTF-8"));
+        }
+        // Not UTF-8 is reported already; empty keeps it from being reported as missing, too.
+        self.texts[at] = Some(text.unwrap_or_default());
+    }
+
+    fn repeated(&mut self, at: usize) {
+        let name = self.operation.parameters[at].name;
+        let known = |it: &Violation| it.path == name && it.constraint == constraint::REPEATED;
+        if !self.violations.iter().any(known) {
+            let message = "must not be given more than once";
+            self.violations
+                .push(Violation::new(name, constraint::REPEATED, message));
+        }
+    }
+
+    fn check(&mut self) {
+        for (at, parameter) in self.operation.parameters.iter().enumerate() {
+            if parameter.location == self.location {
+                let found = self.check_one(parameter, self.texts[at].as_deref());
+                self.violations.extend(found);
+            }
+        }
+        self.violations.truncate(MAX_VIOLATIONS);
+    }
+
+    fn check_one(&self, parameter: &Parameter, text: Option<&str>) -> Vec<Violation> {
+        let name = parameter.name;
+        match text {
+            // One violation is enough for a value that could not be read at all.
+            Some(_) if self.violations.iter().any(|it| it.path == name) => Vec::new(),
+            Some(text) => {
+                check_parameter(name, &parameter.schema, &parameter.schema.read_text(text))
+            }
+            None if parameter.required => {
+                vec![Violation::new(name, "required", "is required, but missing")]
+            }
+            None => Vec::new(),
+        }
+    }
+}
+
+/// Decodes a name or a value of a query.
+fn decode_query(text: &str) -> Cow<'_, [u8]> {
+    if text.contains('+') {
+        let spaced = text.replace('+', " ");
+        return Cow::Owned(percent_decode(spaced.as_bytes()).collect());
+    }
+    percent_decode(text.as_bytes()).into()
+}

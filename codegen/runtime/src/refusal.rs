@@ -1,0 +1,179 @@
+//! How a request ends that is not answered by a success.
+//!
+//! - [`Refusal`]: what the runtime itself finds wrong. It knows the status and every violation, but
+//!   not the document's error body; a hook of the generated trait makes a [`Failure`] of it.
+//! - [`Failure`]: a complete error answer: status, headers and the body that the document describes.
+//! - [`Rejection`]: either of them, so that `?` works in a handler for both.
+
+use std::fmt::Display;
+
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+
+use crate::violation::{Violation, constraint};
+
+/// Why the runtime does not hand a request to the handler, or could not finish it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was judged.
+    pub cause: Cause,
+    /// Everything that is wrong, for the caller; empty for [`Cause::Internal`].
+    pub violations: Vec<Violation>,
+}
+
+/// What a [`Refusal`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A path parameter is out of its schema (400).
+    Path,
+    /// A query parameter is missing, unknown, repeated or out of its schema (400).
+    Query,
+    /// A header is missing, repeated or out of its schema (400).
+    Header,
+    /// The body is not JSON, or out of its schema (400).
+    Body,
+    /// The path does not have the method (405).
+    Method,
+    /// The body did not arrive in time (408).
+    Timeout,
+    /// The body is too large (413).
+    TooLarge,
+    /// The body is of another media type (415).
+    MediaType,
+    /// A mistake of the service, which the log tells about (500).
+    Internal,
+}
+
+impl Cause {
+    /// The status of the answer.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Cause::Path | Cause::Query | Cause::Header | Cause::Body => StatusCode::BAD_REQUEST,
+            Cause::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Cause::Timeout => StatusCode::REQUEST_TIMEOUT,
+            Cause::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Cause::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Cause::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+impl Refusal {
+    /// `Ok` when nothing is wrong.
+    pub(crate) fn unless_empty(cause: Cause, violations: Vec<Violation>) -> Result<(), Refusal> {
+        if violations.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal { cause, violations })
+        }
+    }
+
+    pub(crate) fn internal() -> Refusal {
+        Refusal {
+            cause: Cause::Internal,
+            violations: Vec::new(),
+        }
+    }
+
+    pub(crate) fn too_large(limit: usize) -> Refusal {
+        Refusal::of_body(
+            Cause::TooLarge,
+            constraint::MAX_BYTES,
+            format!("must have at most {limit} bytes"),
+        )
+    }
+
+    pub(crate) fn timeout(seconds: u64) -> Refusal {
+        Refusal::of_body(
+            Cause::Timeout,
+            constraint::TIMEOUT,
+            format!("must be complete {seconds} seconds after the headers"),
+        )
+    }
+
+    pub(crate) fn media_type(message: &str) -> Refusal {
+        Refusal::of_body(
+            Cause::MediaType,
+            constraint::CONTENT_TYPE,
+            message.to_owned(),
+        )
+    }
+
+    pub(crate) fn method(method: &Method, allowed: &str) -> Refusal {
+        let message = format!("must be one of {allowed}, but is {method}");
+        Refusal::of_body(Cause::Method, constraint::METHOD, message)
+    }
+
+    fn of_body(cause: Cause, constraint: &'static str, message: String) -> Refusal {
+        Refusal {
+            cause,
+            violations: vec![Violation::new("", constraint, message)],
+        }
+    }
+}
+
+/// A complete error answer.
+#[derive(Clone, Debug)]
+pub struct Failure<E> {
+    /// The status, 400 to 599.
+    pub status: StatusCode,
+    /// The headers besides those that every answer has.
+    pub headers: HeaderMap,
+    /// The body that the document describes.
+    pub body: E,
+}
+
+impl<E> Failure<E> {
+    /// An error answer without headers of its own.
+    pub fn new(status: StatusCode, body: E) -> Failure<E> {
+        Failure {
+            status,
+            headers: HeaderMap::new(),
+            body,
+        }
+    }
+
+    /// Adds a header.
+    ///
+    /// # Panics
+    /// When the text cannot be the value of a header: a mistake of the caller.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: impl Display) -> Failure<E> {
+        self.headers.insert(name, header_value(value));
+        self
+    }
+}
+
+/// A value of a header.
+///
+/// # Panics
+/// When the text has control characters. What a handler sends is its own or has been checked, so this
+/// is a mistake of the handler; the glue answers it, like every panic, as an internal error.
+pub fn header_value(value: impl Display) -> HeaderValue {
+    let text = value.to_string();
+    match HeaderValue::from_str(&text) {
+        Ok(value) => value,
+        Err(_) => panic!("a header cannot have the value {text:?}"),
+    }
+}
+
+/// Why a handler does not answer a success.
+#[derive(Debug)]
+pub enum Rejection<E> {
+    /// The request does not pass the document.
+    Refusal(Refusal),
+    /// The service says no.
+    Failure(Box<Failure<E>>),
+}
+
+impl<E> From<Refusal> for Rejection<E> {
+    fn from(refusal: Refusal) -> Rejection<E> {
+        Rejection::Refusal(refusal)
+    }
+}
+
+impl<E> From<Failure<E>> for Rejection<E> {
+    fn from(failure: Failure<E>) -> Rejection<E> {
+        Rejection::Failure(Box::new(failure))
+    }
+}

@@ -1,0 +1,92 @@
+//! What the glue hands to dropshot: an answer that the document lists.
+
+use std::marker::PhantomData;
+
+use dropshot::HttpResponseHeaders;
+use dropshot::{ApiEndpointResponse, Body, HttpCodedResponse, HttpError, HttpResponse};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Response, StatusCode};
+use schemars::r#gen::SchemaGenerator;
+use schemars::schema::Schema;
+use serde::Serialize;
+
+use crate::metadata::HeaderGroup;
+use crate::operation::Operation;
+use crate::refusal::Failure;
+
+/// The success of one operation. The generator implements it.
+pub trait Answer: Sized + Send + Sync + 'static {
+    /// dropshot's description of the body: `HttpResponseOk<Product>`, or `HttpResponseDeleted` for
+    /// none.
+    type Shape: HttpCodedResponse;
+
+    /// The operation that it answers.
+    fn operation() -> &'static Operation;
+
+    /// The headers and the body, in JSON, if there is one.
+    ///
+    /// # Errors
+    /// When the body cannot be written, which is a mistake of its type.
+    fn into_parts(self) -> Result<(HeaderMap, Option<Vec<u8>>), serde_json::Error>;
+
+    /// The schemas of the headers, in the order of the operation.
+    fn header_schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
+}
+
+/// An answer for dropshot, success or error, which describes itself as the success `A`.
+#[derive(Debug)]
+pub struct Reply<A> {
+    response: Response<Body>,
+    success: PhantomData<fn() -> A>,
+}
+
+impl<A: Answer> Reply<A> {
+    pub(crate) fn of(response: Response<Body>) -> Reply<A> {
+        Reply {
+            response,
+            success: PhantomData,
+        }
+    }
+}
+
+impl<A: Answer> HttpResponse for Reply<A> {
+    fn to_result(self) -> Result<Response<Body>, HttpError> {
+        Ok(self.response)
+    }
+
+    fn response_metadata() -> ApiEndpointResponse {
+        let success = &A::operation().success;
+        let mut metadata = HttpResponseHeaders::<A::Shape, HeaderGroup<A>>::response_metadata();
+        metadata.success = Some(success.status);
+        metadata.description = Some(success.description.to_owned());
+        metadata
+    }
+
+    fn status_code(&self) -> StatusCode {
+        self.response.status()
+    }
+}
+
+/// An error answer. One that cannot be written is answered without a body.
+pub(crate) fn error_response<E: Serialize>(failure: Failure<E>) -> Response<Body> {
+    match serde_json::to_vec(&failure.body) {
+        Ok(body) => response(failure.status, failure.headers, Some(body)),
+        Err(_) => response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None),
+    }
+}
+
+pub(crate) fn response(
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Option<Vec<u8>>,
+) -> Response<Body> {
+    let is_json = body.is_some();
+    let mut response = Response::new(body.map_or_else(Body::empty, Body::from));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    if is_json {
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+    }
+    response
+}

@@ -1,0 +1,212 @@
+//! The glue between dropshot and an implementation of a generated trait.
+//!
+//! Each request goes through these steps once:
+//!
+//! 1. the trait's hook of the operation's security scheme admits the caller, or answers;
+//! 2. the handler gets the [`Unchecked`](crate::Unchecked) request, checks it and answers;
+//! 3. a refusal of the runtime becomes an error by the trait's hook for it;
+//! 4. a panic in any of these is logged and becomes an internal error by the same hook: without an
+//!    answer, a client would try again;
+//! 5. the headers that came with the admission are added to whatever is answered;
+//! 6. an answer whose status or headers the document does not list is sent all the same, and logged
+//!    as an error: the client learns more from it than from anything else.
+//!
+//! A method that a path does not have is answered before all that ([`register_absent_methods`]).
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+use dropshot::{
+    ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
+    RequestContext, ServerContext,
+};
+use futures::FutureExt;
+use http::header::{self, HeaderMap};
+use http::{Method, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::metadata::Described;
+use crate::operation::Operation;
+use crate::refusal::{Failure, Refusal, Rejection};
+use crate::reply::{Answer, Reply, error_response, response};
+use crate::request::{Captured, Request};
+
+/// A caller who may go on.
+#[derive(Debug)]
+pub struct Admitted<P> {
+    /// What the credential proves.
+    pub caller: P,
+    /// Headers for whatever is answered, such as the state of a rate limit.
+    pub headers: HeaderMap,
+}
+
+impl<P> Admitted<P> {
+    /// A caller, and no headers.
+    pub fn new(caller: P) -> Admitted<P> {
+        Admitted {
+            caller,
+            headers: HeaderMap::new(),
+        }
+    }
+}
+
+/// What a generated handler function gives to dropshot.
+pub type Served<A, E> = Result<Reply<A>, Described<E>>;
+
+/// The endpoint of an operation. `handler` is the generated function around [`serve`].
+pub fn endpoint<C, R, A, E, H, F>(handler: H) -> ApiEndpoint<C>
+where
+    C: ServerContext,
+    R: Request,
+    A: Answer,
+    E: JsonSchema + Send + Sync + 'static,
+    H: Fn(RequestContext<C>, Captured<R>) -> F + Send + Sync + 'static,
+    F: Future<Output = Served<A, E>> + Send + 'static,
+{
+    let operation = A::operation();
+    let mut endpoint = ApiEndpoint::new(
+        operation.id.to_owned(),
+        handler,
+        operation.method.clone(),
+        "application/json",
+        operation.path,
+        ApiEndpointVersions::All,
+    );
+    endpoint.summary = operation.summary.map(str::to_owned);
+    endpoint.description = operation.description.map(str::to_owned);
+    endpoint.tags = operation.tags.iter().map(|&tag| tag.to_owned()).collect();
+    endpoint.deprecated = operation.deprecated;
+    endpoint
+}
+
+/// Serves one request, by the steps of this module.
+///
+/// # Errors
+/// None: every error is an answer, too.
+pub async fn serve<C, P, A, E, F>(
+    context: &RequestContext<C>,
+    refuse: impl Fn(Refusal) -> Failure<E>,
+    admit: impl Future<Output = Result<Admitted<P>, Failure<E>>>,
+    handle: impl FnOnce(P) -> F,
+) -> Served<A, E>
+where
+    C: ServerContext,
+    A: Answer,
+    E: Serialize,
+    F: Future<Output = Result<A, Rejection<E>>>,
+{
+    let mut extra = HeaderMap::new();
+    let steps = async {
+        let admitted = admit.await?;
+        extra = admitted.headers;
+        let answer = handle(admitted.caller).await?;
+        // A body that cannot be written is a mistake of the service.
+        answer.into_parts().map_err(|error| {
+            slog::error!(context.log, "an answer cannot be written"; "error" => %error);
+            Rejection::from(Refusal::internal())
+        })
+    };
+    let outcome = AssertUnwindSafe(steps)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|panic| {
+            slog::error!(context.log, "a handler panicked"; "panic" => panic_message(&*panic));
+            Err(Refusal::internal().into())
+        });
+    let mut response = match outcome {
+        Ok((headers, body)) => response(A::operation().success.status, headers, body),
+        Err(Rejection::Failure(failure)) => error_response(*failure),
+        Err(Rejection::Refusal(refusal)) => error_response(refuse(refusal)),
+    };
+    response.headers_mut().extend(extra);
+    audit(A::operation(), &response, &context.log);
+    Ok(Reply::of(response))
+}
+
+/// Registers unpublished endpoints for the methods that a path does not have (RFC 9110, section
+/// 15.5.6). `operations` are all those of one path; the first says in which shape to answer.
+///
+/// # Errors
+/// When dropshot refuses one.
+pub fn register_absent_methods<C, R, E>(
+    api: &mut ApiDescription<C>,
+    operations: &'static [&'static Operation],
+    refuse: fn(&RequestContext<C>, &'static Operation, Refusal) -> Failure<E>,
+) -> Result<(), ApiDescriptionRegisterError>
+where
+    C: ServerContext,
+    R: Request,
+    E: Serialize + 'static,
+{
+    let present: Vec<&str> = operations
+        .iter()
+        .map(|operation| operation.method.as_str())
+        .collect();
+    let allow = present.join(", ");
+    for name in METHODS.into_iter().filter(|name| !present.contains(name)) {
+        // All of them are tokens, which is all that a method has to be.
+        let Ok(method) = Method::from_bytes(name.as_bytes()) else {
+            continue;
+        };
+        let allow = allow.clone();
+        let answer = move |context: RequestContext<C>, _: Captured<R>| {
+            let refusal = Refusal::method(context.request.method(), &allow);
+            let failure = refuse(&context, R::operation(), refusal);
+            let failure = failure.header(header::ALLOW, &allow);
+            std::future::ready(Ok::<_, HttpError>(error_response(failure)))
+        };
+        let id = format!("{}_{}", name.to_ascii_lowercase(), R::operation().id);
+        let path = R::operation().path;
+        let all = ApiEndpointVersions::All;
+        let endpoint = ApiEndpoint::new(id, answer, method, "application/json", path, all);
+        api.register(endpoint.visible(false))?;
+    }
+    Ok(())
+}
+
+/// The methods of RFC 9110 and RFC 5789, and QUERY. dropshot answers any other itself.
+const METHODS: [&str; 9] = [
+    "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY",
+];
+
+/// Headers that every answer may carry, whatever the document lists: those that describe the message
+/// itself, and the one that dropshot adds.
+const UNLISTED: [&str; 3] = [
+    "content-type",
+    "content-length",
+    dropshot::HEADER_REQUEST_ID,
+];
+
+/// Tells the log about an answer that the document does not list.
+fn audit(operation: &Operation, response: &Response<Body>, log: &slog::Logger) {
+    let status = response.status();
+    let Some(answer) = operation.listed(status) else {
+        slog::error!(log, "an answer is not in the document";
+            "operation" => operation.id, "status" => status.as_u16());
+        return;
+    };
+    let listed = |name: &str| {
+        UNLISTED.contains(&name)
+            || answer
+                .headers
+                .iter()
+                .any(|header| header.name.eq_ignore_ascii_case(name))
+    };
+    for name in response
+        .headers()
+        .keys()
+        .filter(|name| !listed(name.as_str()))
+    {
+        slog::error!(log, "a header of an answer is not in the document";
+            "operation" => operation.id, "status" => status.as_u16(), "header" => name.as_str());
+    }
+}
+
+/// What a panic said, as far as it is text.
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(not a text)")
+}
