@@ -3,5 +3,8 @@
 //! stays compatible, that generated code follows the documents, and that every sentence of the
 //! decisions has a test.
 
+mod caller;
 mod compatibility;
+mod emitted;
+mod examples;
 mod judge;

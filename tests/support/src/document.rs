@@ -71,7 +71,8 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     /// The JSON Pointer of its request body's schema, when it has a body.
     pub body: Option<String>,
-    /// Its answers by status.
+    /// Its answers by status. Classes of statuses (`4XX`) are not among them: the published documents
+    /// list each status, and those that have classes are not asked about answers.
     pub answers: BTreeMap<u16, Answer>,
     /// Whether a credential is needed.
     pub secured: bool,
@@ -261,14 +262,9 @@ fn operation(json: &Value, path: &str, method: &str, item: &str, pointer: &str) 
         .as_object()
         .unwrap_or_else(|| panic!("{id} lists no answers"))
         .keys()
-        .map(|status| {
-            let number = status
-                .parse()
-                .unwrap_or_else(|_| panic!("{id} lists {status}, which is no status"));
-            (
-                number,
-                answer(json, &format!("{pointer}/responses/{status}")),
-            )
+        .filter_map(|status| {
+            let answer = answer(json, &format!("{pointer}/responses/{status}"));
+            Some((status.parse().ok()?, answer))
         })
         .collect();
     let security = published.get("security").or(json.get("security"));

@@ -8,6 +8,7 @@
 //! It is a crate of its own, not a module that each test binary includes, because then it is
 //! compiled once.
 
+pub mod caller;
 pub mod document;
 pub mod edit;
 pub mod judge;
