@@ -8,17 +8,25 @@
 //! What a document already limits (lengths, ranges, lists of codes) is checked at the door and not
 //! again here: a limit written twice is a limit that differs some day.
 
+pub mod api_key;
+pub mod cleanup;
+mod cursor;
 pub mod error;
 pub mod id;
+pub mod idempotency;
+pub mod product;
 pub mod secret;
 pub mod team;
 pub mod time;
+pub mod word;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use error::Error;
 
 use crate::store::Store;
+use cursor::Cursors;
 use id::IdSource;
 use time::{Clock, Timestamp};
 
@@ -27,6 +35,8 @@ pub struct App {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     ids: IdSource,
+    cursors: Cursors,
+    uses: api_key::Uses,
     public_url: String,
 }
 
@@ -41,18 +51,34 @@ impl App {
         clock: Arc<dyn Clock>,
         public_url: impl Into<String>,
     ) -> Result<App, Error> {
-        let public_url = public_url.into().trim_end_matches('/').to_owned();
+        let cursor_key = store.shared_secret("cursor", secret::random()).await?;
         Ok(App {
             store,
             clock,
             ids: IdSource::default(),
-            public_url,
+            cursors: Cursors::new(cursor_key),
+            uses: api_key::Uses::default(),
+            public_url: public_url.into().trim_end_matches('/').to_owned(),
         })
     }
 
     /// The time now, by the clock of this service.
     fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// When something that lasts `time` from now on ends.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when that is after the year 9999, which no timestamp can say.
+    fn end_of(&self, time: Duration) -> Result<Timestamp, Error> {
+        let end = self.now().after(time);
+        if end > Timestamp::LAST {
+            return Err(Error::Refused(
+                "the expiry lies after the year 9999; shorten it".into(),
+            ));
+        }
+        Ok(end)
     }
 
     /// What the links that the service hands out begin with; it does not end with a slash.

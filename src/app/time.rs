@@ -14,6 +14,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// The last instant that RFC 3339 can write: the end of the year 9999.
+    pub const LAST: Timestamp = Timestamp(253_402_300_799_999);
+
     /// The instant that many milliseconds after 1970-01-01T00:00:00Z.
     pub const fn from_millis(millis: i64) -> Timestamp {
         Timestamp(millis)
@@ -119,6 +122,7 @@ mod tests {
         let text = |millis| Timestamp::from_millis(millis).to_string();
         assert_eq!(text(1_795_211_340_123), "2026-11-20T21:49:00.123Z");
         assert_eq!(text(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::LAST.to_string(), "9999-12-31T23:59:59.999Z");
     }
 
     #[test]

@@ -13,14 +13,24 @@
 //!    `Unavailable` from a change means "not acknowledged": it may have happened.
 //! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
+mod api_key;
+mod product;
 mod secret;
 pub mod sqlite;
 mod team;
 
+pub use api_key::ApiKeyStore;
+pub use product::ProductStore;
 pub use secret::SecretStore;
 pub use team::TeamStore;
 
 /// Everything that the service keeps: one trait a noun, each in the file of that noun.
-pub trait Store: SecretStore + TeamStore + Send + Sync + 'static {}
+pub trait Store:
+    ApiKeyStore + ProductStore + SecretStore + TeamStore + Send + Sync + 'static
+{
+}
 
-impl<T: SecretStore + TeamStore + Send + Sync + 'static> Store for T {}
+impl<T> Store for T where
+    T: ApiKeyStore + ProductStore + SecretStore + TeamStore + Send + Sync + 'static
+{
+}

@@ -3,5 +3,9 @@
 //! Nothing here names SQLite but [`support`], which makes the store; another database runs the same
 //! tests.
 
+mod api_key;
+mod idempotency;
+mod product;
+mod product_list;
 mod support;
 mod team;

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use invoicing::app::App;
+use invoicing::app::api_key::{ApiKey, Mode, Scope};
+use invoicing::app::id::TeamId;
+use invoicing::app::product::NewProduct;
 use invoicing::app::time::{ManualClock, Timestamp};
 use invoicing::store::Store;
 use invoicing::store::sqlite::Sqlite;
@@ -34,6 +37,26 @@ impl Service {
         }
     }
 
+    /// A new team's id.
+    pub async fn team(&self) -> TeamId {
+        self.app.create_team("Acme").await.unwrap().id
+    }
+
+    /// A key for a team's products.
+    pub async fn key(&self, team: TeamId, mode: Mode, scope: Scope) -> ApiKey {
+        self.app
+            .create_api_key(team, mode, scope, None, None)
+            .await
+            .unwrap()
+            .0
+    }
+
+    /// A key that may write to the live catalog of a new team.
+    pub async fn writer(&self) -> ApiKey {
+        self.key(self.team().await, Mode::Live, Scope::ReadWrite)
+            .await
+    }
+
     /// The database file.
     pub fn path(&self) -> PathBuf {
         self.folder.as_ref().unwrap().path().join("invoicing.db")
@@ -57,6 +80,28 @@ impl Drop for Service {
             let kept = self.folder.take().unwrap().keep();
             eprintln!("the database of this test is kept in {}", kept.display());
         }
+    }
+}
+
+/// A product with nothing but what it must have.
+pub fn plain(name: &str) -> NewProduct {
+    NewProduct {
+        name: name.into(),
+        unit_price: "19.90".parse().unwrap(),
+        currency: "EUR".into(),
+        description: None,
+        sku: None,
+        tax_rate: None,
+        product_type: None,
+        unit_of_measure: None,
+    }
+}
+
+/// A product with that sku.
+pub fn with_sku(sku: &str) -> NewProduct {
+    NewProduct {
+        sku: Some(sku.into()),
+        ..plain("Has a sku")
     }
 }
 

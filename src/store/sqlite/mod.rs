@@ -10,7 +10,10 @@
 //! Several processes may open the same file (the command line works while a server runs): whoever
 //! comes second to write waits for the lock, five seconds at most.
 
+mod api_key;
+mod idempotency;
 mod migrate;
+mod product;
 mod readers;
 mod secret;
 mod sql;

@@ -4,13 +4,16 @@
 //! and cached, every failure is an [`Error`] already, and no transaction can be begun or ended by
 //! whoever is handed one.
 
+use codegen_runtime::Decimal;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, ffi};
 
 use crate::app::Error;
+use crate::app::api_key::{Mode, Scope};
 use crate::app::id::{
     ApiKeyId, FileId, FolderId, ProductId, SessionId, ShareLinkId, TeamId, UserId,
 };
+use crate::app::product::ProductStatus;
 use crate::app::secret::Digest;
 use crate::app::time::Timestamp;
 
@@ -149,7 +152,33 @@ impl FromSql for Timestamp {
     }
 }
 
-/// For a column whose text must be one of a few words: what is not among them is a broken database.
-pub fn unknown_word(word: &str) -> FromSqlError {
-    FromSqlError::Other(format!("{word:?} is not a word of this column").into())
+/// A decimal, as the text of its literal: exact, and never computed with in SQL.
+pub(super) struct Exact(pub Decimal);
+
+impl FromSql for Exact {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value
+            .as_str()?
+            .parse()
+            .map(Exact)
+            .map_err(FromSqlError::other)
+    }
 }
+
+macro_rules! stored_as_words {
+    ($($name:ident)+) => {$(
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(ToSqlOutput::from(self.as_str()))
+            }
+        }
+
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                value.as_str()?.parse().map_err(FromSqlError::other)
+            }
+        }
+    )+};
+}
+
+stored_as_words! { Mode Scope ProductStatus }

@@ -1,0 +1,310 @@
+//! API keys: what a team's integrations present instead of a password.
+//!
+//! 1. A key reads `inv_live_<43 characters><6 characters>`, or `inv_test_...`: 256 random bits in
+//!    base62, then the CRC-32 of all that precedes, in base62. The prefix lets a person and a secret
+//!    scanner recognise a key; the checksum lets both tell a typing error or a random match.
+//! 2. The store has the SHA-256 of the key. The key itself is shown once, to whoever makes it.
+//! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
+//!    looked up every time: revoking a key takes effect with the next request, from any process.
+//! 4. The last use is kept to the minute. Requests only note it in memory; the background task hands
+//!    the notes to the store together ([`App::record_api_key_uses`]).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::id::{ApiKeyId, TeamId};
+use super::product::Catalog;
+use super::secret::{Secret, push_base62};
+use super::time::Timestamp;
+use super::word::words;
+use super::{App, Error};
+
+words! {
+    /// Which of its two catalogs a team works on; each key has one, and sees nothing of the other.
+    Mode {
+        /// Real products.
+        Live = "live",
+        /// Products to try things with.
+        Test = "test",
+    }
+}
+
+words! {
+    /// What a key may do.
+    Scope {
+        /// Only GET operations.
+        ReadOnly = "read-only",
+        /// Every operation.
+        ReadWrite = "read-write",
+    }
+}
+
+/// An API key, without the key itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Identifies it; safe to log and to show.
+    pub id: ApiKeyId,
+    /// The team that it acts for.
+    pub team_id: TeamId,
+    /// The catalog that it sees.
+    pub mode: Mode,
+    /// What it may do.
+    pub scope: Scope,
+    /// What people call it.
+    pub name: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The first instant at which it is no longer valid.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// The minute of its last use.
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// Whether the key may change anything.
+    ///
+    /// # Errors
+    /// [`Error::ScopeInsufficient`] if not.
+    pub fn may_write(&self) -> Result<(), Error> {
+        match self.scope {
+            Scope::ReadWrite => Ok(()),
+            Scope::ReadOnly => Err(Error::ScopeInsufficient),
+        }
+    }
+
+    /// The catalog that the key works on.
+    pub fn catalog(&self) -> Catalog {
+        Catalog {
+            team_id: self.team_id,
+            mode: self.mode,
+        }
+    }
+
+    /// The error for an id that no key has; the command line shows it.
+    pub(crate) fn missing(id: ApiKeyId) -> Error {
+        let remedy = "`invoicing api-key list --team ID` shows the keys of a team";
+        Error::Missing {
+            noun: "API key",
+            id: id.to_string(),
+            remedy,
+        }
+    }
+
+    fn is_valid(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// Minutes of use that the store does not know yet.
+#[derive(Debug, Default)]
+pub(super) struct Uses(Mutex<HashMap<ApiKeyId, Timestamp>>);
+
+impl Uses {
+    fn note(&self, id: ApiKeyId, minute: Timestamp) {
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = uses.entry(id).or_insert(minute);
+        *last = minute.max(*last);
+    }
+
+    fn take(&self) -> Vec<(ApiKeyId, Timestamp)> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain()
+            .collect()
+    }
+}
+
+impl App {
+    /// Makes a key for a team, valid for `expires_in` or until it is revoked. Answers the key itself
+    /// too: this is the only time that it is seen.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown team, [`Error::Refused`] for a name that is no plain text or an
+    /// expiry beyond the end of time; what the store answers.
+    pub async fn create_api_key(
+        &self,
+        team_id: TeamId,
+        mode: Mode,
+        scope: Scope,
+        name: Option<&str>,
+        expires_in: Option<Duration>,
+    ) -> Result<(ApiKey, Secret), Error> {
+        let name = name
+            .map(|name| super::command_text("name of the key", name))
+            .transpose()?;
+        let now = self.now();
+        let secret = new_key(mode);
+        let key = ApiKey {
+            id: self.ids.next(now),
+            team_id,
+            mode,
+            scope,
+            name,
+            created_at: now,
+            expires_at: expires_in.map(|time| self.end_of(time)).transpose()?,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        self.store
+            .create_api_key(key.clone(), secret.digest())
+            .await?;
+        Ok((key, secret))
+    }
+
+    /// The keys of a team, oldest first, revoked and expired ones too.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown team; what the store answers.
+    pub async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error> {
+        self.store.list_api_keys(team_id).await
+    }
+
+    /// Ends a key, at once and for ever. Revoking it again changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown key; what the store answers.
+    pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
+        self.store.revoke_api_key(id, self.now()).await
+    }
+
+    /// The key that a request brought: steps 3 and 4.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] when it is malformed, unknown, expired or revoked; what the store answers.
+    pub async fn authenticate_api_key(&self, presented: &str) -> Result<ApiKey, Error> {
+        if !is_well_formed(presented) {
+            return Err(Error::InvalidToken);
+        }
+        let digest = Secret::from_text(presented).digest();
+        let key = self
+            .store
+            .find_api_key(digest)
+            .await?
+            .ok_or(Error::InvalidToken)?;
+        let now = self.now();
+        if !key.is_valid(now) {
+            return Err(Error::InvalidToken);
+        }
+        let minute = now.to_the_minute();
+        if key.last_used_at.is_none_or(|last| last < minute) {
+            self.uses.note(key.id, minute);
+        }
+        Ok(key)
+    }
+
+    /// Hands the uses noted since the last call to the store. Keeps them when the store cannot take
+    /// them now.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn record_api_key_uses(&self) -> Result<(), Error> {
+        let uses = self.uses.take();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let recorded = self.store.record_api_key_uses(uses.clone()).await;
+        if recorded.is_err() {
+            for (id, minute) in uses {
+                self.uses.note(id, minute);
+            }
+        }
+        recorded
+    }
+}
+
+/// Characters of the random part and of the checksum.
+const RANDOM: usize = 43;
+const CHECKSUM: usize = 6;
+
+fn prefix(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Live => "inv_live_",
+        Mode::Test => "inv_test_",
+    }
+}
+
+/// Step 1.
+fn new_key(mode: Mode) -> Secret {
+    let mut key = format!("{}{}", prefix(mode), Secret::base62().reveal());
+    push_checksum(&mut key);
+    Secret::from_text(key)
+}
+
+fn push_checksum(text: &mut String) {
+    let sum = crc32fast::hash(text.as_bytes());
+    push_base62(text, sum.to_be_bytes(), CHECKSUM);
+}
+
+/// Step 3: whether a text can be a key at all. Costs a checksum of 52 bytes at most.
+fn is_well_formed(text: &str) -> bool {
+    let Some(rest) = Mode::ALL
+        .iter()
+        .find_map(|mode| text.strip_prefix(prefix(*mode)))
+    else {
+        return false;
+    };
+    if rest.len() != RANDOM + CHECKSUM || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return false;
+    }
+    let mut expected = text[..text.len() - CHECKSUM].to_owned();
+    push_checksum(&mut expected);
+    expected == text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_key_is_well_formed_and_begins_with_its_mode() {
+        for (mode, start) in [(Mode::Live, "inv_live_"), (Mode::Test, "inv_test_")] {
+            let key = new_key(mode);
+            assert!(key.reveal().starts_with(start));
+            assert_eq!(key.reveal().len(), start.len() + 49);
+            assert!(is_well_formed(key.reveal()));
+        }
+    }
+
+    #[test]
+    fn every_single_character_is_covered_by_the_checksum() {
+        let key = new_key(Mode::Live);
+        for (at, byte) in key.reveal().bytes().enumerate() {
+            let mut wrong = key.reveal().as_bytes().to_vec();
+            wrong[at] = if byte == b'0' { b'1' } else { b'0' };
+            assert!(
+                !is_well_formed(&String::from_utf8(wrong).unwrap()),
+                "character {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_texts_are_not_keys() {
+        let key = new_key(Mode::Test).reveal().to_owned();
+        let accented = format!("inv_test_{}é", &key[9..key.len() - 2]);
+        for text in [
+            "",
+            "inv_live_",
+            "Bearer",
+            &key[1..],
+            &format!("{key}0"),
+            &accented,
+        ] {
+            assert!(!is_well_formed(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_later_minute_of_use_replaces_an_earlier_one_only() {
+        let (uses, id) = (Uses::default(), ApiKeyId(uuid::Uuid::nil()));
+        for minute in [60_000, 120_000, 60_000] {
+            uses.note(id, Timestamp::from_millis(minute));
+        }
+        assert_eq!(uses.take(), [(id, Timestamp::from_millis(120_000))]);
+        assert_eq!(uses.take(), []);
+    }
+}

@@ -1,0 +1,58 @@
+//! What runs besides the requests: expired rows are deleted, and uses of API keys are recorded.
+//!
+//! Nothing depends on it being done in time. What has expired counts as absent from that moment on,
+//! whether or not its row is still there.
+//!
+//! A deletion goes in bounded steps, each a change of its own: it takes its turn among the requests and
+//! never holds them up for longer than any other change.
+
+use std::time::Duration;
+
+use slog::{Logger, warn};
+
+use super::{App, Error, idempotency};
+
+/// Rows deleted in one step: a few milliseconds of work.
+const STEP: u32 = 500;
+
+/// How often expired rows are looked for.
+const CLEANUP_EVERY: Duration = Duration::from_secs(60);
+
+/// How often noted uses of API keys are recorded; they are kept to the minute.
+const RECORD_USES_EVERY: Duration = Duration::from_secs(10);
+
+impl App {
+    /// Runs for ever; whoever serves requests runs this beside them, drops it to stop, and calls
+    /// [`App::record_api_key_uses`] once more at the end. Failures are logged and tried again.
+    pub async fn run_background_tasks(&self, log: &Logger) {
+        let mut record = tokio::time::interval(RECORD_USES_EVERY);
+        let mut cleanup = tokio::time::interval(CLEANUP_EVERY);
+        loop {
+            let (task, result) = tokio::select! {
+                _ = record.tick() => ("recording the use of API keys", self.record_api_key_uses().await),
+                _ = cleanup.tick() => ("deleting expired rows", self.delete_expired().await),
+            };
+            if let Err(error) = result {
+                let cause = error
+                    .cause()
+                    .map_or_else(|| error.to_string(), ToString::to_string);
+                warn!(log, "a background task failed and will be tried again"; "task" => task, "error" => cause);
+            }
+        }
+    }
+
+    /// Deletes everything that has expired, step by step.
+    ///
+    /// # Errors
+    /// What the store answers; what was deleted until then stays deleted.
+    pub async fn delete_expired(&self) -> Result<(), Error> {
+        let forgotten = self.now().before(idempotency::LIFETIME);
+        while self
+            .store
+            .delete_idempotency_records(forgotten, STEP)
+            .await?
+            == STEP
+        {}
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Idempotency: a request that is sent twice is executed once.
+//!
+//! 1. A caller names a request with a key. The key is known to the team and mode, not to one API key:
+//!    integrations of a team share it.
+//! 2. The first request of a key that succeeds leaves a [`Record`]: a digest of what was asked for and
+//!    the answer. It is written in the transaction of the change, so neither exists without the other.
+//!    A failure leaves nothing: the same request may be tried again.
+//! 3. While the record lasts, [`LIFETIME`] from its first use, the same request gets the same answer,
+//!    whatever has become of the product since; another request under the same key is refused.
+//! 4. Two at once: the store takes changes of one key one after the other, so the second finds the
+//!    record of the first.
+//!
+//! A request is the same when its method, its path and its body as a JSON value are the same: spacing,
+//! the order of members and the way a number or a string is written do not count.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use codegen_runtime::Decimal;
+use serde_json::value::RawValue;
+
+use super::Error;
+use super::secret::Digest;
+use super::time::Timestamp;
+
+/// How long the first answer of a key is given again.
+pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A request under an idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotentRequest {
+    /// The caller's name for the request: 1 to 255 visible ASCII characters.
+    pub key: String,
+    /// What is asked for, digested.
+    pub digest: Digest,
+}
+
+impl IdempotentRequest {
+    /// The request `method` `path` with a JSON `body`, named `key`. The path is the one that the service
+    /// itself would write: ids in lower case, nothing percent-encoded that need not be.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for a body that is no JSON: it should have been refused before.
+    pub fn new(
+        key: impl Into<String>,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Result<IdempotentRequest, Error> {
+        let body = canonical_json(body)?;
+        let mut text = Vec::new();
+        for field in [method, path, &body] {
+            // With its length in front, no field can lend characters to its neighbour.
+            text.extend_from_slice(&(field.len() as u64).to_be_bytes());
+            text.extend_from_slice(field.as_bytes());
+        }
+        Ok(IdempotentRequest {
+            key: key.into(),
+            digest: Digest::of(&text),
+        })
+    }
+}
+
+/// What became of a request that is executed at most once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome<T> {
+    /// The answer: of this request, or of the first one like it.
+    pub value: T,
+    /// Whether it is the answer of an earlier request.
+    pub replayed: bool,
+}
+
+/// What the first success of a key left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What was asked for.
+    pub request: Digest,
+    /// What was answered, as JSON.
+    pub answer: String,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl Record {
+    /// The answer for `request`, if this record still counts: step 3.
+    ///
+    /// # Errors
+    /// [`Error::IdempotencyKeyReused`] when the record counts and is of another request.
+    pub fn replay(
+        self,
+        request: &IdempotentRequest,
+        now: Timestamp,
+    ) -> Result<Option<String>, Error> {
+        if now >= self.created_at.after(LIFETIME) {
+            Ok(None)
+        } else if self.request == request.digest {
+            Ok(Some(self.answer))
+        } else {
+            Err(Error::IdempotencyKeyReused)
+        }
+    }
+}
+
+/// How deep a body may be nested: more than any published one is.
+const DEPTH: usize = 32;
+
+/// The same text for every way to write one JSON value.
+fn canonical_json(text: &str) -> Result<String, Error> {
+    let value: &RawValue = serde_json::from_str(text).map_err(Error::internal)?;
+    let mut canonical = String::new();
+    push_canonical(&mut canonical, value, DEPTH)?;
+    Ok(canonical)
+}
+
+/// Members in the order of their names, numbers as decimals, strings escaped one way, no spaces.
+fn push_canonical(text: &mut String, value: &RawValue, depth: usize) -> Result<(), Error> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return Err(Error::internal(
+            "a body that was accepted is nested too deep to digest",
+        ));
+    };
+    let raw = value.get();
+    match raw.as_bytes().first() {
+        Some(b'{') => {
+            let members: BTreeMap<String, &RawValue> = read(raw)?;
+            let mut separator = '{';
+            for (name, value) in members {
+                text.push(separator);
+                separator = ',';
+                text.push_str(&serde_json::to_string(&name).map_err(Error::internal)?);
+                text.push(':');
+                push_canonical(text, value, depth)?;
+            }
+            text.push_str(if separator == '{' { "{}" } else { "}" });
+        }
+        Some(b'[') => {
+            let items: Vec<&RawValue> = read(raw)?;
+            text.push('[');
+            for item in items {
+                push_canonical(text, item, depth)?;
+                text.push(',');
+            }
+            text.push(']');
+        }
+        Some(b'"') => {
+            let string: String = read(raw)?;
+            text.push_str(&serde_json::to_string(&string).map_err(Error::internal)?);
+        }
+        Some(b'-' | b'0'..=b'9') => {
+            text.push_str(&raw.parse::<Decimal>().map_err(Error::internal)?.canonical());
+        }
+        _ => text.push_str(raw), // null, true, false
+    }
+    Ok(())
+}
+
+fn read<'a, T: serde::Deserialize<'a>>(raw: &'a str) -> Result<T, Error> {
+    serde_json::from_str(raw).map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: &str, path: &str, body: &str) -> IdempotentRequest {
+        IdempotentRequest::new("k", method, path, body).unwrap()
+    }
+
+    #[test]
+    fn spacing_order_and_notation_do_not_count() {
+        let one = request(
+            "POST",
+            "/p",
+            r#"{"name":"A","unitPrice":1.50,"tags":[1,{"b":null}]}"#,
+        );
+        let same =
+            r#" { "tags": [10e-1, { "b" : null } ], "unitPrice": 15E-1, "name": "\u0041" } "#;
+        assert_eq!(one, request("POST", "/p", same));
+    }
+
+    #[test]
+    fn a_different_method_path_or_value_is_another_request() {
+        let one = request("POST", "/p", r#"{"a":"1","b":[1,2]}"#);
+        for (method, path, body) in [
+            ("PATCH", "/p", r#"{"a":"1","b":[1,2]}"#),
+            ("POST", "/p/", r#"{"a":"1","b":[1,2]}"#),
+            ("POST", "/p", r#"{"a":1,"b":[1,2]}"#),
+            ("POST", "/p", r#"{"a":"1","b":[2,1]}"#),
+            ("POST", "/p", r#"{"a":"1","b":[12]}"#),
+            ("POST", "/p", r#"{"a":"1","b":[1,2],"c":null}"#),
+            ("POST", "/p", r#"{"a":"1"}"#),
+            ("POST", "/p", "{}"),
+            ("POST", "/p", "[]"),
+            ("POST", "/p", "null"),
+        ] {
+            assert_ne!(one, request(method, path, body), "{method} {path} {body}");
+        }
+    }
+
+    #[test]
+    fn fields_do_not_lend_characters_to_each_other() {
+        assert_ne!(request("POST", "/p", "1"), request("POS", "T/p", "1"));
+    }
+
+    #[test]
+    fn numbers_beyond_binary_precision_stay_apart() {
+        let price = |text: &str| request("POST", "/p", text);
+        assert_ne!(price("0.1"), price("0.1000000000000000055511151231257827"));
+        assert_eq!(price("0"), price("-0.00"));
+    }
+
+    #[test]
+    fn hostile_nesting_is_an_error_and_no_overflow() {
+        let deep = "[".repeat(30_000) + &"]".repeat(30_000);
+        assert!(IdempotentRequest::new("k", "POST", "/p", &deep).is_err());
+    }
+
+    #[test]
+    fn a_record_counts_for_24_hours_to_the_millisecond() {
+        let first = request("POST", "/p", "{}");
+        let at = Timestamp::from_millis;
+        let record = Record {
+            request: first.digest,
+            answer: "A".into(),
+            created_at: at(0),
+        };
+        let replay = |millis| record.clone().replay(&first, at(millis)).unwrap();
+        assert_eq!(replay(86_399_999), Some("A".into()));
+        assert_eq!(replay(86_400_000), None);
+        assert_eq!(replay(-5), Some("A".into()));
+
+        let other = request("POST", "/p", "[]");
+        let reused = record.clone().replay(&other, at(1));
+        assert!(matches!(reused, Err(Error::IdempotencyKeyReused)));
+        assert_eq!(record.replay(&other, at(86_400_000)).unwrap(), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! Closed lists of words: an enum whose every value is one word, the same in the database, on the
+//! command line and in an answer.
+
+/// Defines such an enum: `as_str`, `Display`, `FromStr`, and `ALL` in the order of definition.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name {
+            $($(#[$about])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// The word.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::app::word::UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err($crate::app::word::UnknownWord { known: &[$($word),+] }),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;
+
+/// The text is none of the words of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// The words of the list.
+    pub known: &'static [&'static str],
+}
+
+impl std::fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not one of: {}", self.known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownWord {}

@@ -1,0 +1,81 @@
+//! What a store keeps of products, and of the idempotent requests that change them.
+
+use async_trait::async_trait;
+
+use crate::app::Error;
+use crate::app::id::ProductId;
+use crate::app::idempotency::{IdempotentRequest, Outcome};
+use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
+use crate::app::time::Timestamp;
+
+/// Products in the store. No method sees or touches anything outside of the catalog that it is given.
+///
+/// A change under an idempotency key looks for a record of that key first and obeys
+/// [`Record::replay`](crate::app::idempotency::Record::replay); if there is none that counts, it makes
+/// the change and its record in one transaction. Changes under one key happen one after the other.
+#[async_trait]
+pub trait ProductStore {
+    /// Adds a product.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`].
+    async fn create_product(
+        &self,
+        catalog: Catalog,
+        product: Product,
+        request: Option<IdempotentRequest>,
+        now: Timestamp,
+    ) -> Result<Outcome<Product>, Error>;
+
+    /// The product of that id.
+    ///
+    /// # Errors
+    /// [`Error::ProductNotFound`].
+    async fn get_product(&self, catalog: Catalog, id: ProductId) -> Result<Product, Error>;
+
+    /// The `limit` newest products of that status whose ids come before `after`, newest first.
+    ///
+    /// # Errors
+    /// As every read: see the promises of [`crate::store`].
+    async fn list_products(
+        &self,
+        catalog: Catalog,
+        status: StatusFilter,
+        after: Option<ProductId>,
+        limit: u32,
+    ) -> Result<Vec<Product>, Error>;
+
+    /// Makes of a product what [`Product::update`] says, and answers it.
+    ///
+    /// # Errors
+    /// [`Error::ProductNotFound`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`].
+    async fn update_product(
+        &self,
+        catalog: Catalog,
+        id: ProductId,
+        changes: ProductChanges,
+        request: Option<IdempotentRequest>,
+        now: Timestamp,
+    ) -> Result<Outcome<Product>, Error>;
+
+    /// Makes of a product what [`Product::archive`] says.
+    ///
+    /// # Errors
+    /// [`Error::ProductNotFound`], [`Error::AlreadyArchived`].
+    async fn archive_product(
+        &self,
+        catalog: Catalog,
+        id: ProductId,
+        now: Timestamp,
+    ) -> Result<(), Error>;
+
+    /// Deletes at most `limit` idempotency records made at or before that time; says how many.
+    ///
+    /// # Errors
+    /// As every change.
+    async fn delete_idempotency_records(
+        &self,
+        made_by: Timestamp,
+        limit: u32,
+    ) -> Result<u32, Error>;
+}

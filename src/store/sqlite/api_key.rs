@@ -1,0 +1,91 @@
+//! API keys in SQLite.
+
+use async_trait::async_trait;
+use rusqlite::{Row, params};
+
+use super::Sqlite;
+use super::team::require_team;
+use crate::app::Error;
+use crate::app::api_key::ApiKey;
+use crate::app::id::{ApiKeyId, TeamId};
+use crate::app::secret::Digest;
+use crate::app::time::Timestamp;
+use crate::store::ApiKeyStore;
+
+#[async_trait]
+impl ApiKeyStore for Sqlite {
+    async fn create_api_key(&self, key: ApiKey, digest: Digest) -> Result<(), Error> {
+        self.write(move |sql| {
+            require_team(sql, key.team_id)?;
+            sql.execute(
+                "INSERT INTO api_key (team_id, id, digest, mode, scope, name,
+                     created_at, expires_at, revoked_at, last_used_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                params![
+                    key.team_id,
+                    key.id,
+                    digest,
+                    key.mode,
+                    key.scope,
+                    key.name,
+                    key.created_at,
+                    key.expires_at,
+                    key.revoked_at,
+                    key.last_used_at,
+                ],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error> {
+        self.snapshot(|sql| {
+            require_team(sql, team_id)?;
+            let select = "SELECT * FROM api_key WHERE team_id = ?1 ORDER BY id";
+            sql.all(select, [team_id], read_api_key)
+        })
+    }
+
+    async fn find_api_key(&self, digest: Digest) -> Result<Option<ApiKey>, Error> {
+        let select = "SELECT * FROM api_key WHERE digest = ?1";
+        self.read(|sql| sql.optional(select, [digest], read_api_key))
+    }
+
+    async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<ApiKey, Error> {
+        let update = "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
+        let select = "SELECT * FROM api_key WHERE id = ?1";
+        self.write(move |sql| {
+            sql.execute(update, params![id, now])?;
+            sql.optional(select, [id], read_api_key)?
+                .ok_or_else(|| ApiKey::missing(id))
+        })
+        .await
+    }
+
+    async fn record_api_key_uses(&self, uses: Vec<(ApiKeyId, Timestamp)>) -> Result<(), Error> {
+        let update = "UPDATE api_key SET last_used_at = ?2
+                      WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
+        self.write(move |sql| {
+            for (id, time) in uses {
+                sql.execute(update, params![id, time])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    Ok(ApiKey {
+        id: row.get("id")?,
+        team_id: row.get("team_id")?,
+        mode: row.get("mode")?,
+        scope: row.get("scope")?,
+        name: row.get("name")?,
+        created_at: row.get("created_at")?,
+        expires_at: row.get("expires_at")?,
+        revoked_at: row.get("revoked_at")?,
+        last_used_at: row.get("last_used_at")?,
+    })
+}

@@ -1,0 +1,184 @@
+//! Products in SQLite.
+
+use async_trait::async_trait;
+use rusqlite::{Row, named_params, params};
+
+use super::Sqlite;
+use super::idempotency::{delete_records, once};
+use super::sql::{Exact, Sql};
+use crate::app::Error;
+use crate::app::id::ProductId;
+use crate::app::idempotency::{IdempotentRequest, Outcome};
+use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
+use crate::app::time::Timestamp;
+use crate::store::ProductStore;
+
+#[async_trait]
+impl ProductStore for Sqlite {
+    async fn create_product(
+        &self,
+        catalog: Catalog,
+        product: Product,
+        request: Option<IdempotentRequest>,
+        now: Timestamp,
+    ) -> Result<Outcome<Product>, Error> {
+        self.write(move |sql| {
+            once(sql, catalog, request.as_ref(), now, || {
+                insert_product(sql, catalog, &product)?;
+                Ok(product)
+            })
+        })
+        .await
+    }
+
+    async fn get_product(&self, catalog: Catalog, id: ProductId) -> Result<Product, Error> {
+        self.read(|sql| find_product(sql, catalog, id))
+    }
+
+    async fn list_products(
+        &self,
+        catalog: Catalog,
+        status: StatusFilter,
+        after: Option<ProductId>,
+        limit: u32,
+    ) -> Result<Vec<Product>, Error> {
+        // Every id comes before the greatest UUID, which no UUIDv7 is.
+        let after = after.unwrap_or(ProductId(uuid::Uuid::max()));
+        let Catalog { team_id, mode } = catalog;
+        self.read(|sql| match status.status() {
+            Some(status) => sql.all(
+                "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
+                 ORDER BY id DESC LIMIT ?5",
+                params![team_id, mode, status, after, limit],
+                read_product,
+            ),
+            None => sql.all(
+                "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND id < ?3
+                 ORDER BY id DESC LIMIT ?4",
+                params![team_id, mode, after, limit],
+                read_product,
+            ),
+        })
+    }
+
+    async fn update_product(
+        &self,
+        catalog: Catalog,
+        id: ProductId,
+        changes: ProductChanges,
+        request: Option<IdempotentRequest>,
+        now: Timestamp,
+    ) -> Result<Outcome<Product>, Error> {
+        self.write(move |sql| {
+            once(sql, catalog, request.as_ref(), now, || {
+                let product = find_product(sql, catalog, id)?.update(changes, now);
+                save_product(sql, catalog, &product)?;
+                Ok(product)
+            })
+        })
+        .await
+    }
+
+    async fn archive_product(
+        &self,
+        catalog: Catalog,
+        id: ProductId,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.write(move |sql| {
+            let product = find_product(sql, catalog, id)?.archive(now)?;
+            save_product(sql, catalog, &product)
+        })
+        .await
+    }
+
+    async fn delete_idempotency_records(
+        &self,
+        made_by: Timestamp,
+        limit: u32,
+    ) -> Result<u32, Error> {
+        self.write(move |sql| delete_records(sql, made_by, limit))
+            .await
+    }
+}
+
+fn find_product(sql: Sql<'_>, catalog: Catalog, id: ProductId) -> Result<Product, Error> {
+    let select = "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND id = ?3";
+    sql.optional(
+        select,
+        params![catalog.team_id, catalog.mode, id],
+        read_product,
+    )?
+    .ok_or(Error::ProductNotFound)
+}
+
+fn insert_product(sql: Sql<'_>, catalog: Catalog, product: &Product) -> Result<(), Error> {
+    write_product(
+        sql,
+        "INSERT INTO product (team_id, mode, id, name, unit_price, currency, description, sku,
+             tax_rate, type, unit_of_measure, status, created_at, updated_at)
+         VALUES (:team_id, :mode, :id, :name, :unit_price, :currency, :description, :sku,
+             :tax_rate, :type, :unit_of_measure, :status, :created_at, :updated_at)",
+        catalog,
+        product,
+    )
+}
+
+fn save_product(sql: Sql<'_>, catalog: Catalog, product: &Product) -> Result<(), Error> {
+    write_product(
+        sql,
+        "UPDATE product SET name = :name, unit_price = :unit_price, currency = :currency,
+             description = :description, sku = :sku, tax_rate = :tax_rate, type = :type,
+             unit_of_measure = :unit_of_measure, status = :status,
+             created_at = :created_at, updated_at = :updated_at
+         WHERE team_id = :team_id AND mode = :mode AND id = :id",
+        catalog,
+        product,
+    )
+}
+
+/// Runs a statement that takes every column of a product by name.
+fn write_product(
+    sql: Sql<'_>,
+    statement: &str,
+    catalog: Catalog,
+    product: &Product,
+) -> Result<(), Error> {
+    sql.execute(
+        statement,
+        named_params! {
+            ":team_id": catalog.team_id,
+            ":mode": catalog.mode,
+            ":id": product.id,
+            ":name": product.name,
+            ":unit_price": product.unit_price.as_str(),
+            ":currency": product.currency,
+            ":description": product.description,
+            ":sku": product.sku,
+            ":tax_rate": product.tax_rate.as_ref().map(|rate| rate.as_str()),
+            ":type": product.product_type,
+            ":unit_of_measure": product.unit_of_measure,
+            ":status": product.status,
+            ":created_at": product.created_at,
+            ":updated_at": product.updated_at,
+        },
+    )?;
+    Ok(())
+}
+
+fn read_product(row: &Row<'_>) -> rusqlite::Result<Product> {
+    Ok(Product {
+        id: row.get("id")?,
+        name: row.get("name")?,
+        unit_price: row.get::<_, Exact>("unit_price")?.0,
+        currency: row.get("currency")?,
+        description: row.get("description")?,
+        sku: row.get("sku")?,
+        tax_rate: row.get::<_, Option<Exact>>("tax_rate")?.map(|rate| rate.0),
+        product_type: row.get("type")?,
+        unit_of_measure: row.get("unit_of_measure")?,
+        status: row.get("status")?,
+        created_at: row.get("created_at")?,
+        updated_at: row.get("updated_at")?,
+    })
+}

@@ -1,0 +1,228 @@
+//! API keys: making, presenting, expiring, revoking, and when they were last used.
+
+use std::time::Duration;
+
+use invoicing::app::Error;
+use invoicing::app::api_key::{Mode, Scope};
+use invoicing::app::id::{ApiKeyId, TeamId};
+use invoicing::app::time::Timestamp;
+use uuid::Uuid;
+
+use crate::support::{START, Service, plain};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn is_refused<T>(result: &Result<T, Error>) -> bool {
+    matches!(result, Err(Error::InvalidToken))
+}
+
+#[tokio::test]
+async fn a_key_is_recognised_with_its_team_mode_scope_and_name() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let (key, secret) = service
+        .app
+        .create_api_key(team, Mode::Test, Scope::ReadOnly, Some("Shop"), None)
+        .await
+        .unwrap();
+    assert_eq!(
+        (key.team_id, key.mode, key.scope),
+        (team, Mode::Test, Scope::ReadOnly)
+    );
+    assert_eq!(key.name.as_deref(), Some("Shop"));
+    assert_eq!(
+        service
+            .app
+            .authenticate_api_key(secret.reveal())
+            .await
+            .unwrap(),
+        key
+    );
+}
+
+#[tokio::test]
+async fn a_key_that_was_never_made_is_refused_well_formed_or_not() {
+    let service = Service::new().await;
+    let elsewhere = Service::new().await;
+    let team = elsewhere.team().await;
+    let (_, foreign) = elsewhere
+        .app
+        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
+        .await
+        .unwrap();
+    for text in ["", "inv_live_", "x", "\0", foreign.reveal()] {
+        let result = service.app.authenticate_api_key(text).await;
+        assert!(is_refused(&result), "{text:?}: {result:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_valid_until_the_millisecond_before_it_expires() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let (key, secret) = service
+        .app
+        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, Some(MINUTE))
+        .await
+        .unwrap();
+    assert_eq!(key.expires_at, Some(START.after(MINUTE)));
+    service.clock.advance(MINUTE - Duration::from_millis(1));
+    assert!(
+        service
+            .app
+            .authenticate_api_key(secret.reveal())
+            .await
+            .is_ok()
+    );
+    service.clock.advance(Duration::from_millis(1));
+    assert!(is_refused(
+        &service.app.authenticate_api_key(secret.reveal()).await
+    ));
+}
+
+#[tokio::test]
+async fn an_expiry_after_the_year_9999_is_refused() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let for_ever = Some(Duration::MAX);
+    let result = service
+        .app
+        .create_api_key(team, Mode::Live, Scope::ReadOnly, None, for_ever)
+        .await;
+    assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_key_revoked_by_another_process_is_refused_at_once() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let (key, secret) = service
+        .app
+        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
+        .await
+        .unwrap();
+    assert!(
+        service
+            .app
+            .authenticate_api_key(secret.reveal())
+            .await
+            .is_ok()
+    );
+    service
+        .another()
+        .await
+        .revoke_api_key(key.id)
+        .await
+        .unwrap();
+    assert!(is_refused(
+        &service.app.authenticate_api_key(secret.reveal()).await
+    ));
+}
+
+#[tokio::test]
+async fn revoking_twice_keeps_the_first_time() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    assert_eq!(
+        service.app.revoke_api_key(key.id).await.unwrap().revoked_at,
+        Some(START)
+    );
+    service.clock.advance(MINUTE);
+    assert_eq!(
+        service.app.revoke_api_key(key.id).await.unwrap().revoked_at,
+        Some(START)
+    );
+}
+
+#[tokio::test]
+async fn a_team_or_key_that_does_not_exist_is_named_in_the_error() {
+    let service = Service::new().await;
+    let nobody = TeamId(Uuid::from_u128(1));
+    let made = service
+        .app
+        .create_api_key(nobody, Mode::Live, Scope::ReadOnly, None, None)
+        .await;
+    let listed = service.app.list_api_keys(nobody).await;
+    let revoked = service
+        .app
+        .revoke_api_key(ApiKeyId(Uuid::from_u128(1)))
+        .await;
+    for error in [made.err(), listed.err(), revoked.err()] {
+        let text = error.unwrap().to_string();
+        assert!(
+            text.contains("00000000-0000-0000-0000-000000000001"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn keys_are_listed_oldest_first_and_of_one_team_only() {
+    let service = Service::new().await;
+    let (team, other) = (service.team().await, service.team().await);
+    let first = service.key(team, Mode::Live, Scope::ReadOnly).await;
+    service.key(other, Mode::Live, Scope::ReadOnly).await;
+    let second = service.key(team, Mode::Test, Scope::ReadWrite).await;
+    assert_eq!(
+        service.app.list_api_keys(team).await.unwrap(),
+        [first, second]
+    );
+}
+
+#[tokio::test]
+async fn the_last_use_is_kept_to_the_minute_and_never_moves_back() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let (_, secret) = service
+        .app
+        .create_api_key(team, Mode::Live, Scope::ReadOnly, None, None)
+        .await
+        .unwrap();
+    let last_used = async || {
+        service.app.record_api_key_uses().await.unwrap();
+        service.app.list_api_keys(team).await.unwrap()[0].last_used_at
+    };
+    assert_eq!(last_used().await, None);
+
+    let minute = Timestamp::from_millis(1_795_211_340_000);
+    service
+        .app
+        .authenticate_api_key(secret.reveal())
+        .await
+        .unwrap();
+    assert_eq!(last_used().await, Some(minute));
+
+    service.clock.advance(MINUTE);
+    service
+        .app
+        .authenticate_api_key(secret.reveal())
+        .await
+        .unwrap();
+    assert_eq!(last_used().await, Some(minute.after(MINUTE)));
+
+    service.clock.set(START);
+    service
+        .app
+        .authenticate_api_key(secret.reveal())
+        .await
+        .unwrap();
+    assert_eq!(last_used().await, Some(minute.after(MINUTE)));
+}
+
+#[tokio::test]
+async fn a_read_only_key_changes_nothing() {
+    let service = Service::new().await;
+    let key = service
+        .key(service.team().await, Mode::Live, Scope::ReadOnly)
+        .await;
+    let (app, id) = (&service.app, Uuid::from_u128(1).into());
+    for error in [
+        app.create_product(&key, plain("A"), None).await.err(),
+        app.update_product(&key, id, Default::default(), None)
+            .await
+            .err(),
+        app.archive_product(&key, id).await.err(),
+    ] {
+        assert!(matches!(error, Some(Error::ScopeInsufficient)), "{error:?}");
+    }
+}

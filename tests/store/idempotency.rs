@@ -1,0 +1,234 @@
+//! Idempotency keys: a request that is sent twice is executed once.
+
+use std::time::Duration;
+
+use codegen_runtime::Field;
+use invoicing::app::Error;
+use invoicing::app::api_key::{ApiKey, Mode, Scope};
+use invoicing::app::idempotency::{IdempotentRequest, LIFETIME};
+use invoicing::app::product::{ProductChanges, StatusFilter};
+
+use crate::support::{Service, plain, with_sku};
+
+fn post(key: &str, body: &str) -> Option<IdempotentRequest> {
+    Some(IdempotentRequest::new(key, "POST", "/api/v1/products", body).unwrap())
+}
+
+async fn count(service: &Service, key: &ApiKey) -> usize {
+    let page = service
+        .app
+        .list_products(key, StatusFilter::All, 100, None)
+        .await
+        .unwrap();
+    page.items.len()
+}
+
+#[tokio::test]
+async fn a_repeat_answers_the_first_success_and_changes_nothing() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let first = service
+        .app
+        .create_product(&key, plain("A"), post("k", "1"))
+        .await
+        .unwrap();
+    // Whatever has become of the product since.
+    let rename = ProductChanges {
+        name: Some("B".into()),
+        ..Default::default()
+    };
+    service
+        .app
+        .update_product(&key, first.value.id, rename, None)
+        .await
+        .unwrap();
+    service
+        .app
+        .archive_product(&key, first.value.id)
+        .await
+        .unwrap();
+
+    let repeat = service
+        .app
+        .create_product(&key, plain("A"), post("k", "1.0"))
+        .await
+        .unwrap();
+    assert_eq!((first.replayed, repeat.replayed), (false, true));
+    assert_eq!(repeat.value, first.value);
+    assert_eq!(repeat.value.unit_price.as_str(), "19.90");
+    assert_eq!(count(&service, &key).await, 1);
+}
+
+#[tokio::test]
+async fn an_update_is_replayed_too() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let id = service
+        .app
+        .create_product(&key, plain("A"), None)
+        .await
+        .unwrap()
+        .value
+        .id;
+    let patch = || {
+        let changes = ProductChanges {
+            description: Field::Value("new".into()),
+            ..Default::default()
+        };
+        let request = IdempotentRequest::new("k", "PATCH", "/api/v1/products/1", "{}").unwrap();
+        service.app.update_product(&key, id, changes, Some(request))
+    };
+    let (first, repeat) = (patch().await.unwrap(), patch().await.unwrap());
+    assert_eq!((first.replayed, repeat.replayed), (false, true));
+    assert_eq!(first.value, repeat.value);
+    assert_eq!(
+        service.app.get_product(&key, id).await.unwrap(),
+        first.value
+    );
+}
+
+#[tokio::test]
+async fn the_same_key_with_another_request_is_refused() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    service
+        .app
+        .create_product(&key, plain("A"), post("k", "1"))
+        .await
+        .unwrap();
+    let reused = service
+        .app
+        .create_product(&key, plain("A"), post("k", "2"))
+        .await;
+    assert!(
+        matches!(reused, Err(Error::IdempotencyKeyReused)),
+        "{reused:?}"
+    );
+    assert_eq!(count(&service, &key).await, 1);
+}
+
+#[tokio::test]
+async fn a_key_is_of_the_team_and_mode_whichever_api_key_brings_it() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let sibling = service.key(key.team_id, Mode::Live, Scope::ReadWrite).await;
+    let test_mode = service.key(key.team_id, Mode::Test, Scope::ReadWrite).await;
+    let stranger = service.writer().await;
+    let mut replayed = Vec::new();
+    for key in [&key, &sibling, &test_mode, &stranger] {
+        let made = service
+            .app
+            .create_product(key, plain("A"), post("k", "1"))
+            .await
+            .unwrap();
+        replayed.push(made.replayed);
+    }
+    assert_eq!(replayed, [false, true, false, false]);
+}
+
+#[tokio::test]
+async fn keys_differ_by_every_character() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    for name in ["k", "K", "k ", "kk"] {
+        let made = service
+            .app
+            .create_product(&key, plain("A"), post(name, "1"))
+            .await
+            .unwrap();
+        assert!(!made.replayed, "{name:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_is_not_kept() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let blocker = service
+        .app
+        .create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap()
+        .value
+        .id;
+    let refused = service
+        .app
+        .create_product(&key, with_sku("A"), post("k", "1"))
+        .await;
+    assert!(matches!(refused, Err(Error::DuplicateSku)), "{refused:?}");
+    service.app.archive_product(&key, blocker).await.unwrap();
+    let made = service
+        .app
+        .create_product(&key, with_sku("A"), post("k", "1"))
+        .await
+        .unwrap();
+    assert!(!made.replayed);
+    let replay = service
+        .app
+        .create_product(&key, with_sku("A"), post("k", "1"))
+        .await
+        .unwrap();
+    assert!(replay.replayed);
+}
+
+#[tokio::test]
+async fn a_key_is_free_again_after_24_hours_deleted_or_not() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let create = |body| {
+        service
+            .app
+            .create_product(&key, plain("A"), post("k", body))
+    };
+    create("1").await.unwrap();
+    service.clock.advance(LIFETIME - Duration::from_millis(1));
+    service.app.delete_expired().await.unwrap();
+    assert!(create("1").await.unwrap().replayed);
+
+    service.clock.advance(Duration::from_millis(1));
+    assert!(
+        !create("2").await.unwrap().replayed,
+        "expired, though its row is still there"
+    );
+    assert!(
+        create("2").await.unwrap().replayed,
+        "its 24 hours have begun anew"
+    );
+
+    service.clock.advance(LIFETIME);
+    service.app.delete_expired().await.unwrap();
+    assert!(!create("1").await.unwrap().replayed);
+}
+
+#[tokio::test]
+async fn of_64_at_once_one_executes_and_the_others_replay() {
+    let service = Service::new().await;
+    let other = std::sync::Arc::new(service.another().await);
+    let key = service.writer().await;
+    let tasks: Vec<_> = (0..64)
+        .map(|number| {
+            // Half of them come in through another process.
+            let app = if number % 2 == 0 {
+                service.app.clone()
+            } else {
+                other.clone()
+            };
+            let key = key.clone();
+            tokio::spawn(async move { app.create_product(&key, plain("A"), post("k", "1")).await })
+        })
+        .collect();
+    let mut outcomes = Vec::new();
+    for task in tasks {
+        outcomes.push(task.await.unwrap().unwrap());
+    }
+    assert_eq!(
+        outcomes.iter().filter(|outcome| !outcome.replayed).count(),
+        1
+    );
+    assert!(
+        outcomes
+            .iter()
+            .all(|outcome| outcome.value == outcomes[0].value)
+    );
+    assert_eq!(count(&service, &key).await, 1);
+}

@@ -1,0 +1,371 @@
+//! Products one by one: created, read, changed, archived.
+
+use std::time::Duration;
+
+use codegen_runtime::Field;
+use invoicing::app::Error;
+use invoicing::app::api_key::{Mode, Scope};
+use invoicing::app::id::ProductId;
+use invoicing::app::product::{NewProduct, ProductChanges, ProductStatus};
+use invoicing::app::time::Timestamp;
+use uuid::Uuid;
+
+use crate::support::{START, Service, plain, with_sku};
+
+fn sku(sku: &str) -> ProductChanges {
+    ProductChanges {
+        sku: Field::Value(sku.into()),
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn what_was_created_is_read_back_exactly() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let new = NewProduct {
+        name: "Grüße 🦀".into(),
+        unit_price: "0.1000000000000000055511151231257827".parse().unwrap(),
+        currency: "CHF".into(),
+        description: Some("line one\nline two".into()),
+        sku: Some("A-1".into()),
+        tax_rate: Some("7.70".parse().unwrap()),
+        product_type: Some("SERVICES".into()),
+        unit_of_measure: Some("hr".into()),
+    };
+    let made = service
+        .app
+        .create_product(&key, new.clone(), None)
+        .await
+        .unwrap();
+    assert!(!made.replayed);
+    let product = service.app.get_product(&key, made.value.id).await.unwrap();
+    assert_eq!(product, made.value);
+    assert_eq!(product.unit_price.as_str(), new.unit_price.as_str());
+    assert_eq!(product.tax_rate.as_ref().unwrap().as_str(), "7.70");
+    assert_eq!(
+        (product.status, product.description),
+        (ProductStatus::Active, new.description)
+    );
+    assert_eq!((product.created_at, product.updated_at), (START, START));
+}
+
+#[tokio::test]
+async fn a_product_is_invisible_from_another_team_or_mode() {
+    let service = Service::new().await;
+    let owner = service.writer().await;
+    let id = service
+        .app
+        .create_product(&owner, plain("A"), None)
+        .await
+        .unwrap()
+        .value
+        .id;
+    let test_mode = service
+        .key(owner.team_id, Mode::Test, Scope::ReadWrite)
+        .await;
+    let stranger = service.writer().await;
+    for key in [test_mode, stranger] {
+        for error in [
+            service.app.get_product(&key, id).await.err(),
+            service
+                .app
+                .update_product(&key, id, Default::default(), None)
+                .await
+                .err(),
+            service.app.archive_product(&key, id).await.err(),
+        ] {
+            assert!(matches!(error, Some(Error::ProductNotFound)), "{error:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_product_that_never_was_is_not_found() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    for id in [Uuid::nil(), Uuid::max(), Uuid::from_u128(7)] {
+        let found = service.app.get_product(&key, ProductId(id)).await;
+        assert!(matches!(found, Err(Error::ProductNotFound)), "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_keeps_clears_and_sets_field_by_field() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let new = NewProduct {
+        description: Some("old".into()),
+        tax_rate: Some("20".parse().unwrap()),
+        unit_of_measure: Some("hr".into()),
+        ..with_sku("A")
+    };
+    let before = service
+        .app
+        .create_product(&key, new, None)
+        .await
+        .unwrap()
+        .value;
+    let changes = ProductChanges {
+        description: Field::Null,
+        tax_rate: Field::Value("0".parse().unwrap()),
+        product_type: Some("GOODS".into()),
+        ..Default::default()
+    };
+    let after = service
+        .app
+        .update_product(&key, before.id, changes, None)
+        .await
+        .unwrap()
+        .value;
+    assert_eq!(
+        (after.description.as_deref(), after.sku.as_deref()),
+        (None, Some("A"))
+    );
+    assert_eq!(after.tax_rate, Some("0.0".parse().unwrap()));
+    assert_eq!(after.product_type.as_deref(), Some("GOODS"));
+    assert_eq!(after.unit_of_measure.as_deref(), Some("hr"));
+    assert_eq!(
+        (after.name.clone(), after.created_at),
+        (before.name, before.created_at)
+    );
+    assert_eq!(
+        service.app.get_product(&key, before.id).await.unwrap(),
+        after
+    );
+}
+
+#[tokio::test]
+async fn updated_at_moves_strictly_forward_while_the_clock_stands_or_steps_back() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let made = service
+        .app
+        .create_product(&key, plain("A"), None)
+        .await
+        .unwrap()
+        .value;
+    let mut last = made.updated_at;
+    for now in [
+        START,
+        START,
+        START.before(Duration::from_secs(9)),
+        START.after(Duration::from_secs(9)),
+    ] {
+        service.clock.set(now);
+        let nothing = ProductChanges::default();
+        let product = service
+            .app
+            .update_product(&key, made.id, nothing, None)
+            .await
+            .unwrap()
+            .value;
+        assert!(
+            product.updated_at > last,
+            "{} after {last}",
+            product.updated_at
+        );
+        last = product.updated_at;
+    }
+    service.clock.set(Timestamp::from_millis(0));
+    service.app.archive_product(&key, made.id).await.unwrap();
+    assert!(
+        service
+            .app
+            .get_product(&key, made.id)
+            .await
+            .unwrap()
+            .updated_at
+            > last
+    );
+}
+
+#[tokio::test]
+async fn archiving_happens_once_and_the_product_can_still_be_read_and_changed() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let id = service
+        .app
+        .create_product(&key, plain("A"), None)
+        .await
+        .unwrap()
+        .value
+        .id;
+    service.app.archive_product(&key, id).await.unwrap();
+    let again = service.app.archive_product(&key, id).await;
+    assert!(matches!(again, Err(Error::AlreadyArchived)), "{again:?}");
+
+    let rename = ProductChanges {
+        name: Some("B".into()),
+        ..Default::default()
+    };
+    let changed = service
+        .app
+        .update_product(&key, id, rename, None)
+        .await
+        .unwrap()
+        .value;
+    assert_eq!(
+        (changed.name.as_str(), changed.status),
+        ("B", ProductStatus::Archived)
+    );
+}
+
+#[tokio::test]
+async fn a_sku_is_taken_while_an_active_product_of_the_catalog_has_it() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let first = service
+        .app
+        .create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap()
+        .value;
+    let second = service
+        .app
+        .create_product(&key, plain("B"), None)
+        .await
+        .unwrap()
+        .value;
+    let duplicate = |error| matches!(error, Some(Error::DuplicateSku));
+    assert!(duplicate(
+        service
+            .app
+            .create_product(&key, with_sku("A"), None)
+            .await
+            .err()
+    ));
+    assert!(duplicate(
+        service
+            .app
+            .update_product(&key, second.id, sku("A"), None)
+            .await
+            .err()
+    ));
+    assert_eq!(
+        service.app.get_product(&key, second.id).await.unwrap(),
+        second
+    );
+
+    // Its own sku, another case, another mode, another team, and none at all are free.
+    service
+        .app
+        .update_product(&key, first.id, sku("A"), None)
+        .await
+        .unwrap();
+    service
+        .app
+        .create_product(&key, with_sku("a"), None)
+        .await
+        .unwrap();
+    service
+        .app
+        .create_product(&key, plain("C"), None)
+        .await
+        .unwrap();
+    let test_mode = service.key(key.team_id, Mode::Test, Scope::ReadWrite).await;
+    service
+        .app
+        .create_product(&test_mode, with_sku("A"), None)
+        .await
+        .unwrap();
+    service
+        .app
+        .create_product(&service.writer().await, with_sku("A"), None)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_sku_is_free_again_once_archived_cleared_or_changed() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let clear = ProductChanges {
+        sku: Field::Null,
+        ..Default::default()
+    };
+    let mut id = service
+        .app
+        .create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap()
+        .value
+        .id;
+    for change in [None, Some(clear), Some(sku("Z"))] {
+        match change {
+            None => service.app.archive_product(&key, id).await.unwrap(),
+            Some(change) => {
+                service
+                    .app
+                    .update_product(&key, id, change, None)
+                    .await
+                    .unwrap();
+            }
+        }
+        id = service
+            .app
+            .create_product(&key, with_sku("A"), None)
+            .await
+            .unwrap()
+            .value
+            .id;
+    }
+}
+
+#[tokio::test]
+async fn changing_an_archived_product_never_conflicts() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let archived = service
+        .app
+        .create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap()
+        .value
+        .id;
+    service.app.archive_product(&key, archived).await.unwrap();
+    service
+        .app
+        .create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap();
+    service
+        .app
+        .create_product(&key, with_sku("B"), None)
+        .await
+        .unwrap();
+    for text in ["A", "B"] {
+        service
+            .app
+            .update_product(&key, archived, sku(text), None)
+            .await
+            .unwrap();
+    }
+    // Nor does an archived product that shares a sku stand in the way of archiving the other.
+    let nothing = ProductChanges::default();
+    service
+        .app
+        .update_product(&key, archived, nothing, None)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn of_64_at_once_with_one_sku_one_wins() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let tasks: Vec<_> = (0..64)
+        .map(|_| {
+            let (app, key) = (service.app.clone(), key.clone());
+            tokio::spawn(async move { app.create_product(&key, with_sku("A"), None).await })
+        })
+        .collect();
+    let mut made = 0;
+    for task in tasks {
+        match task.await.unwrap() {
+            Ok(_) => made += 1,
+            Err(error) => assert!(matches!(error, Error::DuplicateSku), "{error:?}"),
+        }
+    }
+    assert_eq!(made, 1);
+}
