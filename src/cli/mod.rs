@@ -10,6 +10,7 @@
 //!
 //! One file a noun, named as in [`crate::app`]; each has its arguments and one function that runs them.
 
+mod api_key;
 mod openapi;
 mod output;
 mod team;
@@ -56,6 +57,8 @@ enum Command {
     Openapi(openapi::Openapi),
     #[command(subcommand)]
     Team(team::Team),
+    #[command(subcommand)]
+    ApiKey(api_key::ApiKey),
 }
 
 /// Reads the command line of this process and runs it.
@@ -85,6 +88,7 @@ fn run(command: Command, settings: &Settings, matches: &ArgMatches) -> Result<()
     match command {
         Command::Openapi(openapi) => openapi.run(),
         Command::Team(team) => on_database(settings, matches, async |app| team.run(app).await),
+        Command::ApiKey(key) => on_database(settings, matches, async |app| key.run(app).await),
     }
 }
 
@@ -160,6 +164,12 @@ fn command(texts: &Texts) -> clap::Command {
 
 /// Adds settings and `--json` to every command below `command`, showing what concerns it.
 fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command {
+    // A text taken over as it stands keeps its full stop, which a list of commands has no use for.
+    let about = command.get_about().map(|about| about.to_string());
+    let command = match about.as_deref().and_then(|about| about.strip_suffix('.')) {
+        Some(about) => command.about(about.to_owned()),
+        None => command,
+    };
     if command.has_subcommands() {
         return command.mut_subcommands(|below| {
             let path = format!("{path} {}", below.get_name());
