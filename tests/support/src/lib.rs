@@ -9,7 +9,9 @@
 //! compiled once.
 
 pub mod caller;
+pub mod deployment;
 pub mod document;
 pub mod edit;
 pub mod judge;
 pub mod schema;
+pub mod service;

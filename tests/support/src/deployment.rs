@@ -1,0 +1,65 @@
+//! Running the contract tests against a server that somebody else runs.
+//!
+//! Without any of these variables, every test starts a server of its own. With [`BASE_URL`], the
+//! tests call that server instead, and a test that needs what the variables do not give is skipped:
+//! it says so, with its name and the reason, on standard error.
+//!
+//! | Variable | What the tests do with it |
+//! |---|---|
+//! | `INVOICING_BASE_URL` | call this server: `https://invoicing.example` |
+//! | `INVOICING_DATABASE` | make teams, keys, users and items with the command line on this database; none of the following is needed then |
+//! | `INVOICING_LIVE_KEY` | a *Read & Write* key, mode Live |
+//! | `INVOICING_LIVE_READ_ONLY_KEY` | a `READ_ONLY` key of the same team, mode Live |
+//! | `INVOICING_TEST_KEY` | a *Read & Write* key of the same team, mode Test |
+//! | `INVOICING_OTHER_TEAM_KEY` | a *Read & Write* key of another team, mode Live |
+//! | `INVOICING_TEAM_ID` | the id of a team with a file |
+//! | `INVOICING_FILE_ID` | the id of a file of this team |
+//! | `INVOICING_ACCESS_TOKEN` | an access token of a member of this team |
+//! | `INVOICING_OTHER_TEAM_ID` | the id of a team that this person is no member of |
+//! | `INVOICING_PROXY_HEADERS` | names of headers, separated by commas, that proxies before the server add to its answers |
+//!
+//! The tests leave products behind, with names that begin with `contract test`. Use a team for them.
+
+/// The server to call.
+pub const BASE_URL: &str = "INVOICING_BASE_URL";
+/// The database of that server, if it can be reached from here.
+pub const DATABASE: &str = "INVOICING_DATABASE";
+
+/// Why a test cannot run against this deployment.
+#[derive(Debug)]
+pub struct Skip(pub String);
+
+impl Skip {
+    /// Tells the person who runs the tests. The harness would keep what `eprintln!` prints to itself.
+    pub fn print(&self) {
+        use std::io::Write as _;
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("a test");
+        let _ = writeln!(std::io::stderr(), "skipped: {name}: {}", self.0);
+    }
+}
+
+/// The value, or the end of the test that asked for it when this deployment does not give it.
+#[macro_export]
+macro_rules! given {
+    ($value:expr) => {
+        match $value {
+            Ok(value) => value,
+            Err(skip) => {
+                let skip: $crate::deployment::Skip = skip;
+                skip.print();
+                return;
+            }
+        }
+    };
+}
+
+/// A variable of the table above.
+pub(crate) fn variable(name: &str) -> Result<String, Skip> {
+    std::env::var(name).map_err(|_| Skip(format!("needs {name}, or {DATABASE}")))
+}
+
+/// Whether the tests run against a deployment.
+pub fn is_given() -> bool {
+    std::env::var_os(BASE_URL).is_some()
+}

@@ -1,0 +1,236 @@
+//! A running service; [`people`] are the teams, keys and devices that a test needs in it.
+//!
+//! Unless a deployment is given ([`crate::deployment`]), every test has a server of its own: the real
+//! binary as a process, on a free port, with a database in a folder of its own. What a test needs is
+//! made with the command line, as an operator would. When a test fails, its folder is kept, and its
+//! path printed: the database and the server's log are in it.
+
+mod people;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::caller::Caller;
+use crate::deployment::{self, Skip};
+
+pub use people::{CODE_CHALLENGE, CODE_VERIFIER, Device, Team};
+
+/// How long a server may take to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Settings of every server that a test starts, unless the test says otherwise: limits are on, so that
+/// their headers are judged, and so high that no test reaches them by accident.
+const SETTINGS: [(&str, &str); 7] = [
+    ("INVOICING_LISTEN", "127.0.0.1:0"),
+    ("INVOICING_LOG_FORMAT", "json"),
+    ("INVOICING_LOG_LEVEL", "debug"),
+    ("INVOICING_RATE_LIMIT_PER_SECOND", "1000000"),
+    ("INVOICING_RATE_LIMIT_BURST", "1000000"),
+    ("INVOICING_TOKEN_RATE_LIMIT_PER_SECOND", "1000000"),
+    ("INVOICING_TOKEN_RATE_LIMIT_BURST", "1000000"),
+];
+
+/// A service to test.
+#[derive(Debug)]
+pub struct Service {
+    /// Sends requests to it.
+    pub caller: Caller,
+    binary: PathBuf,
+    database: Option<String>,
+    own: Option<Own>,
+}
+
+/// A server that a test has started.
+#[derive(Debug)]
+struct Own {
+    process: Child,
+    folder: Option<TempDir>,
+    settings: Vec<(String, String)>,
+}
+
+impl Service {
+    /// The deployment that is given, or a new server of the test's own.
+    pub fn find(binary: &str) -> Self {
+        match std::env::var(deployment::BASE_URL) {
+            Ok(base_url) => Self {
+                caller: Caller::new(base_url.trim_end_matches('/')),
+                binary: binary.into(),
+                database: std::env::var(deployment::DATABASE).ok(),
+                own: None,
+            },
+            Err(_) => Self::start(binary, &[]),
+        }
+    }
+
+    /// A new server, with other settings than usual, on a database that the test may spoil.
+    ///
+    /// # Errors
+    ///
+    /// When the tests run against a deployment.
+    pub fn own(binary: &str, settings: &[(&str, &str)]) -> Result<Self, Skip> {
+        match deployment::is_given() {
+            true => Err(Skip("needs a server of its own".to_owned())),
+            false => Ok(Self::start(binary, settings)),
+        }
+    }
+
+    fn start(binary: &str, settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("invoicing-test-")
+            .tempdir()
+            .expect("a temporary folder can be made");
+        let database = folder.path().join("invoicing.db");
+        let database = format!("sqlite:{}", database.display());
+        let settings: Vec<_> = SETTINGS
+            .iter()
+            .chain(settings)
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let (process, url) = serve(binary.as_ref(), &database, folder.path(), &settings);
+        Self {
+            caller: Caller::new(url),
+            binary: binary.into(),
+            database: Some(database),
+            own: Some(Own {
+                process,
+                folder: Some(folder),
+                settings,
+            }),
+        }
+    }
+
+    /// Ends the server as a crash would (SIGKILL) and starts it again on the same database.
+    ///
+    /// # Panics
+    ///
+    /// When it is not the test's own.
+    pub fn crash_and_restart(&mut self) {
+        let own = self.own.as_mut().expect("only an own server is killed");
+        own.process.kill().expect("the server runs");
+        own.process.wait().expect("the server ends");
+        let folder = own.folder.as_ref().expect("it is there until the end");
+        let database = self.database.as_ref().expect("an own server has one");
+        let (process, url) = serve(&self.binary, database, folder.path(), &own.settings);
+        own.process = process;
+        self.caller = Caller::new(url);
+    }
+
+    /// The process id of an own server.
+    pub fn process_id(&self) -> Option<u32> {
+        self.own.as_ref().map(|own| own.process.id())
+    }
+
+    /// The database file of an own server.
+    ///
+    /// # Errors
+    ///
+    /// When the tests run against a deployment.
+    pub fn database_file(&self) -> Result<PathBuf, Skip> {
+        let folder = self.own.as_ref().and_then(|own| own.folder.as_ref());
+        folder
+            .map(|folder| folder.path().join("invoicing.db"))
+            .ok_or_else(|| Skip("needs to change the database".to_owned()))
+    }
+
+    /// Runs a command on the database, and gives what it prints.
+    ///
+    /// # Errors
+    ///
+    /// When the database of the deployment cannot be reached.
+    ///
+    /// # Panics
+    ///
+    /// When the command fails.
+    pub fn command(&self, arguments: &[&str]) -> Result<Value, Skip> {
+        let database = self.database.as_ref();
+        let database = database.ok_or_else(|| Skip(format!("needs {}", deployment::DATABASE)))?;
+        let output = quiet(&self.binary)
+            .args(arguments)
+            .args(["--json", "--database", database])
+            .output()
+            .expect("the binary can be run");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "invoicing {arguments:?}: {errors}");
+        Ok(serde_json::from_slice(&output.stdout).expect("a command prints JSON"))
+    }
+
+    /// Runs a command that makes something, and gives its id.
+    fn make(&self, arguments: &[&str]) -> Result<String, Skip> {
+        Ok(text(&self.command(arguments)?["id"]))
+    }
+}
+
+/// The binary without the settings of whoever runs the tests.
+fn quiet(binary: &Path) -> Command {
+    let mut command = Command::new(binary);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("INVOICING_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Starts a server and waits for it to listen. Its address comes back.
+fn serve(
+    binary: &Path,
+    database: &str,
+    folder: &Path,
+    settings: &[(String, String)],
+) -> (Child, String) {
+    let mut process = quiet(binary)
+        .args(["serve", "--database", database])
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary can be run");
+    let log = process.stderr.take().expect("it is piped");
+    let mut file = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("server.log"))
+        .expect("the folder can be written");
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(log).lines().map_while(Result::ok) {
+            let _ = writeln!(file, "{line}");
+            let entry: Value = serde_json::from_str(&line).unwrap_or_default();
+            if entry["msg"] == json!("listening") {
+                let _ = sender.send(text(&entry["url"]));
+            }
+        }
+    });
+    let url = receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        let log = std::fs::read_to_string(folder.join("server.log")).unwrap_or_default();
+        panic!("the server does not start:\n{log}")
+    });
+    (process, url)
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if std::thread::panicking()
+            && let Some(folder) = self.folder.take()
+        {
+            eprintln!(
+                "database and log of the server: {}",
+                folder.keep().display()
+            );
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,211 @@
+//! Teams with their keys, and devices with their tokens, made by the command line as an operator would.
+
+use serde_json::{Value, json};
+
+use super::{Service, text};
+use crate::caller::{Answer, Request};
+use crate::deployment::{Skip, variable};
+
+/// A pair of RFC 7636, appendix B.
+pub const CODE_VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+/// The S256 challenge of [`CODE_VERIFIER`].
+pub const CODE_CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/// A team and its keys.
+#[derive(Clone, Debug)]
+pub struct Team {
+    /// Its id; empty on a deployment that does not tell it.
+    pub id: String,
+    /// A *Read & Write* key, mode Live.
+    pub live: String,
+    /// A `READ_ONLY` key, mode Live.
+    pub live_read_only: String,
+    /// A *Read & Write* key, mode Test.
+    pub test: String,
+}
+
+impl Service {
+    /// A new team with three keys; on a deployment without its database, the one of the variables.
+    ///
+    /// # Errors
+    ///
+    /// When the deployment gives neither.
+    pub fn team(&self) -> Result<Team, Skip> {
+        if self.database.is_none() {
+            return Ok(Team {
+                id: variable("INVOICING_TEAM_ID").unwrap_or_default(),
+                live: variable("INVOICING_LIVE_KEY")?,
+                live_read_only: variable("INVOICING_LIVE_READ_ONLY_KEY")?,
+                test: variable("INVOICING_TEST_KEY")?,
+            });
+        }
+        let id = self.make(&["team", "create", "--name", "contract test"])?;
+        let key = |mode, scope| self.api_key(&id, mode, scope);
+        Ok(Team {
+            live: key("live", "read-write")?,
+            live_read_only: key("live", "read-only")?,
+            test: key("test", "read-write")?,
+            id,
+        })
+    }
+
+    /// A new key.
+    ///
+    /// # Errors
+    ///
+    /// When the database of the deployment cannot be reached.
+    pub fn api_key(&self, team: &str, mode: &str, scope: &str) -> Result<String, Skip> {
+        let command = [
+            "api-key", "create", "--team", team, "--mode", mode, "--scope", scope,
+        ];
+        Ok(text(&self.command(&command)?["key"]))
+    }
+
+    /// A *Read & Write* key, mode Live, of a team other than [`Service::team`].
+    ///
+    /// # Errors
+    ///
+    /// When the deployment does not give it.
+    pub fn other_team_key(&self) -> Result<String, Skip> {
+        match self.database {
+            Some(_) => Ok(self.team()?.live),
+            None => variable("INVOICING_OTHER_TEAM_KEY"),
+        }
+    }
+}
+
+/// A signed-in app of a member of a team, and a file of the team.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// The person.
+    pub user_id: String,
+    /// The app.
+    pub client_id: String,
+    /// Where the app is sent its codes.
+    pub redirect_uri: String,
+    /// The tokens of its session.
+    pub access_token: String,
+    /// The refresh token, not yet used; empty on a deployment without its database.
+    pub refresh_token: String,
+    /// The team that the person is a member of.
+    pub team_id: String,
+    /// A file of this team.
+    pub file_id: String,
+    /// A team that the person is no member of.
+    pub other_team_id: String,
+}
+
+impl Service {
+    /// A new device, signed in; on a deployment without its database, the one of the variables.
+    ///
+    /// # Errors
+    ///
+    /// When the deployment gives neither.
+    pub async fn device(&self, team: &Team) -> Result<Device, Skip> {
+        if self.database.is_none() {
+            return Ok(Device {
+                access_token: variable("INVOICING_ACCESS_TOKEN")?,
+                team_id: variable("INVOICING_TEAM_ID")?,
+                file_id: variable("INVOICING_FILE_ID")?,
+                other_team_id: variable("INVOICING_OTHER_TEAM_ID")?,
+                user_id: String::new(),
+                client_id: String::new(),
+                redirect_uri: String::new(),
+                refresh_token: String::new(),
+            });
+        }
+        let unique = uuid::Uuid::new_v4().simple().to_string();
+        let email = format!("{unique}@example.com");
+        let redirect_uri = "com.example.app:/signed-in";
+        let user_id = self.make(&["user", "create", "--email", &email, "--name", "Ada Byron"])?;
+        let role = ["--role", "member"];
+        self.command(
+            &[
+                &["member", "add", "--team", &team.id, "--user", &user_id],
+                &role[..],
+            ]
+            .concat(),
+        )?;
+        let client = [
+            "oauth-client",
+            "create",
+            "--id",
+            &unique,
+            "--name",
+            "contract test",
+        ];
+        self.command(&[&client[..], &["--redirect-uri", redirect_uri]].concat())?;
+        let mut device = Device {
+            user_id,
+            client_id: unique,
+            redirect_uri: redirect_uri.to_owned(),
+            access_token: String::new(),
+            refresh_token: String::new(),
+            team_id: team.id.clone(),
+            file_id: self.make(&["file", "create", "--team", &team.id, "--name", "plan.pdf"])?,
+            other_team_id: self.make(&["team", "create", "--name", "contract test"])?,
+        };
+        let code = self.authorization_code(&device)?;
+        let tokens = self
+            .exchange(&device.code_grant(&code))
+            .await
+            .expect_status(200);
+        device.access_token = text(&tokens.json()["access_token"]);
+        device.refresh_token = text(&tokens.json()["refresh_token"]);
+        Ok(device)
+    }
+
+    /// A new authorization code for the person and the app of a device.
+    ///
+    /// # Errors
+    ///
+    /// When the database of the deployment cannot be reached.
+    pub fn authorization_code(&self, device: &Device) -> Result<String, Skip> {
+        let code = self.command(&[
+            "auth-code",
+            "issue",
+            "--user",
+            &device.user_id,
+            "--client",
+            &device.client_id,
+            "--redirect-uri",
+            &device.redirect_uri,
+            "--code-challenge",
+            CODE_CHALLENGE,
+        ])?;
+        Ok(text(&code["code"]))
+    }
+
+    /// Sends a token request.
+    pub async fn exchange(&self, grant: &Value) -> Answer {
+        let request = Request::new("POST", "/api/auth/mobile/token").json(grant);
+        self.caller.send(request).await
+    }
+}
+
+impl Device {
+    /// The token request for a code.
+    pub fn code_grant(&self, code: &str) -> Value {
+        json!({
+            "grant_type": "authorization_code",
+            "code": code,
+            "code_verifier": CODE_VERIFIER,
+            "redirect_uri": self.redirect_uri,
+            "client_id": self.client_id,
+        })
+    }
+
+    /// The token request for a refresh token.
+    pub fn refresh_grant(&self, refresh_token: &str) -> Value {
+        json!({
+            "grant_type": "refresh_token",
+            "refresh_token": refresh_token,
+            "client_id": self.client_id,
+        })
+    }
+
+    /// The path of the file's links.
+    pub fn links(&self) -> String {
+        format!("/api/mobile/items/file/{}/links", self.file_id)
+    }
+}
