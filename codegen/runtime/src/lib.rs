@@ -12,6 +12,10 @@
 pub mod json;
 pub mod schema;
 
+/// For generated code.
+#[doc(hidden)]
+pub use http;
+
 mod body;
 mod decimal;
 mod field;
@@ -30,7 +34,7 @@ pub use field::Field;
 pub use metadata::{Described, document_schema};
 pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter};
 pub use parameters::Parameters;
-pub use refusal::{Cause, Failure, Refusal, Rejection, header_value};
+pub use refusal::{Cause, Failure, Refusal, Rejection, header_of, header_value};
 pub use reply::{Answer, Reply};
 pub use request::{Captured, Request, Unchecked};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};

@@ -67,8 +67,8 @@ pub enum Location {
 /// An answer that the document lists for an operation.
 #[derive(Debug)]
 pub struct Listed {
-    /// The status.
-    pub status: StatusCode,
+    /// The status, 200 to 599.
+    pub status: u16,
     /// `description`
     pub description: &'static str,
     /// The headers that it may carry.
@@ -86,11 +86,19 @@ pub struct AnswerHeader {
     pub description: Option<&'static str>,
 }
 
+impl Listed {
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        // The generator writes no status that is none.
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
 impl Operation {
     /// The answer that the document lists for this status.
     pub fn listed(&self, status: StatusCode) -> Option<&Listed> {
         std::iter::once(&self.success)
             .chain(self.errors)
-            .find(|listed| listed.status == status)
+            .find(|listed| status == listed.status)
     }
 }

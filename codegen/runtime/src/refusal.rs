@@ -9,6 +9,7 @@ use std::fmt::Display;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
+use serde::Serialize;
 
 use crate::violation::{Violation, constraint};
 
@@ -154,6 +155,18 @@ pub fn header_value(value: impl Display) -> HeaderValue {
     match HeaderValue::from_str(&text) {
         Ok(value) => value,
         Err(_) => panic!("a header cannot have the value {text:?}"),
+    }
+}
+
+/// The text of a header, of a value that is a scalar in JSON.
+///
+/// # Panics
+/// As for [`header_value`]; also for what is no scalar, which the generator does not write.
+pub fn header_of(value: &impl Serialize) -> HeaderValue {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(text)) => header_value(text),
+        Ok(scalar) => header_value(scalar),
+        Err(error) => panic!("a header cannot have this value: {error}"),
     }
 }
 

@@ -57,7 +57,7 @@ impl<A: Answer> HttpResponse for Reply<A> {
     fn response_metadata() -> ApiEndpointResponse {
         let success = &A::operation().success;
         let mut metadata = HttpResponseHeaders::<A::Shape, HeaderGroup<A>>::response_metadata();
-        metadata.success = Some(success.status);
+        metadata.success = Some(success.status());
         metadata.description = Some(success.description.to_owned());
         metadata
     }

@@ -116,7 +116,7 @@ where
             Err(Refusal::internal().into())
         });
     let mut response = match outcome {
-        Ok((headers, body)) => response(A::operation().success.status, headers, body),
+        Ok((headers, body)) => response(A::operation().success.status(), headers, body),
         Err(Rejection::Failure(failure)) => error_response(*failure),
         Err(Rejection::Refusal(refusal)) => error_response(refuse(refusal)),
     };

@@ -1,10 +1,126 @@
-//! The server's glue: trait, registration, requests, answers and static schemas.
+//! The server's glue, which stands beside `mod types` in a generated module.
+//!
+//! ```text
+//! schemas       what requests are held against, as static data   server/schema.rs
+//! OPERATIONS    what the document says of each operation         server/operation.rs
+//! XRequest      a checked request, and how to take it apart      server/request.rs
+//! XAnswer       the one success                                  server/answer.rs
+//! trait XApi    what a team implements; register()               server/api.rs
+//! ```
+//!
+//! Whatever is the same for all documents is in `codegen-runtime`; what is written here is data, types
+//! and the few lines that connect them.
 
-use proc_macro2::TokenStream;
+mod answer;
+mod api;
+mod operation;
+mod request;
+mod schema;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote};
 
 use crate::Document;
+use crate::model::{Kind, Operation, Schema};
+use crate::names;
 
 /// What stands beside `mod types` in the server's module. All that the model promises holds.
-pub(crate) fn tokens(_document: &Document) -> TokenStream {
-    TokenStream::new()
+pub(crate) fn tokens(document: &Document) -> TokenStream {
+    let schemas = schema::tokens(document);
+    let operations = operation::tokens(document);
+    let requests = document
+        .operations
+        .iter()
+        .map(|operation| request::tokens(document, operation));
+    let answers = document.operations.iter().map(answer::tokens);
+    let api = api::tokens(document);
+    quote! {
+        #schemas
+        #operations
+        #(#requests)*
+        #(#answers)*
+        #api
+    }
+}
+
+/// An identifier that [`names`] has made.
+fn ident(name: &str) -> Ident {
+    Ident::new(name, Span::call_site())
+}
+
+/// The static of an operation: `CREATE_PRODUCT`.
+fn operation_static(operation: &Operation) -> Ident {
+    format_ident!("{}", operation.function().to_uppercase())
+}
+
+/// The Rust type of a parameter or header.
+fn scalar_type(schema: &Schema) -> TokenStream {
+    match &schema.kind {
+        Kind::Ref(name) => component_type(name),
+        Kind::Boolean => quote!(bool),
+        Kind::Integer { narrow: true, .. } => quote!(i32),
+        Kind::Integer { narrow: false, .. } => quote!(i64),
+        Kind::Number { .. } => quote!(codegen_runtime::Decimal),
+        // Arrays and objects are no parameters.
+        Kind::String(_) | Kind::Array { .. } | Kind::Object { .. } | Kind::OneOf { .. } => {
+            quote!(::std::string::String)
+        }
+    }
+}
+
+/// The Rust type of a component.
+fn component_type(name: &str) -> TokenStream {
+    let name = ident(&names::of_type(name));
+    quote!(types::#name)
+}
+
+/// The schema of a parameter or header, as schemars has it.
+fn described_schema(schema: &Schema) -> TokenStream {
+    match &schema.kind {
+        Kind::Ref(name) => {
+            let name = component_type(name);
+            quote!(generator.subschema_for::<#name>())
+        }
+        _ => {
+            let json = schema.json.to_string();
+            quote!(codegen_runtime::document_schema(#json))
+        }
+    }
+}
+
+fn optional<T: quote::ToTokens>(value: Option<T>) -> TokenStream {
+    match value {
+        Some(value) => quote!(::std::option::Option::Some(#value)),
+        None => quote!(::std::option::Option::None),
+    }
+}
+
+/// A doc comment of these paragraphs, those that are missing left out.
+fn doc<'a>(paragraphs: impl IntoIterator<Item = Option<&'a str>>) -> TokenStream {
+    let text = paragraphs
+        .into_iter()
+        .flatten()
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join("\n\n");
+    let text = without_tests(&text);
+    quote!(#[doc = #text])
+}
+
+/// Marks code without a language as text: rustdoc would compile and run it.
+fn without_tests(text: &str) -> String {
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        let opens = fence && !inside;
+        inside ^= fence;
+        let bare = opens && line.trim() == "```";
+        lines.push(if bare {
+            format!("{line}text")
+        } else {
+            line.to_owned()
+        });
+    }
+    lines.join("\n")
 }

@@ -1,0 +1,263 @@
+//! The trait that a team implements, and its registration with dropshot.
+
+use indexmap::{IndexMap, IndexSet};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{component_type, doc, ident, operation_static};
+use crate::Document;
+use crate::model::Operation;
+use crate::names;
+
+pub(super) fn tokens(document: &Document) -> TokenStream {
+    let name = format_ident!("{}Api", names::of_type(&document.module));
+    let title = format!(
+        "The operations of \"{}\" {}.",
+        document.title, document.version
+    );
+    let text = doc([
+        Some(title.as_str()),
+        Some(
+            "A handler gets an unchecked request and checks it itself, once it knows that the caller may \
+             be told what is wrong with it. It answers the operation's one success, or an error.",
+        ),
+        document.description.as_deref(),
+    ]);
+    let schemes: IndexSet<&str> = document
+        .operations
+        .iter()
+        .filter_map(|it| it.security.as_deref())
+        .collect();
+    let schemes = schemes
+        .into_iter()
+        .map(|scheme| scheme_type(document, scheme));
+    let admissions: IndexSet<Admission> = document
+        .operations
+        .iter()
+        .map(|it| Admission::of(document, it))
+        .collect();
+    let admissions = admissions.iter().map(Admission::method);
+    let errors = document.error_schemas();
+    let errors = errors.into_iter().map(error_method);
+    let handlers = document.operations.iter().map(handler);
+    let register = register(document, &name);
+    quote! {
+        #text
+        pub trait #name: Sized + Send + Sync + 'static {
+            /// What the server keeps for all requests.
+            type Context: dropshot::ServerContext;
+            #(#schemes)*
+            #(#admissions)*
+            #(#errors)*
+            #(#handlers)*
+        }
+        #register
+    }
+}
+
+fn scheme_type(document: &Document, scheme: &str) -> TokenStream {
+    let text = format!("What the security scheme `{scheme}` proves about the caller.");
+    let description = document
+        .security_schemes
+        .get(scheme)
+        .and_then(|it| it.description.as_deref());
+    let doc = doc([Some(text.as_str()), description]);
+    let name = ident(&names::of_type(scheme));
+    quote!(#doc type #name: Send + 'static;)
+}
+
+/// Who lets a request in, and in what shape it says no.
+#[derive(PartialEq, Eq, Hash)]
+struct Admission<'a> {
+    /// The security scheme; `None` for public operations.
+    scheme: Option<&'a str>,
+    error: &'a str,
+    /// Whether the scheme says no in this shape only, so that its name is enough.
+    alone: bool,
+}
+
+impl<'a> Admission<'a> {
+    fn of(document: &'a Document, operation: &'a Operation) -> Admission<'a> {
+        let scheme = operation.security.as_deref();
+        let error = error_schema(operation);
+        let same = |it: &&Operation| it.security.as_deref() == scheme;
+        let alone = document
+            .operations
+            .iter()
+            .filter(same)
+            .all(|it| error_schema(it) == error);
+        Admission {
+            scheme,
+            error,
+            alone,
+        }
+    }
+
+    fn name(&self) -> Ident {
+        let scheme = self.scheme.unwrap_or("public");
+        match self.alone {
+            true => ident(&names::value(scheme)),
+            false => ident(&names::value(&format!(
+                "{scheme}_{}",
+                names::value(self.error)
+            ))),
+        }
+    }
+
+    fn method(&self) -> TokenStream {
+        let name = self.name();
+        let error = component_type(self.error);
+        let (text, caller, default) = match self.scheme {
+            Some(scheme) => {
+                let caller = ident(&names::of_type(scheme));
+                let text = format!(
+                    "Admits the caller by the security scheme `{scheme}`, before anything else of the \
+                     request is looked at."
+                );
+                (text, quote!(Self::#caller), quote!(;))
+            }
+            None => {
+                let text = "Admits the caller of a public operation: everyone, unless overridden.";
+                let everyone = quote! {
+                    { async { Ok(codegen_runtime::Admitted::new(())) } }
+                };
+                (text.to_owned(), quote!(()), everyone)
+            }
+        };
+        let doc = doc([
+            Some(text.as_str()),
+            Some("Headers that come with the admission are added to whatever is answered later."),
+        ]);
+        quote! {
+            #doc
+            #[allow(unused_variables)]
+            fn #name(
+                context: &dropshot::RequestContext<Self::Context>,
+                operation: &'static codegen_runtime::Operation,
+            ) -> impl ::std::future::Future<
+                Output = ::std::result::Result<
+                    codegen_runtime::Admitted<#caller>,
+                    codegen_runtime::Failure<#error>,
+                >,
+            > + Send #default
+        }
+    }
+}
+
+/// The component that describes the errors of an operation.
+fn error_schema(operation: &Operation) -> &str {
+    // Every operation has an error, or it would have been refused.
+    operation.error_schema().unwrap_or_default()
+}
+
+/// The hook that makes an error body of what the runtime found wrong.
+fn error_method(schema: &str) -> TokenStream {
+    let name = ident(&names::value(schema));
+    let error = component_type(schema);
+    quote! {
+        /// Puts into the document's words what the runtime found wrong with a request: violations,
+        /// an absent method, a body too large, too slow or of another type, a panic.
+        fn #name(
+            context: &dropshot::RequestContext<Self::Context>,
+            operation: &'static codegen_runtime::Operation,
+            refusal: codegen_runtime::Refusal,
+        ) -> codegen_runtime::Failure<#error>;
+    }
+}
+
+fn handler(operation: &Operation) -> TokenStream {
+    let place = format!("`{} {}`", operation.method.as_str(), operation.path);
+    let doc = doc([
+        operation.summary.as_deref(),
+        Some(place.as_str()),
+        operation.description.as_deref(),
+    ]);
+    let name = ident(&operation.function());
+    let caller = operation.security.as_deref().map(|scheme| {
+        let scheme = ident(&names::of_type(scheme));
+        quote!(caller: Self::#scheme,)
+    });
+    let request = format_ident!("{}Request", operation.stem());
+    let answer = format_ident!("{}Answer", operation.stem());
+    let error = component_type(error_schema(operation));
+    quote! {
+        #doc
+        fn #name(
+            context: &dropshot::RequestContext<Self::Context>,
+            #caller
+            request: codegen_runtime::Unchecked<#request>,
+        ) -> impl ::std::future::Future<
+            Output = ::std::result::Result<#answer, codegen_runtime::Rejection<#error>>,
+        > + Send;
+    }
+}
+
+fn register(document: &Document, api: &Ident) -> TokenStream {
+    let endpoints = document
+        .operations
+        .iter()
+        .map(|operation| endpoint(document, operation));
+    let mut paths: IndexMap<&str, Vec<&Operation>> = IndexMap::new();
+    for operation in &document.operations {
+        paths.entry(&operation.path).or_default().push(operation);
+    }
+    let statics = paths.values().map(|operations| {
+        let operations = operations
+            .iter()
+            .map(|operation| operation_static(operation));
+        quote!(&[#(&#operations),*])
+    });
+    let absent = paths.values().enumerate().map(|(index, operations)| {
+        let request = format_ident!("{}Request", operations[0].stem());
+        let refuse = ident(&names::value(error_schema(operations[0])));
+        quote! {
+            codegen_runtime::register_absent_methods::<_, #request, _>(api, PATHS[#index], A::#refuse)?;
+        }
+    });
+    let text = format!(
+        "Adds the operations of an implementation of [`{api}`] to a server, and for every method that \
+         one of their paths does not have, an unpublished endpoint that says so."
+    );
+    quote! {
+        /// The operations of each path.
+        static PATHS: &[&[&codegen_runtime::Operation]] = &[#(#statics),*];
+
+        #[doc = #text]
+        ///
+        /// # Errors
+        /// When the description holds an endpoint already that is in the way.
+        pub fn register<A: #api>(
+            api: &mut dropshot::ApiDescription<A::Context>,
+        ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+            #(#endpoints)*
+            #(#absent)*
+            Ok(())
+        }
+    }
+}
+
+fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
+    let constant = operation_static(operation);
+    let request = format_ident!("{}Request", operation.stem());
+    let refuse = ident(&names::value(error_schema(operation)));
+    let admit = Admission::of(document, operation).name();
+    let function = ident(&operation.function());
+    let (caller, argument) = match operation.security {
+        Some(_) => (quote!(caller), quote!(caller,)),
+        None => (quote!(()), quote!()),
+    };
+    quote! {
+        api.register(codegen_runtime::endpoint(
+            |context: dropshot::RequestContext<A::Context>,
+             request: codegen_runtime::Captured<#request>| async move {
+                codegen_runtime::serve(
+                    &context,
+                    |refusal| A::#refuse(&context, &#constant, refusal),
+                    A::#admit(&context, &#constant),
+                    |#caller| A::#function(&context, #argument request.unchecked()),
+                )
+                .await
+            },
+        ))?;
+    }
+}

@@ -1,0 +1,133 @@
+//! What the document says of each operation, as static data.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::Value;
+
+use super::{ident, operation_static, optional, schema};
+use crate::Document;
+use crate::model::{Answer, Location, Operation, Parameter};
+use crate::names;
+
+pub(super) fn tokens(document: &Document) -> TokenStream {
+    let operations = document
+        .operations
+        .iter()
+        .map(|operation| one(document, operation));
+    let all = document.operations.iter().map(operation_static);
+    quote! {
+        #(#operations)*
+
+        /// Every operation of the document, in its order.
+        pub static OPERATIONS: &[&codegen_runtime::Operation] = &[#(&#all),*];
+    }
+}
+
+fn one(document: &Document, operation: &Operation) -> TokenStream {
+    let name = operation_static(operation);
+    let doc = format!("`{} {}`", operation.method.as_str(), operation.path);
+    let Operation {
+        id,
+        path,
+        tags,
+        deprecated,
+        ..
+    } = operation;
+    let method = ident(operation.method.as_str());
+    let summary = optional(operation.summary.as_ref());
+    let description = optional(operation.description.as_ref());
+    let security = optional(operation.security.as_ref());
+    let parameters = operation
+        .parameters
+        .iter()
+        .map(|it| parameter(document, it));
+    let body = optional(operation.body.as_ref().map(|body| {
+        let schema = ident(&names::of_type(&body.schema));
+        quote!(&schemas::#schema)
+    }));
+    let success = listed(&operation.success);
+    let errors = operation.errors.iter().map(listed);
+    quote! {
+        #[doc = #doc]
+        pub static #name: codegen_runtime::Operation = codegen_runtime::Operation {
+            id: #id,
+            method: codegen_runtime::http::Method::#method,
+            path: #path,
+            summary: #summary,
+            description: #description,
+            tags: &[#(#tags),*],
+            deprecated: #deprecated,
+            security: #security,
+            parameters: &[#(#parameters),*],
+            body: #body,
+            success: #success,
+            errors: &[#(#errors),*],
+        };
+    }
+}
+
+fn parameter(document: &Document, parameter: &Parameter) -> TokenStream {
+    let Parameter { name, required, .. } = parameter;
+    let location = match parameter.location {
+        Location::Path => quote!(Path),
+        Location::Query => quote!(Query),
+        Location::Header => quote!(Header),
+    };
+    let description = optional(parameter.description.as_ref());
+    let default = optional(default(document, parameter));
+    let schema = schema::value(&parameter.schema);
+    quote! {
+        codegen_runtime::Parameter {
+            name: #name,
+            location: codegen_runtime::Location::#location,
+            required: #required,
+            description: #description,
+            schema: {
+                use codegen_runtime::schema::*;
+                use schemas::*;
+                #schema
+            },
+            default: #default,
+        }
+    }
+}
+
+/// The text that stands for a parameter that is left out.
+pub(super) fn default(document: &Document, parameter: &Parameter) -> Option<String> {
+    let resolved = document.resolve(&parameter.schema);
+    match parameter
+        .schema
+        .default
+        .as_ref()
+        .or(resolved.default.as_ref())?
+    {
+        Value::String(text) => Some(text.clone()),
+        scalar => Some(scalar.to_string()),
+    }
+}
+
+fn listed(answer: &Answer) -> TokenStream {
+    let Answer {
+        status,
+        description,
+        ..
+    } = answer;
+    let headers = answer.headers.iter().map(|header| {
+        let (name, required) = (&header.name, header.required);
+        let description = optional(header.description.as_ref());
+        quote! {
+            codegen_runtime::AnswerHeader {
+                name: #name,
+                required: #required,
+                description: #description,
+            }
+        }
+    });
+    quote! {
+        codegen_runtime::Listed {
+            status: #status,
+            description: #description,
+            headers: &[#(#headers),*],
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The checked request of an operation: one field a parameter, and the body.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::{
+    component_type, described_schema, doc, ident, operation, operation_static, scalar_type,
+};
+use crate::Document;
+use crate::model::{Location, Operation, Parameter};
+use crate::names;
+
+pub(super) fn tokens(document: &Document, operation: &Operation) -> TokenStream {
+    let name = format_ident!("{}Request", operation.stem());
+    let text = format!("A checked request for `{}`.", operation.id);
+    let fields = operation.parameters.iter().map(|it| field(document, it));
+    let body = operation.body.as_ref().map(|body| {
+        let doc = doc([Some(body.description.as_deref().unwrap_or("The body."))]);
+        let ty = component_type(&body.schema);
+        quote!(#doc pub body: #ty,)
+    });
+    let headers = headers(document, operation);
+    let implementation = implementation(document, operation);
+    quote! {
+        #[doc = #text]
+        #[derive(Clone, Debug)]
+        pub struct #name {
+            #(#fields)*
+            #body
+        }
+        #headers
+        #implementation
+    }
+}
+
+fn field(document: &Document, parameter: &Parameter) -> TokenStream {
+    let doc = doc([Some(
+        parameter.description.as_deref().unwrap_or(&parameter.name),
+    )]);
+    let name = ident(&names::value(&parameter.name));
+    let ty = scalar_type(&parameter.schema);
+    match is_always_there(document, parameter) {
+        true => quote!(#doc pub #name: #ty,),
+        false => quote!(#doc pub #name: ::std::option::Option<#ty>,),
+    }
+}
+
+fn is_always_there(document: &Document, parameter: &Parameter) -> bool {
+    parameter.required || operation::default(document, parameter).is_some()
+}
+
+fn of(operation: &Operation, location: Location) -> impl Iterator<Item = &Parameter> {
+    operation
+        .parameters
+        .iter()
+        .filter(move |parameter| parameter.location == location)
+}
+
+fn has_headers(operation: &Operation) -> bool {
+    of(operation, Location::Header).next().is_some()
+}
+
+/// The struct of the headers alone, for operations that read any.
+fn headers(document: &Document, operation: &Operation) -> Option<TokenStream> {
+    let name = format_ident!("{}Headers", operation.stem());
+    let text = format!("The checked headers of a request for `{}`.", operation.id);
+    let fields = of(operation, Location::Header).map(|it| field(document, it));
+    has_headers(operation).then(|| {
+        quote! {
+            #[doc = #text]
+            #[derive(Clone, Debug)]
+            pub struct #name { #(#fields)* }
+        }
+    })
+}
+
+/// The expression that takes a parameter from the parameters of its location.
+fn take(document: &Document, parameter: &Parameter, from: &str) -> TokenStream {
+    let (field, from) = (ident(&names::value(&parameter.name)), ident(from));
+    let name = &parameter.name;
+    match is_always_there(document, parameter) {
+        true => quote!(#field: #from.required(#name)?),
+        false => quote!(#field: #from.optional(#name)?),
+    }
+}
+
+fn implementation(document: &Document, operation: &Operation) -> TokenStream {
+    let name = format_ident!("{}Request", operation.stem());
+    let constant = operation_static(operation);
+    let headers_type = match has_headers(operation) {
+        true => {
+            let name = format_ident!("{}Headers", operation.stem());
+            quote!(#name)
+        }
+        false => quote!(()),
+    };
+    let header_values = of(operation, Location::Header).map(|it| take(document, it, "headers"));
+    let header_value = match has_headers(operation) {
+        true => quote!(#headers_type { #(#header_values),* }),
+        false => quote!(()),
+    };
+    let body_type = match &operation.body {
+        Some(body) => component_type(&body.schema),
+        None => quote!(()),
+    };
+    let values = operation
+        .parameters
+        .iter()
+        .map(|parameter| match parameter.location {
+            Location::Path => take(document, parameter, "path"),
+            Location::Query => take(document, parameter, "query"),
+            Location::Header => {
+                let field = ident(&names::value(&parameter.name));
+                quote!(#field: headers.#field)
+            }
+        });
+    let body = operation.body.as_ref().map(|_| quote!(body));
+    let schemas = operation
+        .parameters
+        .iter()
+        .map(|it| described_schema(&it.schema));
+    quote! {
+        #[allow(unused_variables)]
+        impl codegen_runtime::Request for #name {
+            type Headers = #headers_type;
+            type Body = #body_type;
+
+            fn operation() -> &'static codegen_runtime::Operation {
+                &#constant
+            }
+
+            fn headers(
+                headers: &codegen_runtime::Parameters<'_>,
+            ) -> ::std::result::Result<Self::Headers, codegen_runtime::Refusal> {
+                Ok(#header_value)
+            }
+
+            fn build(
+                path: &codegen_runtime::Parameters<'_>,
+                query: &codegen_runtime::Parameters<'_>,
+                headers: Self::Headers,
+                body: Self::Body,
+            ) -> ::std::result::Result<Self, codegen_runtime::Refusal> {
+                Ok(Self { #(#values,)* #body })
+            }
+
+            fn parameter_schemas(
+                generator: &mut schemars::r#gen::SchemaGenerator,
+            ) -> ::std::vec::Vec<schemars::schema::Schema> {
+                ::std::vec![#(#schemas),*]
+            }
+        }
+    }
+}

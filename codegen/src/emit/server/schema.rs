@@ -1,0 +1,152 @@
+//! The components of a document as static data, for checking requests.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{ident, optional};
+use crate::Document;
+use crate::model::{Bound, Bounds, Format, Kind, Schema, Text};
+use crate::names;
+
+pub(super) fn tokens(document: &Document) -> TokenStream {
+    let schemas = document.schemas.iter().map(|(name, schema)| {
+        let doc = format!("The schema `{name}`.");
+        let name = ident(&names::of_type(name));
+        let schema = value(schema);
+        quote! {
+            #[doc = #doc]
+            pub static #name: Schema = #schema;
+        }
+    });
+    quote! {
+        /// The document's schemas, which requests are held against.
+        #[allow(non_upper_case_globals)]
+        pub mod schemas {
+            use codegen_runtime::schema::*;
+
+            #(#schemas)*
+        }
+    }
+}
+
+/// A schema, where `codegen_runtime::schema` and the statics of the components are in scope.
+pub(super) fn value(schema: &Schema) -> TokenStream {
+    let kind = kind(&schema.kind);
+    let nullable = schema.nullable;
+    quote!(Schema { kind: #kind, nullable: #nullable })
+}
+
+fn kind(kind: &Kind) -> TokenStream {
+    match kind {
+        Kind::Boolean => quote!(Kind::Boolean),
+        Kind::Integer { narrow, bounds } => {
+            let bounds = integer_bounds(*narrow, bounds);
+            quote!(Kind::Integer(#bounds))
+        }
+        Kind::Number { bounds } => {
+            let bounds = self::bounds(bounds);
+            quote!(Kind::Number(#bounds))
+        }
+        Kind::String(rules) => text(rules),
+        Kind::Array {
+            items,
+            min_items,
+            max_items,
+            unique_items,
+        } => {
+            let items = value(items);
+            let min_items = size(min_items.unwrap_or(0));
+            let max_items = optional(max_items.map(size));
+            quote!(Kind::Array(Array {
+                items: &#items,
+                min_items: #min_items,
+                max_items: #max_items,
+                unique_items: #unique_items,
+            }))
+        }
+        Kind::Object {
+            properties,
+            required,
+            additional,
+        } => {
+            let properties = properties.iter().map(|(name, schema)| {
+                let required = required.contains(name);
+                let schema = value(schema);
+                quote!(Property { name: #name, required: #required, schema: #schema })
+            });
+            quote!(Kind::Object(Object { properties: &[#(#properties),*], additional: #additional }))
+        }
+        Kind::OneOf {
+            discriminator,
+            mapping,
+        } => {
+            let variants = mapping.iter().map(|(value, component)| {
+                let component = ident(&names::of_type(component));
+                quote!((#value, &#component))
+            });
+            quote!(Kind::OneOf(OneOf { discriminator: #discriminator, variants: &[#(#variants),*] }))
+        }
+        Kind::Ref(name) => {
+            let name = ident(&names::of_type(name));
+            quote!(Kind::Ref(&#name))
+        }
+    }
+}
+
+fn text(rules: &Text) -> TokenStream {
+    let min_length = size(rules.min_length.unwrap_or(0));
+    let max_length = optional(rules.max_length.map(size));
+    let pattern = optional(
+        rules
+            .pattern
+            .as_ref()
+            .map(|source| quote!(Pattern::new(#source))),
+    );
+    let format = optional(rules.format.and_then(|format| match format {
+        Format::Uuid => Some(quote!(Format::Uuid)),
+        Format::DateTime => Some(quote!(Format::DateTime)),
+        Format::Password | Format::Uri => None,
+    }));
+    let enumeration = &rules.enumeration;
+    quote!(Kind::String(Text {
+        min_length: #min_length,
+        max_length: #max_length,
+        pattern: #pattern,
+        format: #format,
+        enumeration: &[#(#enumeration),*],
+    }))
+}
+
+fn bounds(bounds: &Bounds) -> TokenStream {
+    let minimum = optional(bounds.minimum.as_ref().map(bound));
+    let maximum = optional(bounds.maximum.as_ref().map(bound));
+    quote!(Bounds { minimum: #minimum, maximum: #maximum })
+}
+
+fn bound(bound: &Bound) -> TokenStream {
+    let Bound { value, exclusive } = bound;
+    quote!(Bound { value: #value, exclusive: #exclusive })
+}
+
+/// The bounds of an integer never lead beyond the type that holds it.
+fn integer_bounds(narrow: bool, bounds: &Bounds) -> TokenStream {
+    let (least, most) = match narrow {
+        true => (i32::MIN.to_string(), i32::MAX.to_string()),
+        false => (i64::MIN.to_string(), i64::MAX.to_string()),
+    };
+    let or = |bound: &Option<Bound>, value: String| {
+        Some(bound.clone().unwrap_or(Bound {
+            value,
+            exclusive: false,
+        }))
+    };
+    self::bounds(&Bounds {
+        minimum: or(&bounds.minimum, least),
+        maximum: or(&bounds.maximum, most),
+    })
+}
+
+/// A count as a `usize` literal. What does not fit is more than any request can have.
+fn size(count: u64) -> proc_macro2::Literal {
+    proc_macro2::Literal::usize_unsuffixed(usize::try_from(count).unwrap_or(usize::MAX))
+}
