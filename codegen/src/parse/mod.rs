@@ -1,1 +1,287 @@
-//! From text to a [`Document`](crate::Document), or to everything that is wrong with it.
+//! From text to a [`Document`], or to everything that is wrong with it.
+//!
+//! 1. [`text`]: YAML or JSON to one JSON value.
+//! 2. This file: the document, from top to bottom. Components come first, because operations look
+//!    into them.
+//! 3. [`schema`] and [`scalar`]: each schema by itself. [`graph`]: schemas among each other.
+//! 4. [`operation`], [`answer`] and [`paths`]: operations.
+//! 5. [`names`]: what would collide in Rust.
+//!
+//! Every object is read by [`reader`], with a closed list of keywords.
+
+mod answer;
+mod graph;
+mod names;
+mod operation;
+mod paths;
+mod reader;
+mod remedy;
+mod scalar;
+mod schema;
+mod text;
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::model::{Credential, Document, Pointer, Schema, SecurityScheme, Tag};
+use crate::{Problem, Problems};
+
+use operation::Shared;
+use reader::{Keywords, Place, Reader};
+
+const DOCUMENT: Keywords = Keywords {
+    what: "a document",
+    read: &["openapi", "info", "tags", "paths", "components", "security"],
+    told: &["servers", "externalDocs"],
+    extensions: true,
+};
+const INFO: Keywords = Keywords {
+    what: "`info`",
+    read: &["title", "version"],
+    told: &["description", "termsOfService", "contact", "license"],
+    extensions: true,
+};
+const TAG: Keywords = Keywords {
+    what: "a tag",
+    read: &["name"],
+    told: &["description", "externalDocs"],
+    extensions: true,
+};
+const COMPONENTS: Keywords = Keywords::new(
+    "the components",
+    &[
+        "schemas",
+        "parameters",
+        "headers",
+        "responses",
+        "requestBodies",
+        "examples",
+        "securitySchemes",
+    ],
+    &[],
+);
+const SCHEME: Keywords = Keywords::new(
+    "a security scheme",
+    &["type", "scheme", "name", "in"],
+    &["description", "bearerFormat"],
+);
+
+/// Reads a file and judges it.
+pub(crate) fn file(path: &Path) -> Result<Document, Problems> {
+    let file = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        single(
+            &file,
+            format!("the file cannot be read: {error}"),
+            "name a file of UTF-8 text",
+        )
+    })?;
+    let stem = path
+        .file_stem()
+        .and_then(|stem| stem.to_str())
+        .unwrap_or_default();
+    document(&file, &text, stem)
+}
+
+/// Judges the text of a document.
+pub(crate) fn document(file: &str, text: &str, module: &str) -> Result<Document, Problems> {
+    let source = text::read(text).map_err(|error| {
+        single(
+            file,
+            format!("the text is not one value: {error}"),
+            "correct it",
+        )
+    })?;
+    let reader = Reader::new(file, &source);
+    let read = whole(&reader, module);
+    reader.finish()?;
+    // Whatever was read as nothing has been refused, so `read` is something by now.
+    let mut document = read.ok_or_else(|| {
+        single(
+            file,
+            "nothing was read".to_owned(),
+            "report this to the generator",
+        )
+    })?;
+    document.file = file.to_owned();
+    document.source = source;
+    Ok(document)
+}
+
+fn single(file: &str, cause: String, remedy: &str) -> Problems {
+    let file = file.to_owned();
+    Problems::one(Problem {
+        file,
+        pointer: Pointer::default(),
+        cause,
+        remedy: remedy.to_owned(),
+    })
+}
+
+fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
+    let root = reader.object(reader.root(), &DOCUMENT)?;
+    names::check_module(reader, module);
+    check_version(reader, &root);
+    let (title, version, description) = info(reader, &root)?;
+    let tags = tags(reader, &root);
+    let components = components(reader, &root);
+    let at = |name| components.as_ref().and_then(|it| it.get(name));
+    let empty = Value::Null;
+    let nothing = Place {
+        value: &empty,
+        pointer: Pointer::default(),
+    };
+    let schemas = at("schemas")
+        .map(|it| schemas(reader, &it))
+        .unwrap_or_default();
+    let scheme_places = at("securitySchemes").unwrap_or(nothing);
+    let security_schemes = schemes(reader, &scheme_places);
+    let security = operation::security(reader, &root, &security_schemes, None);
+    let shared = Shared {
+        tags: &tags,
+        schemas: &schemas,
+        schemes: &security_schemes,
+        security,
+    };
+    let Some(paths) = root.get("paths") else {
+        reader.missing(&root, "paths");
+        return None;
+    };
+    reader.expect(&paths, "an object", Value::as_object)?;
+    let operations = operation::all(reader, &paths, &shared);
+    names::check_functions(reader, &operations, &scheme_places);
+    Some(Document {
+        file: String::new(),
+        module: crate::names::value(module),
+        title,
+        version,
+        description,
+        tags,
+        operations,
+        schemas,
+        security_schemes,
+        source: Value::Null,
+    })
+}
+
+fn check_version(reader: &Reader<'_>, root: &Place<'_>) {
+    if let Some(version) = reader.required_text(root, "openapi")
+        && !(version.starts_with("3.0.") && version.len() == 5)
+    {
+        reader.refuse(
+            &root.pointer.child("openapi"),
+            format!("OpenAPI {version} is not understood"),
+            "write `3.0.3`, and the document accordingly",
+        );
+    }
+}
+
+fn info(reader: &Reader<'_>, root: &Place<'_>) -> Option<(String, String, Option<String>)> {
+    let Some(info) = root.get("info") else {
+        reader.missing(root, "info");
+        return None;
+    };
+    let info = reader.object(info, &INFO)?;
+    let (title, version) = (
+        reader.required_text(&info, "title"),
+        reader.required_text(&info, "version"),
+    );
+    Some((title?, version?, reader.text(&info, "description")))
+}
+
+fn tags(reader: &Reader<'_>, root: &Place<'_>) -> IndexMap<String, Tag> {
+    let mut tags = IndexMap::new();
+    let Some(list) = root.get("tags") else {
+        return tags;
+    };
+    reader.expect(&list, "a list", Value::as_array);
+    for place in list.items() {
+        let Some(place) = reader.object(place, &TAG) else {
+            continue;
+        };
+        let Some(name) = reader.required_text(&place, "name") else {
+            continue;
+        };
+        let tag = Tag {
+            description: reader.text(&place, "description"),
+        };
+        if tags.insert(name.clone(), tag).is_some() {
+            reader.refuse(
+                &place.pointer,
+                format!("the tag `{name}` is declared twice"),
+                "declare it once",
+            );
+        }
+    }
+    tags
+}
+
+/// The components, having judged those that nothing may refer to.
+fn components<'a>(reader: &Reader<'a>, root: &Place<'a>) -> Option<Place<'a>> {
+    let place = reader.object(root.get("components")?, &COMPONENTS)?;
+    let in_section = |name: &str| {
+        let section = place.get(name)?;
+        reader.expect(&section, "an object", Value::as_object)?;
+        Some(section)
+    };
+    let all = |name| {
+        in_section(name)
+            .into_iter()
+            .flat_map(|section| section.members())
+    };
+    all("parameters").for_each(|(_, it)| drop(operation::parameter(reader, it)));
+    all("headers").for_each(|(name, it)| drop(answer::header(reader, name, it)));
+    all("responses").for_each(|(_, it)| drop(answer::one(reader, it, 500)));
+    all("requestBodies").for_each(|(_, it)| drop(operation::request_body(reader, it)));
+    all("examples").for_each(|(_, it)| answer::example(reader, it));
+    all("schemas").chain(all("securitySchemes")).for_each(drop);
+    Some(place)
+}
+
+fn schemas(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, Schema> {
+    names::check_components(reader, place);
+    let schemas = place
+        .members()
+        .filter_map(|(name, place)| Some((name.to_owned(), schema::component(reader, place)?)))
+        .collect();
+    graph::check(reader, &schemas);
+    schemas
+}
+
+fn schemes(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, SecurityScheme> {
+    place
+        .members()
+        .filter_map(|(name, place)| Some((name.to_owned(), scheme(reader, place)?)))
+        .collect()
+}
+
+fn scheme<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<SecurityScheme> {
+    let place = reader.object(place, &SCHEME)?;
+    let kind = reader.required_text(&place, "type")?;
+    let detail = |name| place.get(name).and_then(|it| it.value.as_str());
+    let kind = match (
+        kind.as_str(),
+        detail("scheme"),
+        detail("in"),
+        detail("name"),
+    ) {
+        ("http", Some(scheme), None, None) if scheme.eq_ignore_ascii_case("bearer") => {
+            Credential::Bearer
+        }
+        ("apiKey", None, Some("header"), Some(name)) => Credential::Header(name.to_owned()),
+        _ => {
+            reader.refuse(
+                &place.pointer,
+                "the security scheme is not understood",
+                "write `type: http` with `scheme: bearer`, or `type: apiKey` with `in: header` and `name`",
+            );
+            return None;
+        }
+    };
+    Some(SecurityScheme {
+        kind,
+        description: reader.text(&place, "description"),
+    })
+}

@@ -1,0 +1,262 @@
+//! What concerns several schemas: references, and the variants of a `oneOf`.
+//!
+//! Problems are found here only among schemas that are right by themselves; a component that was
+//! refused already is left alone.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+
+use crate::model::{Kind, Pointer, Schema};
+
+use super::reader::Reader;
+
+/// How many references may follow each other. What walks along them (types, checks, comparisons)
+/// recurses, and a generated type nested deeper than this has no reader.
+const MAX_DEPTH: usize = 32;
+
+type Schemas = IndexMap<String, Schema>;
+
+pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
+    check_depth(reader, schemas);
+    for schema in schemas.values() {
+        if let Kind::OneOf {
+            discriminator,
+            mapping,
+        } = &schema.kind
+        {
+            for variant in mapping.values() {
+                let values = mapping
+                    .iter()
+                    .filter(|(_, it)| *it == variant)
+                    .map(|(it, _)| it);
+                check_variant(reader, schemas, variant, discriminator, values.collect());
+            }
+        }
+    }
+}
+
+/// The components that a schema refers to, at any depth of its own text.
+fn references(schema: &Schema) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut open = vec![schema];
+    while let Some(schema) = open.pop() {
+        match &schema.kind {
+            Kind::Ref(name) => found.push(name.as_str()),
+            Kind::Array { items, .. } => open.push(items),
+            Kind::Object { properties, .. } => open.extend(properties.values()),
+            Kind::OneOf { mapping, .. } => found.extend(mapping.values().map(String::as_str)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Refuses references that run in circles or too deep. Components settle one by one, each after all
+/// that it refers to; those that never do are in a circle, or lead into one.
+fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
+    let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut waiting: HashMap<&str, usize> = HashMap::new();
+    let mut settled: Vec<(&str, usize)> = Vec::new();
+    for (name, schema) in schemas {
+        let references: Vec<_> = references(schema)
+            .into_iter()
+            .filter(|it| schemas.contains_key(*it))
+            .collect();
+        for reference in &references {
+            users.entry(reference).or_default().push(name);
+        }
+        match references.len() {
+            0 => settled.push((name, 0)),
+            count => drop(waiting.insert(name, count)),
+        }
+    }
+    let mut depths: HashMap<&str, usize> = HashMap::new();
+    while let Some((name, depth)) = settled.pop() {
+        if depth == MAX_DEPTH {
+            reader.refuse(
+                &schemas[name].pointer,
+                format!("more than {MAX_DEPTH} references follow each other from here"),
+                "nest components less deeply",
+            );
+        }
+        for &user in users.get(name).into_iter().flatten() {
+            let deepest = depths.entry(user).or_default();
+            *deepest = (*deepest).max(depth + 1);
+            if let Some(count) = waiting.get_mut(user) {
+                *count -= 1;
+                if *count == 0 {
+                    waiting.remove(user);
+                    settled.push((user, *deepest));
+                }
+            }
+        }
+    }
+    for circle in circles(schemas, &waiting) {
+        reader.refuse(
+            &schemas[circle[0]].pointer,
+            format!("the references run in a circle: {}", circle.join(" -> ")),
+            "break it: refer to the other object by an id",
+        );
+    }
+}
+
+/// One circle for each component that waits for itself, told from its first component.
+fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<&'a str>> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut found = Vec::new();
+    for (walk, start) in schemas
+        .keys()
+        .filter(|it| waiting.contains_key(it.as_str()))
+        .enumerate()
+    {
+        let mut path: Vec<&str> = Vec::new();
+        let mut next = Some(start.as_str());
+        while let Some(name) = next {
+            match seen.get(name) {
+                None => {}
+                // Met on this very walk: the path from there on is the circle.
+                Some(&met) if met == walk => {
+                    let from = path.iter().position(|it| *it == name).unwrap_or_default();
+                    let mut circle = path.split_off(from);
+                    circle.push(name);
+                    found.push(circle);
+                    break;
+                }
+                Some(_) => break,
+            }
+            seen.insert(name, walk);
+            path.push(name);
+            next = references(&schemas[name])
+                .into_iter()
+                .find(|it| waiting.contains_key(it));
+        }
+    }
+    found
+}
+
+/// The variant says by itself which variant it is.
+fn check_variant(
+    reader: &Reader<'_>,
+    schemas: &Schemas,
+    variant: &str,
+    discriminator: &str,
+    mut values: Vec<&String>,
+) {
+    let Some(schema) = schemas.get(variant) else {
+        return;
+    };
+    let Kind::Object {
+        properties,
+        required,
+        ..
+    } = &schema.kind
+    else {
+        reader.refuse(
+            &schema.pointer,
+            "the component is a variant of a `oneOf`, and not an object",
+            "write an object that has the discriminator among its properties",
+        );
+        return;
+    };
+    if schema.nullable {
+        reader.refuse(
+            &schema.pointer,
+            "the component is a variant of a `oneOf`, and may be null",
+            "remove `nullable`",
+        );
+    }
+    if !required.iter().any(|it| it == discriminator) {
+        reader.refuse(
+            &schema.pointer,
+            format!(
+                "the discriminator `{discriminator}` is not a required property of this variant"
+            ),
+            format!("write `{discriminator}` under `properties` and `required`"),
+        );
+        return;
+    }
+    let Some(property) = properties.get(discriminator) else {
+        return;
+    };
+    let Some(target) = resolve(schemas, property) else {
+        return;
+    };
+    let mut listed: Vec<_> = match &target.kind {
+        Kind::String(text) if !target.nullable => text.enumeration.iter().collect(),
+        _ => Vec::new(),
+    };
+    listed.sort();
+    values.sort();
+    if listed != values {
+        let values: Vec<_> = values.iter().map(|it| it.as_str()).collect();
+        reader.refuse(
+            &property.pointer,
+            format!(
+                "the discriminator does not list exactly the values that lead to `{variant}`: {}",
+                values.join(", ")
+            ),
+            format!(
+                "refer to a component of type string with `enum: [{}]`",
+                values.join(", ")
+            ),
+        );
+    }
+}
+
+/// What a schema that must be one plain value turns out to be otherwise, refused. The value travels
+/// as text: in a path, a query or a header.
+pub(super) fn check_single_value(
+    reader: &Reader<'_>,
+    schemas: &Schemas,
+    schema: &Schema,
+    in_query: bool,
+) {
+    let Some(target) = resolve(schemas, schema) else {
+        return;
+    };
+    let cause = match &target.kind {
+        _ if target.nullable => "null cannot be written here",
+        Kind::Array { .. } => "a list cannot be written here",
+        Kind::Object { .. } | Kind::OneOf { .. } => "an object cannot be written here",
+        Kind::Number { .. } if in_query => "a number with a fraction is not understood in a query",
+        _ => return,
+    };
+    let remedy = match &target.kind {
+        _ if target.nullable => "write a schema that is not nullable",
+        Kind::Number { .. } => "write an integer of a smaller unit, or a string with a pattern",
+        _ => "write a single value, a string for instance",
+    };
+    reader.refuse(&schema.pointer, cause, remedy);
+}
+
+/// Refuses a body that is a bare scalar, or may be null.
+pub(super) fn check_body(reader: &Reader<'_>, schemas: &Schemas, name: &str, pointer: &Pointer) {
+    let Some(schema) = schemas.get(name) else {
+        return;
+    };
+    if schema.nullable {
+        reader.refuse(
+            pointer,
+            format!("the body `{name}` may be null"),
+            "refer to a component that is not nullable",
+        );
+    }
+    if !matches!(
+        schema.kind,
+        Kind::Object { .. } | Kind::OneOf { .. } | Kind::Array { .. }
+    ) {
+        reader.refuse(
+            pointer,
+            format!("the body `{name}` is a bare scalar"),
+            "wrap it in an object: a body that cannot grow cannot change",
+        );
+    }
+}
+
+fn resolve<'a>(schemas: &'a Schemas, schema: &'a Schema) -> Option<&'a Schema> {
+    match &schema.kind {
+        Kind::Ref(name) => schemas.get(name),
+        _ => Some(schema),
+    }
+}

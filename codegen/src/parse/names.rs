@@ -1,0 +1,191 @@
+//! Names that would not survive becoming Rust.
+//!
+//! Each function looks at the names of one scope, as Rust will see them: two that become the same
+//! are refused at the second, and so are those that would hide what generated code relies upon.
+
+use std::collections::HashMap;
+
+use crate::model::{Operation, Pointer};
+use crate::names::{is_plain, of_type, value};
+
+use super::reader::{Place, Reader};
+
+/// What generated code, or a derived implementation in it, calls by these very names.
+const PRELUDE: &[&str] = &[
+    "AsMut",
+    "AsRef",
+    "Box",
+    "Clone",
+    "Copy",
+    "Default",
+    "Drop",
+    "Eq",
+    "Err",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Into",
+    "IntoIterator",
+    "Iterator",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Self_",
+    "Send",
+    "Some",
+    "String",
+    "Sync",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Unpin",
+    "Vec",
+];
+
+/// What the client and the server's trait have besides the operations.
+const TAKEN_FUNCTIONS: &[&str] = &[
+    "api_version",
+    "baseurl",
+    "client",
+    "exec",
+    "inner",
+    "new",
+    "new_with_client",
+    "post",
+    "pre",
+    "register",
+];
+
+/// What builders and requests have besides the parameters.
+const TAKEN_PARAMETERS: &[&str] = &["body", "body_map", "client", "new", "send"];
+
+/// The names of one scope.
+struct Scope<'r, 'a> {
+    reader: &'r Reader<'a>,
+    /// What the names are, as problems call them: `property`.
+    what: &'static str,
+    taken: &'static [&'static str],
+    seen: HashMap<String, String>,
+}
+
+impl<'r, 'a> Scope<'r, 'a> {
+    fn new(reader: &'r Reader<'a>, what: &'static str, taken: &'static [&'static str]) -> Self {
+        Self {
+            reader,
+            what,
+            taken,
+            seen: HashMap::new(),
+        }
+    }
+
+    fn add(&mut self, name: &str, to_rust: fn(&str) -> String, pointer: &Pointer) {
+        let what = self.what;
+        if !is_plain(name) {
+            self.reader.refuse(
+                pointer,
+                format!("the {what} name `{name}` cannot become a name of Rust"),
+                "begin with a letter A-Z or a-z, and go on with letters and digits, \
+                 and one `_`, `-`, `.` or space between words",
+            );
+            return;
+        }
+        let rust = to_rust(name);
+        if self.taken.contains(&rust.as_str()) {
+            self.reader.refuse(
+                pointer,
+                format!("the {what} name `{name}` becomes `{rust}` in Rust, which means something else there"),
+                "choose another name",
+            );
+        }
+        if let Some(other) = self.seen.insert(rust.clone(), name.to_owned()) {
+            self.reader.refuse(
+                pointer,
+                format!("the {what} names `{other}` and `{name}` both become `{rust}` in Rust"),
+                "change one of them",
+            );
+        }
+    }
+}
+
+pub(super) fn check_components(reader: &Reader<'_>, schemas: &Place<'_>) {
+    let mut scope = Scope::new(reader, "component", PRELUDE);
+    schemas
+        .members()
+        .for_each(|(name, place)| scope.add(name, of_type, &place.pointer));
+}
+
+pub(super) fn check_properties(reader: &Reader<'_>, properties: &Place<'_>) {
+    let mut scope = Scope::new(reader, "property", &[]);
+    properties
+        .members()
+        .for_each(|(name, place)| scope.add(name, value, &place.pointer));
+}
+
+pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) {
+    let mut scope = Scope::new(reader, "variant", &["Self_"]);
+    values
+        .iter()
+        .for_each(|(name, pointer)| scope.add(name, of_type, pointer));
+}
+
+/// Operations, security schemes and error bodies: each becomes a function of the trait.
+pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], schemes: &Place<'_>) {
+    let mut scope = Scope::new(reader, "operation", TAKEN_FUNCTIONS);
+    let mut errors: Vec<&str> = operations
+        .iter()
+        .filter_map(Operation::error_schema)
+        .collect();
+    errors.sort_unstable();
+    errors.dedup();
+    for name in errors {
+        scope.seen.insert(value(name), name.to_owned());
+    }
+    for operation in operations {
+        scope.add(
+            &operation.id,
+            value,
+            &operation.pointer.child("operationId"),
+        );
+        parameters(reader, operation);
+    }
+    scope.what = "security scheme";
+    for (name, place) in schemes.members() {
+        scope.add(name, value, &place.pointer);
+        if of_type(name) == "Context" {
+            reader.refuse(
+                &place.pointer,
+                "`Context` is a type that the trait has already",
+                "choose another name",
+            );
+        }
+    }
+}
+
+fn parameters(reader: &Reader<'_>, operation: &Operation) {
+    let mut scope = Scope::new(reader, "parameter", TAKEN_PARAMETERS);
+    for parameter in &operation.parameters {
+        scope.add(&parameter.name, value, &parameter.pointer);
+    }
+}
+
+/// The headers of one answer.
+pub(super) fn check_headers(reader: &Reader<'_>, headers: &Place<'_>) {
+    let mut scope = Scope::new(reader, "header", &["body", "new"]);
+    headers
+        .members()
+        .for_each(|(name, place)| scope.add(name, value, &place.pointer));
+}
+
+/// The module made of the document.
+pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
+    let mut scope = Scope::new(reader, "module", &["decimal", "field", "mod"]);
+    scope.add(module, value, &Pointer::default());
+}

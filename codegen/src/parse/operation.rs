@@ -1,0 +1,347 @@
+//! Operations: their parameters, their body, and who may call them.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use crate::model::{Body, Location, Method, Operation, Parameter, Schema, SecurityScheme, Tag};
+
+use super::answer;
+use super::graph;
+use super::paths::Tree;
+use super::reader::{Keywords, Place, Reader};
+use super::schema;
+
+const PATH_ITEM: Keywords = Keywords::new(
+    "a path",
+    &["get", "put", "post", "patch", "delete", "parameters"],
+    &["summary", "description"],
+);
+const OPERATION: Keywords = Keywords::new(
+    "an operation",
+    &[
+        "operationId",
+        "tags",
+        "parameters",
+        "requestBody",
+        "responses",
+        "deprecated",
+        "security",
+    ],
+    &["summary", "description", "externalDocs"],
+);
+const PARAMETER: Keywords = Keywords::new(
+    "a parameter",
+    &["name", "in", "required", "schema"],
+    &["description", "example", "examples"],
+);
+const METHODS: &[(&str, Method)] = &[
+    ("get", Method::Get),
+    ("put", Method::Put),
+    ("post", Method::Post),
+    ("patch", Method::Patch),
+    ("delete", Method::Delete),
+];
+/// Headers that OpenAPI describes by other means, and tells tools to ignore among the parameters.
+const OTHER_MEANS: &[&str] = &["accept", "content-type", "authorization"];
+
+/// What operations refer to.
+pub(super) struct Shared<'a> {
+    pub(super) tags: &'a IndexMap<String, Tag>,
+    pub(super) schemas: &'a IndexMap<String, Schema>,
+    pub(super) schemes: &'a IndexMap<String, SecurityScheme>,
+    /// The scheme of operations that do not say otherwise.
+    pub(super) security: Option<String>,
+}
+
+/// All operations, by path.
+pub(super) fn all(reader: &Reader<'_>, paths: &Place<'_>, shared: &Shared<'_>) -> Vec<Operation> {
+    let mut tree = Tree::default();
+    let mut operations: Vec<Operation> = Vec::new();
+    for (path, item) in paths.members() {
+        let variables = tree.add(reader, path, &item.pointer);
+        let Some(item) = reader.object(item, &PATH_ITEM) else {
+            continue;
+        };
+        for &(name, method) in METHODS {
+            let Some(place) = item.get(name) else {
+                continue;
+            };
+            let route = Route {
+                path,
+                method,
+                variables: &variables,
+                item: &item,
+            };
+            let Some(operation) = one(reader, place, &route, shared) else {
+                continue;
+            };
+            if let Some(other) = operations.iter().find(|it| it.id == operation.id) {
+                reader.refuse(
+                    &operation.pointer.child("operationId"),
+                    format!(
+                        "`{}` is the operationId of {}, too",
+                        operation.id, other.pointer
+                    ),
+                    "give each operation its own",
+                );
+                continue;
+            }
+            operations.push(operation);
+        }
+    }
+    operations
+}
+
+/// Where an operation stands.
+struct Route<'r, 'a> {
+    path: &'r str,
+    method: Method,
+    variables: &'r [&'a str],
+    item: &'r Place<'a>,
+}
+
+fn one<'a>(
+    reader: &Reader<'a>,
+    place: Place<'a>,
+    route: &Route<'_, 'a>,
+    shared: &Shared<'_>,
+) -> Option<Operation> {
+    let place = reader.object(place, &OPERATION)?;
+    let id = reader.text(&place, "operationId");
+    if id.is_none() {
+        reader.refuse(
+            &place.pointer,
+            "the operation has no operationId",
+            "write one: its function is named after it",
+        );
+    }
+    let parameters = parameters(reader, &place, route, shared);
+    let body = body(reader, &place, route.method, shared);
+    let answers = answer::all(reader, &place, shared.schemas);
+    let security = security(reader, &place, shared.schemes, shared.security.clone());
+    let tags = tags(reader, &place, shared.tags);
+    let (success, errors) = answers?;
+    Some(Operation {
+        id: id?,
+        method: route.method,
+        path: route.path.to_owned(),
+        summary: reader.text(&place, "summary"),
+        description: reader.text(&place, "description"),
+        tags,
+        deprecated: reader.flag(&place, "deprecated"),
+        security,
+        parameters: parameters?,
+        body: body?,
+        success,
+        errors,
+        pointer: place.pointer,
+    })
+}
+
+fn tags(reader: &Reader<'_>, place: &Place<'_>, known: &IndexMap<String, Tag>) -> Vec<String> {
+    let tags = reader.texts(place, "tags");
+    for (tag, pointer) in tags.iter().filter(|(tag, _)| !known.contains_key(tag)) {
+        reader.refuse(
+            pointer,
+            format!("the tag `{tag}` is not declared"),
+            "write it under `tags`, at the top of the document",
+        );
+    }
+    tags.into_iter().map(|(tag, _)| tag).collect()
+}
+
+/// The one scheme that `security` asks for.
+pub(super) fn security(
+    reader: &Reader<'_>,
+    place: &Place<'_>,
+    schemes: &IndexMap<String, SecurityScheme>,
+    otherwise: Option<String>,
+) -> Option<String> {
+    let Some(member) = place.get("security") else {
+        return otherwise;
+    };
+    reader.expect(&member, "a list", Value::as_array)?;
+    let mut requirements = member.items();
+    let requirement = requirements.next()?;
+    reader.expect(&requirement, "an object", Value::as_object)?;
+    let mut names = requirement.members();
+    let (Some((name, scopes)), None, None) = (names.next(), names.next(), requirements.next())
+    else {
+        reader.refuse(
+            &member.pointer,
+            "more or less than one security scheme in one requirement is not understood",
+            "write `security: [{SCHEME: []}]`, or `security: []` for a public operation",
+        );
+        return None;
+    };
+    if !schemes.contains_key(name) && reader.component("securitySchemes", name).is_none() {
+        reader.refuse(
+            &requirement.pointer,
+            format!("there is no security scheme `{name}`"),
+            "write it under components/securitySchemes",
+        );
+    }
+    let scopes_are_empty = reader
+        .expect(&scopes, "a list", Value::as_array)
+        .is_none_or(Vec::is_empty);
+    if !scopes_are_empty {
+        reader.refuse(
+            &scopes.pointer,
+            "scopes mean nothing to this kind of scheme",
+            "write an empty list, and tell about scopes in the description",
+        );
+    }
+    Some(name.to_owned())
+}
+
+/// The parameters of the path item and of the operation; none is missing, none too many.
+fn parameters<'a>(
+    reader: &Reader<'a>,
+    place: &Place<'a>,
+    route: &Route<'_, 'a>,
+    shared: &Shared<'_>,
+) -> Option<Vec<Parameter>> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut whole = true;
+    for holder in [route.item, place] {
+        let Some(list) = holder.get("parameters") else {
+            continue;
+        };
+        reader.expect(&list, "a list", Value::as_array);
+        for item in list.items() {
+            match parameter(reader, item) {
+                Some(parameter) => parameters.push(parameter),
+                None => whole = false,
+            }
+        }
+    }
+    for parameter in &parameters {
+        let in_query = parameter.location == Location::Query;
+        graph::check_single_value(reader, shared.schemas, &parameter.schema, in_query);
+        if parameter.location == Location::Path
+            && !route.variables.contains(&parameter.name.as_str())
+        {
+            reader.refuse(
+                &parameter.pointer,
+                format!(
+                    "the path `{}` has no variable `{}`",
+                    route.path, parameter.name
+                ),
+                format!(
+                    "write `{{{}}}` in the path, or remove the parameter",
+                    parameter.name
+                ),
+            );
+        }
+    }
+    let described = |name: &str| {
+        parameters
+            .iter()
+            .any(|it| it.location == Location::Path && it.name == name)
+    };
+    for variable in route
+        .variables
+        .iter()
+        .filter(|variable| whole && !described(variable))
+    {
+        reader.refuse(
+            &place.pointer,
+            format!("the variable `{variable}` of the path is not described"),
+            "write a parameter of this name with `in: path`",
+        );
+    }
+    whole.then_some(parameters)
+}
+
+/// One parameter, wherever it stands.
+pub(super) fn parameter<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Parameter> {
+    let place = reader.follow(place, "parameters")?;
+    let place = reader.object(place, &PARAMETER)?;
+    answer::examples(reader, &place);
+    let name = reader.required_text(&place, "name");
+    let location = match reader.required_text(&place, "in")?.as_str() {
+        "path" => Location::Path,
+        "query" => Location::Query,
+        "header" => Location::Header,
+        other => {
+            reader.refuse(
+                &place.pointer.child("in"),
+                format!("a parameter in `{other}` is not understood"),
+                "write `path`, `query` or `header`",
+            );
+            return None;
+        }
+    };
+    let name = name?;
+    if location == Location::Header && OTHER_MEANS.contains(&name.to_lowercase().as_str()) {
+        reader.refuse(
+            &place.pointer,
+            format!("OpenAPI describes the header `{name}` by other means"),
+            "remove the parameter: write a security scheme, or the media type of a body",
+        );
+    }
+    let required = reader.flag(&place, "required");
+    if location == Location::Path && !required {
+        reader.refuse(
+            &place.pointer,
+            "a parameter in a path is always there",
+            "write `required: true`",
+        );
+    }
+    let Some(schema) = place.get("schema") else {
+        reader.missing(&place, "schema");
+        return None;
+    };
+    Some(Parameter {
+        name,
+        location,
+        required,
+        description: reader.text(&place, "description"),
+        schema: schema::inline(reader, schema)?,
+        pointer: place.pointer,
+    })
+}
+
+/// The request body, if there is one; `None` when it was refused.
+#[allow(clippy::option_option)] // Refused, absent and there are three things.
+fn body<'a>(
+    reader: &Reader<'a>,
+    place: &Place<'a>,
+    method: Method,
+    shared: &Shared<'_>,
+) -> Option<Option<Body>> {
+    let Some(body) = place.get("requestBody") else {
+        return Some(None);
+    };
+    if matches!(method, Method::Get | Method::Delete) {
+        reader.refuse(
+            &body.pointer,
+            format!("the body of a {} request means nothing", method.as_str()),
+            "write parameters, or choose another method",
+        );
+        return None;
+    }
+    let body = request_body(reader, body)?;
+    graph::check_body(reader, shared.schemas, &body.schema, &body.pointer);
+    Some(Some(body))
+}
+
+/// A request body, wherever it stands.
+pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Body> {
+    const REQUEST_BODY: Keywords =
+        Keywords::new("a request body", &["required", "content"], &["description"]);
+    let place = reader.follow(place, "requestBodies")?;
+    let place = reader.object(place, &REQUEST_BODY)?;
+    if !reader.flag(&place, "required") {
+        reader.refuse(
+            &place.pointer,
+            "a body that may be left out is not understood",
+            "write `required: true`; the component may have optional properties alone",
+        );
+    }
+    Some(Body {
+        description: reader.text(&place, "description"),
+        schema: answer::content(reader, &place)?,
+        pointer: place.pointer,
+    })
+}

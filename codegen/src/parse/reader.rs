@@ -1,0 +1,314 @@
+//! Reading one object of the document with a closed list of keywords.
+//!
+//! Everything that is read goes through [`Reader::object`], which refuses whatever its list does not
+//! have. Problems are collected, never returned: a function that finds one says so to the reader and
+//! answers `None`, so that the rest of the document is still judged.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use crate::model::Pointer;
+use crate::{Problem, Problems};
+
+use super::remedy;
+
+/// What reads a document: its root, for references, and the problems found so far.
+pub(super) struct Reader<'a> {
+    file: &'a str,
+    root: &'a Value,
+    problems: RefCell<Vec<Problem>>,
+}
+
+/// A value of the document, and where it stands.
+#[derive(Clone)]
+pub(super) struct Place<'a> {
+    pub(super) value: &'a Value,
+    pub(super) pointer: Pointer,
+}
+
+/// The keywords of one kind of object.
+#[derive(Clone, Copy)]
+pub(super) struct Keywords {
+    /// What the object is, as problems call it: `an operation`.
+    pub(super) what: &'static str,
+    /// What the generator reads.
+    pub(super) read: &'static [&'static str],
+    /// What is told to readers, and changes nothing.
+    pub(super) told: &'static [&'static str],
+    /// Whether `x-...` is told to readers, too.
+    pub(super) extensions: bool,
+}
+
+impl Keywords {
+    /// A list without extensions.
+    pub(super) const fn new(
+        what: &'static str,
+        read: &'static [&'static str],
+        told: &'static [&'static str],
+    ) -> Self {
+        Self {
+            what,
+            read,
+            told,
+            extensions: false,
+        }
+    }
+
+    fn know(&self, keyword: &str) -> bool {
+        self.read.contains(&keyword)
+            || self.told.contains(&keyword)
+            || (self.extensions && keyword.starts_with("x-"))
+    }
+}
+
+impl<'a> Place<'a> {
+    /// The member of this name.
+    pub(super) fn get(&self, name: &str) -> Option<Place<'a>> {
+        let value = self.value.get(name)?;
+        Some(Place {
+            value,
+            pointer: self.pointer.child(name),
+        })
+    }
+
+    /// The members of an object, in the document's order; none of anything else.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'a str, Place<'a>)> + use<'a> {
+        let pointer = self.pointer.clone();
+        self.value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(name, value)| {
+                (
+                    name.as_str(),
+                    Place {
+                        value,
+                        pointer: pointer.child(name),
+                    },
+                )
+            })
+    }
+
+    /// The items of an array; none of anything else.
+    pub(super) fn items(&self) -> impl Iterator<Item = Place<'a>> + use<'a> {
+        let pointer = self.pointer.clone();
+        self.value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .map(move |(index, value)| Place {
+                value,
+                pointer: pointer.child(index),
+            })
+    }
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(file: &'a str, root: &'a Value) -> Self {
+        Self {
+            file,
+            root,
+            problems: RefCell::default(),
+        }
+    }
+
+    /// The whole document.
+    pub(super) fn root(&self) -> Place<'a> {
+        Place {
+            value: self.root,
+            pointer: Pointer::default(),
+        }
+    }
+
+    /// Notes a problem.
+    pub(super) fn refuse(
+        &self,
+        pointer: &Pointer,
+        cause: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        self.problems.borrow_mut().push(Problem {
+            file: self.file.to_owned(),
+            pointer: pointer.clone(),
+            cause: cause.into(),
+            remedy: remedy.into(),
+        });
+    }
+
+    /// Everything noted.
+    pub(super) fn finish(self) -> Result<(), Problems> {
+        Problems::new(self.problems.into_inner()).map_or(Ok(()), Err)
+    }
+
+    /// The place itself if it is an object, having refused every keyword that the list lacks.
+    pub(super) fn object(&self, place: Place<'a>, keywords: &Keywords) -> Option<Place<'a>> {
+        if !place.value.is_object() {
+            self.refuse(
+                &place.pointer,
+                format!("{} is {}", keywords.what, kind_of(place.value)),
+                "write an object",
+            );
+            return None;
+        }
+        for (name, member) in place.members() {
+            if !keywords.know(name) {
+                self.refuse(
+                    &member.pointer,
+                    format!(
+                        "`{name}` is not a keyword that is understood in {}",
+                        keywords.what
+                    ),
+                    remedy::for_keyword(name),
+                );
+            }
+        }
+        for &told in keywords.told {
+            if matches!(told, "description" | "summary" | "title") {
+                self.text(&place, told);
+            }
+        }
+        Some(place)
+    }
+
+    /// A member that is text, if it is there.
+    pub(super) fn text(&self, place: &Place<'a>, name: &str) -> Option<String> {
+        let member = place.get(name)?;
+        self.expect(&member, "text", Value::as_str)
+            .map(str::to_owned)
+    }
+
+    /// A member that has to be there, and text.
+    pub(super) fn required_text(&self, place: &Place<'a>, name: &str) -> Option<String> {
+        if place.get(name).is_none() {
+            self.missing(place, name);
+        }
+        self.text(place, name)
+    }
+
+    /// A member that is true or false; false when it is not there.
+    pub(super) fn flag(&self, place: &Place<'a>, name: &str) -> bool {
+        place
+            .get(name)
+            .and_then(|member| self.expect(&member, "`true` or `false`", Value::as_bool))
+            .unwrap_or(false)
+    }
+
+    /// A member that counts something, if it is there.
+    pub(super) fn count(&self, place: &Place<'a>, name: &str) -> Option<u64> {
+        // 32 bits, so that the count fits whatever the emitted code compares it with.
+        let narrow = |value: &Value| value.as_u64().filter(|count| u32::try_from(*count).is_ok());
+        self.expect(
+            &place.get(name)?,
+            "a whole number from 0 to 4294967295",
+            narrow,
+        )
+    }
+
+    /// A member that is a list of texts; empty when it is not there.
+    pub(super) fn texts(&self, place: &Place<'a>, name: &str) -> Vec<(String, Pointer)> {
+        let Some(list) = place.get(name) else {
+            return Vec::new();
+        };
+        self.expect(&list, "a list", Value::as_array);
+        list.items()
+            .filter_map(|item| {
+                let text = self.expect(&item, "text", Value::as_str)?;
+                Some((text.to_owned(), item.pointer))
+            })
+            .collect()
+    }
+
+    /// What `take` makes of the value, having refused it when that is nothing.
+    pub(super) fn expect<T>(
+        &self,
+        place: &Place<'a>,
+        wanted: &str,
+        take: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Option<T> {
+        let taken = take(place.value);
+        if taken.is_none() {
+            self.refuse(
+                &place.pointer,
+                format!("{} stands where {wanted} belongs", kind_of(place.value)),
+                format!("write {wanted}"),
+            );
+        }
+        taken
+    }
+
+    /// Notes that a member is missing.
+    pub(super) fn missing(&self, place: &Place<'a>, name: &str) {
+        self.refuse(
+            &place.pointer,
+            format!("`{name}` is missing"),
+            format!("write `{name}`"),
+        );
+    }
+
+    /// The place, or what its `$ref` leads to in this section of the components.
+    pub(super) fn follow(&self, place: Place<'a>, section: &str) -> Option<Place<'a>> {
+        if place.get("$ref").is_none() {
+            return Some(place);
+        }
+        let name = self.reference(&place, section)?;
+        let target = self.component(section, &name)?;
+        if target.get("$ref").is_some() {
+            self.refuse(
+                &place.pointer,
+                format!(
+                    "the reference leads to another reference, at {}",
+                    target.pointer
+                ),
+                "refer to what that one refers to",
+            );
+            return None;
+        }
+        Some(target)
+    }
+
+    /// The name of the component that `$ref` leads to, which exists.
+    pub(super) fn reference(&self, place: &Place<'a>, section: &str) -> Option<String> {
+        const REFERENCE: Keywords = Keywords::new("a reference", &["$ref"], &[]);
+        let place = self.object(place.clone(), &REFERENCE)?;
+        let target = self.required_text(&place, "$ref")?;
+        let prefix = format!("#/components/{section}/");
+        let name = target.strip_prefix(&prefix).unwrap_or_default();
+        let name = name.replace("~1", "/").replace("~0", "~");
+        if name.is_empty() {
+            self.refuse(
+                &place.pointer,
+                format!("`{target}` does not lead to `{prefix}...`"),
+                format!("move what it leads to there, and write `{prefix}NAME`"),
+            );
+            return None;
+        }
+        if self.component(section, &name).is_none() {
+            self.refuse(
+                &place.pointer,
+                format!("`{target}` leads nowhere"),
+                format!("write `{name}` under components/{section}, or correct the name"),
+            );
+            return None;
+        }
+        Some(name)
+    }
+
+    /// The component of this name.
+    pub(super) fn component(&self, section: &str, name: &str) -> Option<Place<'a>> {
+        self.root().get("components")?.get(section)?.get(name)
+    }
+}
+
+/// What a value is, in words.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,33 @@
+//! What to write instead of a keyword that is not understood.
+
+/// The advice for this keyword, wherever it stands.
+pub(super) fn for_keyword(keyword: &str) -> &'static str {
+    match keyword {
+        "allOf" => "write all properties in one object, or refer to the component alone",
+        "anyOf" => "write a `oneOf` of components with a `discriminator`",
+        "not" | "multipleOf" | "minProperties" | "maxProperties" => {
+            "remove it, and say it in the description: no generated type could keep it"
+        }
+        "const" => "write an `enum` of one value",
+        "examples" => "write `example`: `examples` is of OpenAPI 3.1 here",
+        "type" => "move it to a component under components/schemas, and refer to that",
+        "oneOf" | "properties" | "enum" | "minimum" | "maximum" | "minLength" | "maxLength"
+        | "pattern" | "default" => "remove it: it means nothing here",
+        "patternProperties" | "propertyNames" => "write the properties by name",
+        "readOnly" | "writeOnly" => "write one component for requests and one for answers",
+        "style" | "explode" | "allowReserved" | "allowEmptyValue" => {
+            "remove it: parameters are single values, written the usual way of their place"
+        }
+        "content" => "write `schema`",
+        "encoding" => "remove it: bodies are JSON",
+        "links" | "callbacks" | "webhooks" => "remove it, and tell it in the description",
+        "head" | "options" | "trace" => "remove it: the server answers these methods itself",
+        "servers" => "write `servers` once, at the top of the document",
+        "$ref" => "write the thing itself here",
+        _ if keyword.starts_with("x-") => {
+            "remove it, or move it to the document, `info`, a server or a tag: \
+             extensions are taken as documentation only there"
+        }
+        _ => "correct its name, or remove it",
+    }
+}
