@@ -1,0 +1,256 @@
+//! What is wrong in progenitor's output, put right in its syntax tree.
+//!
+//! 1. The markers of [`super::prepare`] become real types: `::mend::Field<T>` the `Field` that both
+//!    sides share, `::mend::Nullable<T>` an `Option<T>`, and so on. An optional `Field` comes as
+//!    `Option<Field<T>>` and becomes a `Field<T>`, in structs, builders and bounds alike.
+//! 2. The members concerned get the serde attributes that keep absent, null and value apart.
+//! 3. Members stand, and are written, in the document's order instead of the alphabet's.
+//! 4. `Debug` of secrets shows nothing.
+//! 5. The client sends no header that the document does not have: progenitor's `api-version`.
+
+use std::collections::HashSet;
+
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    Attribute, Expr, Field, GenericArgument, Ident, ItemMod, ItemStruct, Path, PathArguments, Stmt,
+    Type, parse_quote,
+};
+
+use crate::model::{Document, Format, Kind};
+use crate::names;
+
+use super::prepare::MARKER;
+
+/// Mends a whole file. `shared` is the path of the module that has `Decimal` and `Field`.
+pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Path) {
+    let secrets = document
+        .schemas
+        .iter()
+        .filter(|(_, schema)| match &schema.kind {
+            Kind::String(text) => text.format == Some(Format::Password),
+            _ => false,
+        })
+        .map(|(name, _)| names::of_type(name))
+        .collect();
+    Mender {
+        document,
+        shared,
+        modules: Vec::new(),
+        secrets,
+    }
+    .visit_file_mut(file);
+}
+
+struct Mender<'a> {
+    document: &'a Document,
+    shared: &'a Path,
+    /// The modules around what is visited, outermost first.
+    modules: Vec<String>,
+    secrets: HashSet<String>,
+}
+
+impl VisitMut for Mender<'_> {
+    fn visit_item_mod_mut(&mut self, module: &mut ItemMod) {
+        self.modules.push(module.ident.to_string());
+        visit_mut::visit_item_mod_mut(self, module);
+        if self.modules == ["types"]
+            && let Some((_, items)) = &mut module.content
+        {
+            for secret in &self.secrets {
+                items.push(redacted(&quote::format_ident!("{secret}")));
+            }
+        }
+        self.modules.pop();
+    }
+
+    fn visit_item_struct_mut(&mut self, item: &mut ItemStruct) {
+        if self.modules == ["types"] {
+            if self.secrets.contains(&item.ident.to_string()) {
+                remove_debug(&mut item.attrs);
+            }
+            self.order(item);
+        }
+        visit_mut::visit_item_struct_mut(self, item);
+    }
+
+    fn visit_field_mut(&mut self, field: &mut Field) {
+        if self.modules == ["types"] {
+            self.attributes(field);
+        }
+        visit_mut::visit_field_mut(self, field);
+    }
+
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if let Some(inner) = argument(ty, "Option")
+            && is_marker(inner, "Field")
+        {
+            *ty = inner.clone();
+        }
+        if let Some(inner) = argument(ty, "Nullable").filter(|_| is_marker(ty, "Nullable")) {
+            *ty = parse_quote!(::std::option::Option<#inner>);
+        }
+        if let Some(inner) = argument(ty, "List").filter(|_| is_marker(ty, "List")) {
+            *ty = parse_quote!(::std::vec::Vec<#inner>);
+        }
+        visit_mut::visit_type_mut(self, ty);
+    }
+
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        self.resolve(path);
+        visit_mut::visit_path_mut(self, path);
+    }
+
+    fn visit_block_mut(&mut self, block: &mut syn::Block) {
+        block
+            .stmts
+            .retain(|statement| !sends_api_version(statement));
+        visit_mut::visit_block_mut(self, block);
+    }
+}
+
+impl Mender<'_> {
+    /// Turns `::mend::X` into the path of `X`, as seen from the module around it.
+    fn resolve(&self, path: &mut Path) {
+        let mut segments = path.segments.iter();
+        if path.leading_colon.is_none() || segments.next().is_none_or(|it| it.ident != MARKER) {
+            return;
+        }
+        let rest: Vec<_> = segments.cloned().collect();
+        *path = match rest.as_slice() {
+            [types, rest @ ..] if types.ident == "types" => match self.modules.as_slice() {
+                [first] if first == "types" => parse_quote!(#(#rest)::*),
+                [first, _] if first == "types" => parse_quote!(super::#(#rest)::*),
+                _ => parse_quote!(types::#(#rest)::*),
+            },
+            rest => {
+                let shared = self.shared;
+                parse_quote!(#shared::#(#rest)::*)
+            }
+        };
+    }
+
+    /// The serde attributes of a member that may be null, or be an absent list.
+    fn attributes(&self, field: &mut Field) {
+        let optional = argument(&field.ty, "Option").is_some();
+        let inner = argument(&field.ty, "Option").unwrap_or(&field.ty);
+        let attribute: Attribute = if is_marker(inner, "Field") {
+            let shared = self.shared;
+            let absent = quote::quote!(#shared::Field::is_absent)
+                .to_string()
+                .replace(' ', "");
+            parse_quote!(#[serde(default, skip_serializing_if = #absent)])
+        } else if is_marker(inner, "Nullable") && !optional {
+            // A function of its own makes serde insist that the member is there.
+            parse_quote!(#[serde(deserialize_with = "::std::option::Option::deserialize")])
+        } else {
+            return;
+        };
+        field
+            .attrs
+            .retain(|it| !(it.path().is_ident("serde") && !renames(it)));
+        for old in &mut field.attrs {
+            if let Some(name) = renamed(old) {
+                *old = parse_quote!(#[serde(rename = #name)]);
+            }
+        }
+        field.attrs.push(attribute);
+    }
+
+    /// Puts the members of a struct into the document's order.
+    fn order(&self, item: &mut ItemStruct) {
+        let of_this = |name: &&String| item.ident == names::of_type(name);
+        let Some(name) = self.document.schemas.keys().find(of_this) else {
+            return;
+        };
+        let Kind::Object { properties, .. } = &self.document.schemas[name].kind else {
+            return;
+        };
+        let order: Vec<_> = properties.keys().map(|it| names::value(it)).collect();
+        let syn::Fields::Named(members) = &mut item.fields else {
+            return;
+        };
+        let mut sorted: Vec<_> = std::mem::take(&mut members.named).into_iter().collect();
+        sorted.sort_by_key(|it| {
+            order
+                .iter()
+                .position(|name| it.ident.as_ref().is_some_and(|ident| ident == name))
+        });
+        members.named = sorted.into_iter().collect();
+    }
+}
+
+/// The first argument of a generic type that ends in this name.
+fn argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|it| it.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(inner) => Some(inner),
+        _ => None,
+    })
+}
+
+fn is_marker(ty: &Type, name: &str) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let segments = &path.path.segments;
+    segments.len() == 2 && segments[0].ident == MARKER && segments[1].ident == name
+}
+
+fn renames(attribute: &Attribute) -> bool {
+    renamed(attribute).is_some()
+}
+
+/// What `#[serde(rename = "...", ...)]` says.
+fn renamed(attribute: &Attribute) -> Option<String> {
+    if !attribute.path().is_ident("serde") {
+        return None;
+    }
+    let mut name = None;
+    // Other keys have values of other forms, or none; a mistake in one of them is not of interest.
+    let _ = attribute.parse_nested_meta(|meta| {
+        let value = meta.value().and_then(|value| value.parse::<syn::LitStr>());
+        if meta.path.is_ident("rename") {
+            name = value.ok().map(|literal| literal.value());
+        }
+        Ok(())
+    });
+    name
+}
+
+fn remove_debug(attributes: &mut [Attribute]) {
+    for attribute in attributes
+        .iter_mut()
+        .filter(|it| it.path().is_ident("derive"))
+    {
+        let mut kept: Vec<Path> = Vec::new();
+        // Only paths stand in a derive.
+        let _ = attribute.parse_nested_meta(|meta| {
+            kept.push(meta.path);
+            Ok(())
+        });
+        kept.retain(|path| !path.is_ident("Debug"));
+        *attribute = parse_quote!(#[derive(#(#kept),*)]);
+    }
+}
+
+fn redacted(name: &Ident) -> syn::Item {
+    let shown = format!("{name}(..)");
+    parse_quote! {
+        impl ::std::fmt::Debug for #name {
+            /// Shows nothing: the document marks it as a secret.
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(#shown)
+            }
+        }
+    }
+}
+
+fn sends_api_version(statement: &Stmt) -> bool {
+    let Stmt::Expr(Expr::MethodCall(call), _) = statement else {
+        return false;
+    };
+    let first = call.args.first().map(|it| quote::quote!(#it).to_string());
+    call.method == "append" && first.is_some_and(|it| it.contains("\"api-version\""))
+}

@@ -1,0 +1,223 @@
+//! The document as progenitor should see it.
+//!
+//! typify and progenitor do well what they do: structs, enumerations, checked strings, builders.
+//! What they would do wrong is taken out of their sight, and stands for itself under a name that
+//! [`super::mend`] finds again in their output:
+//!
+//! - a component that this crate emits by itself (a number, an integer, a UUID, a time, a `oneOf`)
+//!   is replaced by [`own`]: `::mend::types::Amount`;
+//! - null, lists and decimals are [`marker`]s: `::mend::Field<T>`, `::mend::Nullable<T>`,
+//!   `::mend::List<T>` and `::mend::Decimal`. typify knows no third state between a value and
+//!   nothing, cannot tell an absent list from an empty one, and makes every number an `f64`;
+//! - defaults are gone. They say what the server does with an absent value, and would make typify
+//!   forget that it is absent.
+//!
+//! The document is made anew from the model, so that nothing that the model does not know can
+//! reach progenitor, which panics on much that it does not like.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::{Answer, Document, Format, Kind, Location, Operation, Parameter, Schema, Text};
+
+/// The crate that does not exist, whose items are rewritten later.
+pub(super) const MARKER: &str = "mend";
+
+/// Whether this crate emits the type of the component by itself.
+pub(super) fn is_own(schema: &Schema) -> bool {
+    match &schema.kind {
+        Kind::Integer { .. } | Kind::Number { .. } | Kind::OneOf { .. } => true,
+        Kind::String(text) => matches!(text.format, Some(Format::Uuid | Format::DateTime)),
+        _ => false,
+    }
+}
+
+/// The path that stands for the type of a component that this crate emits by itself.
+pub(super) fn own(name: &str) -> String {
+    format!("::{MARKER}::types::{name}")
+}
+
+/// The prepared document.
+pub(super) fn document(document: &Document) -> Value {
+    let schemas: Map<String, Value> = document
+        .schemas
+        .iter()
+        .map(|(name, schema)| (name.clone(), component(document, schema)))
+        .collect();
+    let mut paths = Map::new();
+    for operation in &document.operations {
+        let item = paths
+            .entry(operation.path.clone())
+            .or_insert_with(|| json!({}));
+        item[operation.method.as_str().to_lowercase()] = prepared(document, operation);
+    }
+    json!({
+        "openapi": "3.0.3",
+        "info": { "title": document.title, "version": document.version },
+        "paths": paths,
+        "components": { "schemas": schemas },
+    })
+}
+
+fn prepared(document: &Document, operation: &Operation) -> Value {
+    let mut responses = Map::new();
+    for answer in std::iter::once(&operation.success).chain(&operation.errors) {
+        responses.insert(answer.status.to_string(), prepared_answer(answer));
+    }
+    let parameters: Vec<_> = operation
+        .parameters
+        .iter()
+        .map(|it| prepared_parameter(document, it))
+        .collect();
+    let mut value = json!({
+        "operationId": operation.id,
+        "parameters": parameters,
+        "responses": responses,
+        "deprecated": operation.deprecated,
+    });
+    tell(&mut value, "summary", operation.summary.as_deref());
+    tell(&mut value, "description", operation.description.as_deref());
+    if let Some(body) = &operation.body {
+        value["requestBody"] = json!({ "required": true, "content": content(&body.schema) });
+    }
+    value
+}
+
+fn prepared_parameter(document: &Document, parameter: &Parameter) -> Value {
+    let location = match parameter.location {
+        Location::Path => "path",
+        Location::Query => "query",
+        Location::Header => "header",
+    };
+    let mut value = json!({
+        "name": parameter.name,
+        "in": location,
+        "required": parameter.required,
+        "schema": inline(document, &parameter.schema),
+    });
+    tell(&mut value, "description", parameter.description.as_deref());
+    value
+}
+
+fn prepared_answer(answer: &Answer) -> Value {
+    let mut value = json!({ "description": answer.description });
+    if let Some(schema) = &answer.schema {
+        value["content"] = content(schema);
+    }
+    value
+}
+
+fn content(component: &str) -> Value {
+    json!({ "application/json": { "schema": reference(component) } })
+}
+
+fn reference(component: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{component}") })
+}
+
+fn tell(value: &mut Value, keyword: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        value[keyword] = text.into();
+    }
+}
+
+/// A component, which never is null by itself: whoever refers to it says so.
+fn component(document: &Document, schema: &Schema) -> Value {
+    let mut value = match &schema.kind {
+        // Replaced, so that only the name matters.
+        _ if is_own(schema) => json!({ "type": "string" }),
+        Kind::Object {
+            properties,
+            required,
+            additional,
+        } => {
+            let properties: Map<String, Value> = properties
+                .iter()
+                .map(|(name, schema)| {
+                    (
+                        name.clone(),
+                        property(document, schema, required.contains(name)),
+                    )
+                })
+                .collect();
+            json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": additional,
+            })
+        }
+        Kind::Array { items, .. } => json!({ "type": "array", "items": item(document, items) }),
+        Kind::String(text) => string(text),
+        _ => json!({ "type": "boolean" }),
+    };
+    tell(&mut value, "description", schema.description.as_deref());
+    value
+}
+
+fn string(text: &Text) -> Value {
+    let mut value = json!({ "type": "string" });
+    if !text.enumeration.is_empty() {
+        // The values were checked against the other keywords when the document was read.
+        value["enum"] = json!(text.enumeration);
+        return value;
+    }
+    for (keyword, limit) in [
+        ("minLength", text.min_length),
+        ("maxLength", text.max_length),
+    ] {
+        if let Some(limit) = limit {
+            value[keyword] = limit.into();
+        }
+    }
+    tell(&mut value, "pattern", text.pattern.as_deref());
+    value
+}
+
+/// A property: null and absence are marked, so that they stay two things.
+fn property(document: &Document, schema: &Schema, required: bool) -> Value {
+    let inner = inline(document, schema);
+    let mut value = match (document.is_nullable(schema), required) {
+        (false, _) => inner,
+        (true, false) => marker("Field", Some(inner)),
+        (true, true) => marker("Nullable", Some(inner)),
+    };
+    if value.get("$ref").is_none() {
+        tell(&mut value, "description", schema.description.as_deref());
+    }
+    value
+}
+
+fn item(document: &Document, schema: &Schema) -> Value {
+    let inner = inline(document, schema);
+    if document.is_nullable(schema) {
+        marker("Nullable", Some(inner))
+    } else {
+        inner
+    }
+}
+
+/// An inline schema, null left aside.
+fn inline(document: &Document, schema: &Schema) -> Value {
+    match &schema.kind {
+        Kind::Ref(name) => reference(name),
+        Kind::Number { .. } => marker("Decimal", None),
+        Kind::Array { items, .. } => marker("List", Some(item(document, items))),
+        Kind::Integer { narrow: true, .. } => json!({ "type": "integer", "format": "int32" }),
+        Kind::Integer { .. } => json!({ "type": "integer", "format": "int64" }),
+        Kind::Boolean => json!({ "type": "boolean" }),
+        // Objects and `oneOf`s are components, so that what is left is plain text.
+        _ => json!({ "type": "string" }),
+    }
+}
+
+/// typify's own way to say which Rust type a schema is.
+fn marker(name: &str, parameter: Option<Value>) -> Value {
+    json!({
+        "x-rust-type": {
+            "crate": MARKER,
+            "version": "*",
+            "path": format!("{MARKER}::{name}"),
+            "parameters": parameter.into_iter().collect::<Vec<_>>(),
+        }
+    })
+}

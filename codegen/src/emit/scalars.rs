@@ -1,0 +1,359 @@
+//! Types of numbers, integers, UUIDs and times: newtypes that cannot hold what the schema refuses.
+//!
+//! typify makes such types for strings only; for the rest it forgets the bounds, or leaves out what
+//! an identifier needs (`Eq`, `Hash`). These have the same surface: `TryFrom` and `FromStr` with a
+//! `ConversionError` that says the limit and the value, `Deref` to what is inside, and a
+//! `Deserialize` that checks.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::Path;
+
+use crate::model::{Bound, Bounds, Format, Kind, Schema};
+use crate::names;
+
+/// The type of a scalar component that [`super::prepare::is_own`].
+pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
+    let ident = format_ident!("{}", names::of_type(name));
+    let doc = schema
+        .description
+        .clone()
+        .unwrap_or_else(|| format!("`{name}`"));
+    match &schema.kind {
+        Kind::Integer { narrow, bounds } => integer(&ident, &doc, *narrow, bounds),
+        Kind::Number { bounds } => number(&ident, &doc, bounds, shared),
+        Kind::String(text) if text.format == Some(Format::Uuid) => uuid(&ident, &doc),
+        _ => date_time(&ident, &doc),
+    }
+}
+
+/// `Default`, for any scalar component that says one.
+pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<TokenStream> {
+    let ident = format_ident!("{}", names::of_type(name));
+    let default = schema.default.as_ref()?;
+    let value = match &schema.kind {
+        Kind::Boolean => {
+            let value = default.as_bool()?;
+            quote!(Self(#value))
+        }
+        Kind::Integer { narrow: true, .. } => {
+            let value = i32::try_from(default.as_i64()?).ok()?;
+            quote!(Self(#value))
+        }
+        Kind::Integer { .. } => {
+            let value = default.as_i64()?;
+            quote!(Self(#value))
+        }
+        Kind::Number { .. } => {
+            let value = decimal(&default.as_f64()?.to_string(), shared);
+            quote!(Self(#value))
+        }
+        Kind::String(text) if text.enumeration.is_empty() => {
+            let value = default.as_str()?;
+            quote!(Self(#value.to_owned()))
+        }
+        Kind::String(_) => {
+            let variant = format_ident!("{}", names::of_type(default.as_str()?));
+            quote!(Self::#variant)
+        }
+        _ => return None,
+    };
+    Some(quote! {
+        impl ::std::default::Default for #ident {
+            /// What counts when nothing is said.
+            fn default() -> Self {
+                #value
+            }
+        }
+    })
+}
+
+/// A UUID in its usual form. `uuid` would read three others, which no schema lets pass.
+fn uuid(ident: &Ident, doc: &str) -> TokenStream {
+    let conversions = conversions(ident, &quote!(::uuid::Uuid));
+    let (reading, shown) = (reading_text(ident), shown_as_inner(ident));
+    quote! {
+        #shown
+        #[doc = #doc]
+        #[derive(::serde::Serialize, Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[serde(transparent)]
+        pub struct #ident(pub ::uuid::Uuid);
+
+        impl ::std::convert::From<::uuid::Uuid> for #ident {
+            fn from(value: ::uuid::Uuid) -> Self {
+                Self(value)
+            }
+        }
+        impl ::std::str::FromStr for #ident {
+            type Err = self::error::ConversionError;
+            fn from_str(
+                value: &str,
+            ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                match ::uuid::Uuid::try_parse(value) {
+                    Ok(uuid) if value.len() == 36 => Ok(Self(uuid)),
+                    _ => Err(format!("{value:?} is not a UUID").into()),
+                }
+            }
+        }
+        #reading
+        #conversions
+    }
+}
+
+/// A point in time. chrono would leave out a fraction of zero; here it has three digits at least,
+/// so that all times of an API look alike.
+fn date_time(ident: &Ident, doc: &str) -> TokenStream {
+    let inner = quote!(::chrono::DateTime<::chrono::Utc>);
+    let conversions = conversions(ident, &inner);
+    let reading = reading_text(ident);
+    quote! {
+        #[doc = #doc]
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        pub struct #ident(pub #inner);
+
+        impl ::std::convert::From<#inner> for #ident {
+            fn from(value: #inner) -> Self {
+                Self(value)
+            }
+        }
+        impl ::std::str::FromStr for #ident {
+            type Err = self::error::ConversionError;
+            fn from_str(
+                value: &str,
+            ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                ::chrono::DateTime::parse_from_rfc3339(value)
+                    .map(|time| Self(time.to_utc()))
+                    .map_err(|e| format!("{value:?} is not a time of RFC 3339: {e}").into())
+            }
+        }
+        impl ::serde::Serialize for #ident {
+            fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+            where
+                S: ::serde::Serializer,
+            {
+                serializer.collect_str(self)
+            }
+        }
+        impl ::std::fmt::Display for #ident {
+            /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                let whole = self.0.timestamp_subsec_nanos() % 1_000_000 == 0;
+                let format = if whole {
+                    ::chrono::SecondsFormat::Millis
+                } else {
+                    ::chrono::SecondsFormat::AutoSi
+                };
+                f.write_str(&self.0.to_rfc3339_opts(format, true))
+            }
+        }
+        #reading
+        #conversions
+    }
+}
+
+/// `Deserialize` through `FromStr`.
+fn reading_text(ident: &Ident) -> TokenStream {
+    quote! {
+        impl<'de> ::serde::Deserialize<'de> for #ident {
+            fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+            where
+                D: ::serde::Deserializer<'de>,
+            {
+                <::std::string::String as ::serde::Deserialize>::deserialize(deserializer)?
+                    .parse()
+                    .map_err(<D::Error as ::serde::de::Error>::custom)
+            }
+        }
+    }
+}
+
+/// `Display` as what is inside.
+fn shown_as_inner(ident: &Ident) -> TokenStream {
+    quote! {
+        impl ::std::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    }
+}
+
+fn integer(ident: &Ident, doc: &str, narrow: bool, bounds: &Bounds) -> TokenStream {
+    let inner = if narrow { quote!(i32) } else { quote!(i64) };
+    let literal = |bound: &Bound| {
+        // The bound is a whole number of at most 64 bits.
+        let number: proc_macro2::Literal =
+            proc_macro2::Literal::i64_unsuffixed(bound.value.parse().unwrap_or_default());
+        quote!(#number)
+    };
+    let checks = checks(bounds, literal);
+    let others: Vec<_> = ["i32", "i64", "u32", "u64", "usize"]
+        .into_iter()
+        .filter(|other| *other != inner.to_string())
+        .map(|other| format_ident!("{other}"))
+        .collect();
+    let common = common(ident, &inner);
+    quote! {
+        #[doc = #doc]
+        #[derive(::serde::Serialize, Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[serde(transparent)]
+        pub struct #ident(#inner);
+
+        impl ::std::convert::TryFrom<#inner> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(
+                value: #inner,
+            ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                #checks
+                Ok(Self(value))
+            }
+        }
+        #(
+            impl ::std::convert::TryFrom<#others> for #ident {
+                type Error = self::error::ConversionError;
+                fn try_from(
+                    value: #others,
+                ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                    let value = <#inner>::try_from(value)
+                        .map_err(|_| format!("{value} does not fit"))?;
+                    Self::try_from(value)
+                }
+            }
+        )*
+        #common
+    }
+}
+
+fn number(ident: &Ident, doc: &str, bounds: &Bounds, shared: &Path) -> TokenStream {
+    let inner = quote!(#shared::Decimal);
+    let checks = checks(bounds, |bound| decimal(&bound.value, shared));
+    let others = ["i32", "i64", "u32", "u64"].map(|other| format_ident!("{other}"));
+    let common = common(ident, &inner);
+    quote! {
+        #[doc = #doc]
+        #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[serde(transparent)]
+        pub struct #ident(#inner);
+
+        impl ::std::convert::TryFrom<#inner> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(
+                value: #inner,
+            ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                #checks
+                Ok(Self(value))
+            }
+        }
+        #(
+            impl ::std::convert::TryFrom<#others> for #ident {
+                type Error = self::error::ConversionError;
+                fn try_from(
+                    value: #others,
+                ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                    Self::try_from(<#inner>::from(value))
+                }
+            }
+        )*
+        #common
+    }
+}
+
+/// A decimal literal of the document as an expression.
+fn decimal(literal: &str, shared: &Path) -> TokenStream {
+    match literal.parse::<i64>() {
+        Ok(whole) => {
+            let whole = proc_macro2::Literal::i64_suffixed(whole);
+            quote!(#shared::Decimal::from(#whole))
+        }
+        // The literal was a number of the document, of at most 15 digits.
+        Err(_) => quote!(#literal.parse::<#shared::Decimal>().expect("a decimal literal")),
+    }
+}
+
+/// Statements that answer an error when `value` is out of bounds.
+fn checks(bounds: &Bounds, literal: impl Fn(&Bound) -> TokenStream) -> TokenStream {
+    let one = |bound: &Option<Bound>, below: bool| {
+        let bound = bound.as_ref()?;
+        let limit = literal(bound);
+        let (operator, message) = match (below, bound.exclusive) {
+            (true, false) => (quote!(<), format!("{{value}} is less than {}", bound.value)),
+            (true, true) => (
+                quote!(<=),
+                format!("{{value}} is not more than {}", bound.value),
+            ),
+            (false, false) => (quote!(>), format!("{{value}} is more than {}", bound.value)),
+            (false, true) => (
+                quote!(>=),
+                format!("{{value}} is not less than {}", bound.value),
+            ),
+        };
+        Some(quote! {
+            if value #operator #limit {
+                return Err(format!(#message).into());
+            }
+        })
+    };
+    let (minimum, maximum) = (one(&bounds.minimum, true), one(&bounds.maximum, false));
+    quote!(#minimum #maximum)
+}
+
+/// What every newtype has that is made by `TryFrom` of what is inside.
+fn common(ident: &Ident, inner: &TokenStream) -> TokenStream {
+    let conversions = conversions(ident, inner);
+    let shown = shown_as_inner(ident);
+    quote! {
+        #shown
+        impl ::std::str::FromStr for #ident {
+            type Err = self::error::ConversionError;
+            fn from_str(
+                value: &str,
+            ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                let value: #inner = value.parse().map_err(|e| format!("{value:?}: {e}"))?;
+                Self::try_from(value)
+            }
+        }
+        impl<'de> ::serde::Deserialize<'de> for #ident {
+            fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+            where
+                D: ::serde::Deserializer<'de>,
+            {
+                let value: #inner = ::serde::Deserialize::deserialize(deserializer)?;
+                Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
+            }
+        }
+        #conversions
+    }
+}
+
+/// To what is inside, and from text.
+fn conversions(ident: &Ident, inner: &TokenStream) -> TokenStream {
+    quote! {
+        impl ::std::ops::Deref for #ident {
+            type Target = #inner;
+            fn deref(&self) -> &#inner {
+                &self.0
+            }
+        }
+        impl ::std::convert::From<#ident> for #inner {
+            fn from(value: #ident) -> Self {
+                value.0
+            }
+        }
+        impl ::std::convert::TryFrom<&str> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(
+                value: &str,
+            ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                value.parse()
+            }
+        }
+        impl ::std::convert::TryFrom<::std::string::String> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(
+                value: ::std::string::String,
+            ) -> ::std::result::Result<Self, self::error::ConversionError> {
+                value.parse()
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! `mod types` and, for the client, what stands beside it: progenitor's output, mended.
+
+use proc_macro2::TokenStream;
+use progenitor_impl::{
+    CrateVers, GenerationSettings, Generator, InterfaceStyle, TagStyle, TypeImpl,
+};
+use quote::quote;
+use syn::{Item, Path};
+
+use crate::model::{Document, Kind, Pointer};
+use crate::{Problem, Problems};
+
+use super::prepare::{self, MARKER};
+use super::{mend, one_of, scalars};
+
+/// What is made of a document.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The types alone, without builders.
+    Server,
+    /// The types with builders, and a client.
+    Client,
+}
+
+/// The mended file. `shared` is the path of the module that has `Decimal` and `Field`.
+pub(super) fn file(document: &Document, side: Side, shared: &Path) -> Result<syn::File, Problems> {
+    let mut file = generated(document, side).map_err(|error| refused(document, &error))?;
+    if side == Side::Server {
+        file.items
+            .retain(|item| matches!(item, Item::Mod(module) if module.ident == "types"));
+    }
+    let own = syn::parse2::<syn::File>(own_types(document, shared))
+        .map_err(|error| refused(document, &error.to_string()))?;
+    mend::file(&mut file, document, shared);
+    for item in &mut file.items {
+        if let Item::Mod(module) = item
+            && module.ident == "types"
+            && let Some((_, items)) = &mut module.content
+        {
+            items.extend(own.items.iter().cloned());
+        }
+    }
+    Ok(file)
+}
+
+/// progenitor's output of the prepared document.
+fn generated(document: &Document, side: Side) -> Result<syn::File, String> {
+    let prepared: openapiv3::OpenAPI =
+        serde_json::from_value(prepare::document(document)).map_err(|e| e.to_string())?;
+    let mut settings = GenerationSettings::default();
+    settings
+        .with_interface(match side {
+            Side::Server => InterfaceStyle::Positional,
+            Side::Client => InterfaceStyle::Builder,
+        })
+        .with_tag(TagStyle::Merged)
+        .with_derive("PartialEq")
+        .with_crate(MARKER, CrateVers::Any, None);
+    for (name, schema) in &document.schemas {
+        if prepare::is_own(schema) {
+            let name = crate::names::of_type(name);
+            let impls = match schema.kind {
+                Kind::OneOf { .. } => Vec::new(),
+                _ => vec![TypeImpl::Display, TypeImpl::FromStr],
+            };
+            settings.with_replacement(&name, prepare::own(&name), impls.into_iter());
+        }
+    }
+    let tokens = Generator::new(&settings)
+        .generate_tokens(&prepared)
+        .map_err(|e| e.to_string())?;
+    syn::parse2(tokens).map_err(|e| e.to_string())
+}
+
+/// The types that this crate emits by itself, and the defaults of all.
+fn own_types(document: &Document, shared: &Path) -> TokenStream {
+    document
+        .schemas
+        .iter()
+        .map(|(name, schema)| {
+            let own = match &schema.kind {
+                Kind::OneOf { .. } => one_of::own(name, schema),
+                _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
+                _ => TokenStream::new(),
+            };
+            let default = scalars::default(name, schema, shared);
+            quote!(#own #default)
+        })
+        .collect()
+}
+
+pub(super) fn refused(document: &Document, error: &str) -> Problems {
+    Problems::one(Problem {
+        file: document.file.clone(),
+        pointer: Pointer::default(),
+        cause: format!("progenitor refuses what this generator accepted: {error}"),
+        remedy: "report it as a mistake of the generator".to_owned(),
+    })
+}
