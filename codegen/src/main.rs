@@ -1,16 +1,166 @@
-//! Prints the module that the generator would make of a document.
-fn main() {
-    let mut args = std::env::args().skip(1);
-    let (side, path) = (args.next().unwrap(), args.next().unwrap());
-    let document = match codegen::Document::read(path) {
-        Ok(document) => document,
-        Err(problems) => return print!("{problems}"),
+//! The generator as a command: judge a document, and see or write what is made of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use codegen::{Document, Problems};
+
+const USAGE: &str = "\
+Usage: codegen DOCUMENT
+       codegen client --out FOLDER [--check] DOCUMENT...
+
+The first form prints the server's module that would be made of an OpenAPI 3.0 document, YAML or
+JSON, or every problem found in it. The second writes the client's modules into a folder; with
+--check it writes nothing, and says which of them are stale.
+
+Exit code: 0 when all is well, 1 when there are problems or stale files, 2 for wrong usage.
+
+Examples:
+  codegen openapi/catalog.yaml
+  codegen client --out generated/src/openapi openapi/catalog.yaml openapi/mobile.yaml
+";
+
+/// What the command line asks for.
+enum Request {
+    Help,
+    Server {
+        document: String,
+    },
+    Client {
+        documents: Vec<String>,
+        out: String,
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match parse(&arguments) {
+        Ok(Request::Help) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Ok(Request::Server { document }) => server(&document),
+        Ok(Request::Client {
+            documents,
+            out,
+            check,
+        }) => client(&documents, Path::new(&out), check),
+        Err(error) => {
+            eprint!("{error}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
     };
-    if side == "server" {
-        print!("{}", codegen::server(&document).unwrap());
-    } else {
-        for (name, text) in codegen::client(&[document]).unwrap() {
-            println!("// {name}\n{text}");
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{}", error.trim_end());
+            ExitCode::FAILURE
         }
     }
+}
+
+fn parse(arguments: &[String]) -> Result<Request, String> {
+    if arguments.iter().any(|it| it == "--help" || it == "-h") {
+        return Ok(Request::Help);
+    }
+    match arguments {
+        [command, rest @ ..] if command == "client" => parse_client(rest),
+        [document] if !document.starts_with('-') => Ok(Request::Server {
+            document: document.clone(),
+        }),
+        [] => Err("name a document".to_owned()),
+        _ => Err(format!("not understood: {}", arguments.join(" "))),
+    }
+}
+
+fn parse_client(arguments: &[String]) -> Result<Request, String> {
+    let (mut documents, mut out, mut check) = (Vec::new(), None, false);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--check" => check = true,
+            "--out" => out = Some(rest.next().ok_or("--out needs a folder")?.clone()),
+            option if option.starts_with('-') => return Err(format!("unknown option {option}")),
+            document => documents.push(document.to_owned()),
+        }
+    }
+    let out = out.ok_or("--out is missing")?;
+    if documents.is_empty() {
+        return Err("name at least one document".to_owned());
+    }
+    Ok(Request::Client {
+        documents,
+        out,
+        check,
+    })
+}
+
+fn server(document: &str) -> Result<(), String> {
+    let text = Document::read(document).and_then(|document| codegen::server(&document));
+    print!("{}", text.map_err(|problems| problems.to_string())?);
+    Ok(())
+}
+
+fn client(paths: &[String], out: &Path, check: bool) -> Result<(), String> {
+    let read: Vec<Result<Document, Problems>> = paths.iter().map(Document::read).collect();
+    let problems: String = read
+        .iter()
+        .filter_map(|it| it.as_ref().err())
+        .map(ToString::to_string)
+        .collect();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let documents: Vec<Document> = read.into_iter().flatten().collect();
+    let modules = codegen::client(&documents).map_err(|problems| problems.to_string())?;
+    if check {
+        compare(&modules, out, paths)
+    } else {
+        write(&modules, out)
+    }
+}
+
+fn write(modules: &BTreeMap<String, String>, out: &Path) -> Result<(), String> {
+    let failed = |error| format!("{}: cannot be written: {error}", out.display());
+    fs::create_dir_all(out).map_err(failed)?;
+    for (name, text) in modules {
+        // What is up to date keeps its time of change, so that nothing is built again.
+        if fs::read_to_string(out.join(name)).ok().as_ref() != Some(text) {
+            fs::write(out.join(name), text).map_err(failed)?;
+            println!("wrote {}", out.join(name).display());
+        }
+    }
+    Ok(())
+}
+
+/// Says which files differ, are missing or are too many.
+fn compare(modules: &BTreeMap<String, String>, out: &Path, paths: &[String]) -> Result<(), String> {
+    let mut stale: Vec<String> = modules
+        .iter()
+        .filter(|(name, text)| fs::read_to_string(out.join(name)).ok().as_ref() != Some(text))
+        .map(|(name, _)| format!("{}: stale", out.join(name).display()))
+        .collect();
+    let listed = fs::read_dir(out).map_err(|e| format!("{}: {e}", out.display()))?;
+    let names = listed
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned());
+    stale.extend(
+        names
+            .filter(|name| !modules.contains_key(name))
+            .map(|name| format!("{}: not generated", out.join(name).display())),
+    );
+    if stale.is_empty() {
+        return Ok(());
+    }
+    stale.sort();
+    stale.push(format!(
+        "the documents and the client differ; remove what is not generated, then run\n\
+         cargo run -p codegen -- client --out {} {}",
+        out.display(),
+        paths.join(" ")
+    ));
+    Err(stale.join("\n"))
 }

@@ -6,7 +6,8 @@
 //! 2. The members concerned get the serde attributes that keep absent, null and value apart.
 //! 3. Members stand, and are written, in the document's order instead of the alphabet's.
 //! 4. `Debug` of secrets shows nothing.
-//! 5. The client sends no header that the document does not have: progenitor's `api-version`.
+//! 5. Documentation of several lines stands in several lines.
+//! 6. The client sends no header that the document does not have: progenitor's `api-version`.
 
 use std::collections::HashSet;
 
@@ -21,8 +22,8 @@ use crate::names;
 
 use super::prepare::MARKER;
 
-/// Mends a whole file. `shared` is the path of the module that has `Decimal` and `Field`.
-pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Path) {
+/// Mends a whole file.
+pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
     let secrets = document
         .schemas
         .iter()
@@ -41,9 +42,30 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Path) {
     .visit_file_mut(file);
 }
 
+/// Where `Decimal` and `Field` are.
+pub(super) enum Shared {
+    /// In the crate `codegen-runtime`.
+    Runtime,
+    /// In the module around the file.
+    Parent,
+}
+
+impl Shared {
+    /// The path of their module, from this many modules inside the file.
+    pub(super) fn path(&self, depth: usize) -> Path {
+        match self {
+            Self::Runtime => parse_quote!(::codegen_runtime),
+            Self::Parent => {
+                let up = vec![quote::quote!(super); depth + 1];
+                parse_quote!(#(#up)::*)
+            }
+        }
+    }
+}
+
 struct Mender<'a> {
     document: &'a Document,
-    shared: &'a Path,
+    shared: &'a Shared,
     /// The modules around what is visited, outermost first.
     modules: Vec<String>,
     secrets: HashSet<String>,
@@ -100,6 +122,23 @@ impl VisitMut for Mender<'_> {
         visit_mut::visit_path_mut(self, path);
     }
 
+    fn visit_lit_str_mut(&mut self, literal: &mut syn::LitStr) {
+        // progenitor names types in messages, too.
+        let marked = format!(":: {MARKER} :: types :: ");
+        let text = literal.value();
+        if text.contains(&marked) {
+            *literal = syn::LitStr::new(&text.replace(&marked, ""), literal.span());
+        }
+    }
+
+    fn visit_attributes_mut(&mut self, attributes: &mut Vec<Attribute>) {
+        let split = std::mem::take(attributes).into_iter().flat_map(in_lines);
+        attributes.extend(split);
+        attributes
+            .iter_mut()
+            .for_each(|it| self.visit_attribute_mut(it));
+    }
+
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
         block
             .stmts
@@ -123,7 +162,7 @@ impl Mender<'_> {
                 _ => parse_quote!(types::#(#rest)::*),
             },
             rest => {
-                let shared = self.shared;
+                let shared = self.shared.path(self.modules.len());
                 parse_quote!(#shared::#(#rest)::*)
             }
         };
@@ -134,7 +173,7 @@ impl Mender<'_> {
         let optional = argument(&field.ty, "Option").is_some();
         let inner = argument(&field.ty, "Option").unwrap_or(&field.ty);
         let attribute: Attribute = if is_marker(inner, "Field") {
-            let shared = self.shared;
+            let shared = self.shared.path(self.modules.len());
             let absent = quote::quote!(#shared::Field::is_absent)
                 .to_string()
                 .replace(' ', "");
@@ -217,6 +256,39 @@ fn renamed(attribute: &Attribute) -> Option<String> {
         Ok(())
     });
     name
+}
+
+/// Documentation, one attribute a line; any other attribute as it is.
+fn in_lines(attribute: Attribute) -> Vec<Attribute> {
+    let syn::Meta::NameValue(meta) = &attribute.meta else {
+        return vec![attribute];
+    };
+    let Expr::Lit(syn::ExprLit {
+        lit: syn::Lit::Str(text),
+        ..
+    }) = &meta.value
+    else {
+        return vec![attribute];
+    };
+    if !meta.path.is_ident("doc") {
+        return vec![attribute];
+    }
+    let style = attribute.style;
+    let text = text.value();
+    let lines = text.trim().lines().map(str::trim_end);
+    lines
+        .map(|line| {
+            let line = if line.is_empty() {
+                String::new()
+            } else {
+                format!(" {line}")
+            };
+            Attribute {
+                style,
+                ..parse_quote!(#[doc = #line])
+            }
+        })
+        .collect()
 }
 
 fn remove_debug(attributes: &mut [Attribute]) {

@@ -10,6 +10,7 @@ use syn::{Item, Path};
 use crate::model::{Document, Kind, Pointer};
 use crate::{Problem, Problems};
 
+use super::mend::Shared;
 use super::prepare::{self, MARKER};
 use super::{mend, one_of, scalars};
 
@@ -22,14 +23,18 @@ pub(super) enum Side {
     Client,
 }
 
-/// The mended file. `shared` is the path of the module that has `Decimal` and `Field`.
-pub(super) fn file(document: &Document, side: Side, shared: &Path) -> Result<syn::File, Problems> {
+/// The mended file.
+pub(super) fn file(
+    document: &Document,
+    side: Side,
+    shared: &Shared,
+) -> Result<syn::File, Problems> {
     let mut file = generated(document, side).map_err(|error| refused(document, &error))?;
     if side == Side::Server {
         file.items
             .retain(|item| matches!(item, Item::Mod(module) if module.ident == "types"));
     }
-    let own = syn::parse2::<syn::File>(own_types(document, shared))
+    let own = syn::parse2::<syn::File>(own_types(document, &shared.path(1)))
         .map_err(|error| refused(document, &error.to_string()))?;
     mend::file(&mut file, document, shared);
     for item in &mut file.items {
