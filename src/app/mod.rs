@@ -9,15 +9,22 @@
 //! again here: a limit written twice is a limit that differs some day.
 
 pub mod api_key;
+pub mod auth_code;
 pub mod cleanup;
 mod cursor;
 pub mod error;
 pub mod id;
 pub mod idempotency;
+pub mod item;
+pub mod member;
+pub mod oauth_client;
 pub mod product;
 pub mod secret;
+pub mod session;
+pub mod share_link;
 pub mod team;
 pub mod time;
+pub mod user;
 pub mod word;
 
 use std::sync::Arc;

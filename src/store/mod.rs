@@ -14,23 +14,59 @@
 //! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
 mod api_key;
+mod item;
+mod member;
+mod oauth_client;
 mod product;
 mod secret;
+mod session;
+mod share_link;
 pub mod sqlite;
 mod team;
+mod user;
 
 pub use api_key::ApiKeyStore;
+pub use item::ItemStore;
+pub use member::MemberStore;
+pub use oauth_client::OauthClientStore;
 pub use product::ProductStore;
 pub use secret::SecretStore;
+pub use session::SessionStore;
+pub use share_link::ShareLinkStore;
 pub use team::TeamStore;
+pub use user::UserStore;
 
 /// Everything that the service keeps: one trait a noun, each in the file of that noun.
 pub trait Store:
-    ApiKeyStore + ProductStore + SecretStore + TeamStore + Send + Sync + 'static
+    ApiKeyStore
+    + ItemStore
+    + MemberStore
+    + OauthClientStore
+    + ProductStore
+    + SecretStore
+    + SessionStore
+    + ShareLinkStore
+    + TeamStore
+    + UserStore
+    + Send
+    + Sync
+    + 'static
 {
 }
 
 impl<T> Store for T where
-    T: ApiKeyStore + ProductStore + SecretStore + TeamStore + Send + Sync + 'static
+    T: ApiKeyStore
+        + ItemStore
+        + MemberStore
+        + OauthClientStore
+        + ProductStore
+        + SecretStore
+        + SessionStore
+        + ShareLinkStore
+        + TeamStore
+        + UserStore
+        + Send
+        + Sync
+        + 'static
 {
 }

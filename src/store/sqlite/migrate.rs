@@ -15,7 +15,10 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::OpenError;
 
 /// The versions in order: the first is version 1.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_catalog.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_catalog.sql"),
+    include_str!("migrations/0002_mobile.sql"),
+];
 
 /// Marks a file as ours: "INVO" in ASCII.
 const APPLICATION_ID: i64 = 0x494e_564f;

@@ -12,12 +12,18 @@
 
 mod api_key;
 mod idempotency;
+mod item;
+mod member;
 mod migrate;
+mod oauth_client;
 mod product;
 mod readers;
 mod secret;
+mod session;
+mod share_link;
 mod sql;
 mod team;
+mod user;
 mod writer;
 
 use std::fs::OpenOptions;

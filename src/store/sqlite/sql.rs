@@ -13,8 +13,11 @@ use crate::app::api_key::{Mode, Scope};
 use crate::app::id::{
     ApiKeyId, FileId, FolderId, ProductId, SessionId, ShareLinkId, TeamId, UserId,
 };
+use crate::app::item::ItemType;
+use crate::app::member::Role;
 use crate::app::product::ProductStatus;
 use crate::app::secret::Digest;
+use crate::app::share_link::Audience;
 use crate::app::time::Timestamp;
 
 /// A connection inside a transaction (a change) or outside of one (a read).
@@ -181,4 +184,4 @@ macro_rules! stored_as_words {
     )+};
 }
 
-stored_as_words! { Mode Scope ProductStatus }
+stored_as_words! { Mode Scope ProductStatus Role ItemType Audience }

@@ -1,0 +1,347 @@
+//! Sessions: one signed-in device each, from the exchange of a code to the end.
+//!
+//! A session is alive while nobody has ended it and `expires_at` lies ahead. Access tokens and refresh
+//! tokens are random texts that name it. The store holds their SHA-256 and nothing else, so whoever
+//! reads the database can use neither. All that one exchange looks at and changes is one write
+//! transaction, and writes happen one after the other: of two uses of a code or token, one is first.
+//!
+//! # Exchange of an authorization code (RFC 6749, 4.1.3; RFC 7636, 4.6)
+//!
+//! - **C1** Before the transaction: take the digests of the code and of the verifier, and draw the
+//!   session's id and a pair of tokens. A refusal costs what a grant costs.
+//! - **C2** A code that was used before ends the session that its first use began, whatever comes with
+//!   it: one of the two uses is a thief's (RFC 6749, 4.1.2). `invalid_grant`.
+//! - **C3** A client that does not exist is `invalid_client`.
+//! - **C4** An unknown code, one that is 60 seconds old, another client than the code's, another redirect
+//!   URI in any character, or a verifier that does not answer the challenge: `invalid_grant`, one answer
+//!   for all of them. The code stays as it was.
+//! - **C5** Otherwise the session begins, and the code is marked with it. A used code is kept as long as
+//!   its session, for C2; after that there is nothing that another use could end.
+//!
+//! # Refresh (RFC 6749, 6; RFC 9700, 4.14.2)
+//!
+//! - **R1** Before the transaction: take the digest of the presented token, draw the successor pair, and
+//!   seal it under a key derived from the presented token ([`grace`]).
+//! - **R2** A token that is unknown, or whose session is over, is `invalid_grant`. A spent token stays
+//!   known as long as its session.
+//! - **R3** An unspent token ends the grace of the token before it, whether it is granted or not: whoever
+//!   presents it has received it, so no answer was lost. The sealed pair is erased.
+//! - **R4** An unspent token with another client than the session's, or with another or no install id when
+//!   the session began with one, is `invalid_grant`, and stays unspent.
+//! - **R5** Otherwise the unspent token is spent. The successor pair is stored, sealed for the grace; the
+//!   session lives 30 days from now, but never beyond 90 days from its beginning.
+//! - **R6** A spent token that comes with the right client and install id, within 30 seconds of R5 and
+//!   before R3 has erased the pair, gets the same pair again, with what is left of the access token's hour:
+//!   the answer was lost on its way, or two refreshes ran at once.
+//! - **R7** Any other spent token ends its session: two parties hold it, and one is a thief. `invalid_grant`.
+//!
+//! In R2, R4 and R7 a client that does not exist is answered `invalid_client`, and changes nothing else:
+//! naming one must not be a way to try a spent token in silence. No client is ever
+//! `unauthorized_client`, since each may use both grants.
+//!
+//! The rulings themselves are in [`rules`]: plain functions that a store calls in its transaction.
+
+pub mod grace;
+pub mod rules;
+
+use super::auth_code::CodeChallenge;
+use super::id::{SessionId, UserId};
+use super::oauth_client::ClientId;
+use super::secret::{Digest, Secret};
+use super::time::Timestamp;
+use super::{App, Error};
+use grace::Sealed;
+use rules::{ACCESS_TOKEN_LIFETIME, access_token_expires_at};
+
+/// A signed-in device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Identifies it; it is no secret.
+    pub id: SessionId,
+    /// Who is signed in.
+    pub user_id: UserId,
+    /// The app.
+    pub client_id: ClientId,
+    /// The installation of the app, if the app named one: every refresh must name the same.
+    pub install_id: Option<String>,
+    /// What the app last said it was.
+    pub user_agent: Option<String>,
+    /// When the code was exchanged.
+    pub created_at: Timestamp,
+    /// When a token of it was last used, to the minute.
+    pub last_used_at: Timestamp,
+    /// When it ends unless it is refreshed before.
+    pub expires_at: Timestamp,
+}
+
+impl Session {
+    /// The error for an id that no session has; the command line shows it.
+    pub(crate) fn missing(id: SessionId) -> Error {
+        Error::Missing {
+            noun: "session",
+            id: id.to_string(),
+            remedy: "`invoicing session list` shows the sessions of a user that are alive",
+        }
+    }
+}
+
+/// What an app says of the device that it runs on; it may say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// The installation of the app.
+    pub install_id: Option<String>,
+    /// The app and the device, for people to recognise.
+    pub user_agent: Option<String>,
+}
+
+/// What a client asks of the token endpoint.
+#[derive(Clone, Debug)]
+pub enum TokenRequest {
+    /// A session for a code (RFC 6749, 4.1.3).
+    AuthorizationCode {
+        /// The code.
+        code: Secret,
+        /// What the code's challenge was made from.
+        code_verifier: Secret,
+        /// Where the code was sent.
+        redirect_uri: String,
+        /// Who asks.
+        client_id: ClientId,
+        /// Where from.
+        device: Device,
+    },
+    /// The next pair of tokens of a session (RFC 6749, 6).
+    RefreshToken {
+        /// The refresh token.
+        refresh_token: Secret,
+        /// Who asks.
+        client_id: ClientId,
+        /// Where from.
+        device: Device,
+    },
+}
+
+/// What a client gets. Both tokens are shown this once, and never in a log.
+#[derive(Clone, Debug)]
+pub struct TokenSet {
+    /// For requests, until it expires or the session ends.
+    pub access_token: Secret,
+    /// For the next pair; works once.
+    pub refresh_token: Secret,
+    /// How long the access token works, in whole seconds.
+    pub expires_in: u64,
+    /// Who is signed in.
+    pub user_id: UserId,
+}
+
+/// A pair of tokens, just drawn.
+struct TokenPair {
+    access: Secret,
+    refresh: Secret,
+}
+
+impl TokenPair {
+    fn draw() -> TokenPair {
+        TokenPair {
+            access: Secret::base64url(),
+            refresh: Secret::base64url(),
+        }
+    }
+
+    fn digests(&self) -> PairDigests {
+        PairDigests {
+            access: self.access.digest(),
+            refresh: self.refresh.digest(),
+        }
+    }
+}
+
+/// What the store keeps of a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct PairDigests {
+    /// Of the access token.
+    pub access: Digest,
+    /// Of the refresh token.
+    pub refresh: Digest,
+}
+
+/// The exchange of a code, as it goes to the store (after C1).
+#[derive(Clone, Debug)]
+pub struct CodeExchange {
+    /// Of the presented code.
+    pub code: Digest,
+    /// What the presented verifier answers.
+    pub challenge: CodeChallenge,
+    /// As presented.
+    pub redirect_uri: String,
+    /// As presented.
+    pub client_id: ClientId,
+    /// As presented; kept with the session.
+    pub device: Device,
+    /// The session that begins if the code is good.
+    pub session_id: SessionId,
+    /// Its first pair.
+    pub pair: PairDigests,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A refresh, as it goes to the store (after R1).
+#[derive(Clone, Debug)]
+pub struct Refresh {
+    /// Of the presented token.
+    pub token: Digest,
+    /// As presented.
+    pub client_id: ClientId,
+    /// As presented.
+    pub device: Device,
+    /// The successor pair, if the token is unspent.
+    pub pair: PairDigests,
+    /// The same pair, to be given again in the grace.
+    pub sealed: Sealed,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A refresh that was granted.
+#[derive(Clone, Debug)]
+pub struct Refreshed {
+    /// Who is signed in.
+    pub user_id: UserId,
+    /// The pair that was given before (R6); none when the new one counts (R5).
+    pub given_before: Option<Sealed>,
+    /// When the access token of the pair expires.
+    pub expires_at: Timestamp,
+}
+
+/// Who is behind an access token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    /// The user.
+    pub user_id: UserId,
+    /// The session: rate limits count by it, and its last use is recorded.
+    pub session_id: SessionId,
+}
+
+impl App {
+    /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
+    ///
+    /// # Errors
+    /// [`Error::InvalidGrant`], [`Error::InvalidClient`].
+    pub async fn exchange_token(&self, request: TokenRequest) -> Result<TokenSet, Error> {
+        match request {
+            TokenRequest::AuthorizationCode {
+                code,
+                code_verifier,
+                redirect_uri,
+                client_id,
+                device,
+            } => {
+                let challenge = CodeChallenge::of(&code_verifier);
+                self.exchange_code(&code, challenge, redirect_uri, client_id, device)
+                    .await
+            }
+            TokenRequest::RefreshToken {
+                refresh_token,
+                client_id,
+                device,
+            } => self.refresh(&refresh_token, client_id, device).await,
+        }
+    }
+
+    async fn exchange_code(
+        &self,
+        code: &Secret,
+        challenge: CodeChallenge,
+        redirect_uri: String,
+        client_id: ClientId,
+        device: Device,
+    ) -> Result<TokenSet, Error> {
+        // C1
+        let now = self.now();
+        let pair = TokenPair::draw();
+        let exchange = CodeExchange {
+            code: code.digest(),
+            challenge,
+            redirect_uri,
+            client_id,
+            device,
+            session_id: self.ids.next(now),
+            pair: pair.digests(),
+            now,
+        };
+        let user_id = self.store.exchange_code(exchange).await??;
+        Ok(token_set(
+            pair,
+            user_id,
+            access_token_expires_at(now, now),
+            now,
+        ))
+    }
+
+    async fn refresh(
+        &self,
+        token: &Secret,
+        client_id: ClientId,
+        device: Device,
+    ) -> Result<TokenSet, Error> {
+        // R1
+        let now = self.now();
+        let pair = TokenPair::draw();
+        let refresh = Refresh {
+            token: token.digest(),
+            client_id,
+            device,
+            pair: pair.digests(),
+            sealed: grace::seal(token, &pair)?,
+            now,
+        };
+        let refreshed = self.store.refresh(refresh).await??;
+        let pair = match &refreshed.given_before {
+            Some(sealed) => grace::open(token, sealed)?,
+            None => pair,
+        };
+        Ok(token_set(
+            pair,
+            refreshed.user_id,
+            refreshed.expires_at,
+            now,
+        ))
+    }
+
+    /// Who is behind an access token: its user, in a session that is alive.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`].
+    pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
+        let now = self.now();
+        let found = self.store.find_access_token(token.digest(), now).await?;
+        found.ok_or(Error::InvalidToken)
+    }
+
+    /// The sessions of a user that are alive, newest first.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such user.
+    pub async fn list_sessions(&self, user_id: UserId) -> Result<Vec<Session>, Error> {
+        self.store.list_sessions(user_id, self.now()).await
+    }
+
+    /// Ends a session, at once and for ever. Revoking it again changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as that.
+    pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
+        self.store.revoke_session(id, self.now()).await
+    }
+}
+
+fn token_set(pair: TokenPair, user_id: UserId, expires_at: Timestamp, now: Timestamp) -> TokenSet {
+    TokenSet {
+        access_token: pair.access,
+        refresh_token: pair.refresh,
+        // The clock may have stepped back since the pair was first given; no token promises more than its hour.
+        expires_in: expires_at.since(now).min(ACCESS_TOKEN_LIFETIME).as_secs(),
+        user_id,
+    }
+}

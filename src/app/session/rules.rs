@@ -1,0 +1,179 @@
+//! What a code or a refresh token is worth: from what is on record, and what was presented.
+//!
+//! Plain functions, which a store calls inside its transaction and whose ruling it carries out; so every
+//! store rules alike, and the rules can be read, and tested, in one place. Steps are those of
+//! [the protocol](super).
+
+use std::time::Duration;
+
+use aws_lc_rs::constant_time;
+
+use super::grace::Sealed;
+use super::{CodeExchange, Refresh};
+use crate::app::Error;
+use crate::app::auth_code::AuthCode;
+use crate::app::id::{SessionId, UserId};
+use crate::app::oauth_client::ClientId;
+use crate::app::time::Timestamp;
+
+/// How long an access token works (decisions.md, Mobile).
+pub const ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
+/// How long a session lives without a refresh.
+pub const SESSION_IDLE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long a session lives at most.
+pub const SESSION_LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How long a spent refresh token may get its pair again.
+pub const GRACE: Duration = Duration::from_secs(30);
+
+/// When a session ends that began at `created_at` and was refreshed `now`, unless it is refreshed again.
+pub fn session_expires_at(created_at: Timestamp, now: Timestamp) -> Timestamp {
+    now.after(SESSION_IDLE)
+        .min(created_at.after(SESSION_LIFETIME))
+}
+
+/// When an access token expires that was issued at `issued_at`: never after its session.
+pub fn access_token_expires_at(session_created_at: Timestamp, issued_at: Timestamp) -> Timestamp {
+    issued_at
+        .after(ACCESS_TOKEN_LIFETIME)
+        .min(session_created_at.after(SESSION_LIFETIME))
+}
+
+/// Why an exchange is refused: the two answers that a client can get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no such client.
+    InvalidClient,
+    /// Anything else.
+    InvalidGrant,
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        match refusal {
+            Refusal::InvalidClient => Error::InvalidClient,
+            Refusal::InvalidGrant => Error::InvalidGrant,
+        }
+    }
+}
+
+/// What is to be done with an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ruling<T> {
+    /// It is granted.
+    Grant(T),
+    /// It is refused, and all stays as it was.
+    Refuse(Refusal),
+    /// It is refused, and the session ends.
+    EndSession(SessionId, Refusal),
+}
+
+/// A code on record.
+#[derive(Clone, Debug)]
+pub struct KnownCode {
+    /// As it was issued.
+    pub code: AuthCode,
+    /// The session that its first use began; none while it is unused.
+    pub session_id: Option<SessionId>,
+}
+
+/// Rules on the exchange of a code: who is signed in if it is granted.
+pub fn rule_on_code(
+    known: Option<&KnownCode>,
+    client_exists: bool,
+    presented: &CodeExchange,
+) -> Ruling<UserId> {
+    let refusal = refusal(client_exists);
+    if let Some(session_id) = known.and_then(|known| known.session_id) {
+        return Ruling::EndSession(session_id, refusal); // C2
+    }
+    let good = |code: &AuthCode| {
+        client_exists // C3
+            && presented.now < code.expires_at
+            && presented.client_id == code.client_id
+            && presented.redirect_uri == code.redirect_uri
+            && presented.challenge == code.challenge
+    };
+    match known {
+        Some(known) if good(&known.code) => Ruling::Grant(known.code.user_id), // C5
+        _ => Ruling::Refuse(refusal),                                          // C3, C4
+    }
+}
+
+/// A refresh token on record, with its session.
+#[derive(Clone, Debug)]
+pub struct KnownToken {
+    /// The session that it belongs to.
+    pub session_id: SessionId,
+    /// Who is signed in.
+    pub user_id: UserId,
+    /// The client that the session belongs to.
+    pub client_id: ClientId,
+    /// The installation that the session belongs to, if it began with one.
+    pub install_id: Option<String>,
+    /// When the session began.
+    pub created_at: Timestamp,
+    /// When the session ends by itself.
+    pub expires_at: Timestamp,
+    /// Whether somebody ended the session before.
+    pub ended: bool,
+    /// When the token was spent; none while it is unspent.
+    pub spent_at: Option<Timestamp>,
+    /// The pair that it was spent for, while the grace has it.
+    pub successor: Option<Sealed>,
+}
+
+/// How a refresh is granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefreshGrant {
+    /// Spend the token and store the successor pair (R5).
+    Rotate,
+    /// Give the pair again that the token was spent for at this time (R6).
+    Repeat(Sealed, Timestamp),
+}
+
+/// Rules on a refresh.
+pub fn rule_on_refresh(
+    known: Option<&KnownToken>,
+    client_exists: bool,
+    presented: &Refresh,
+) -> Ruling<RefreshGrant> {
+    let refusal = refusal(client_exists);
+    let alive = |token: &&KnownToken| !token.ended && presented.now < token.expires_at;
+    let Some(token) = known.filter(alive) else {
+        return Ruling::Refuse(refusal); // R2
+    };
+    let bound = client_exists
+        && presented.client_id == token.client_id
+        && is_same_install(
+            token.install_id.as_deref(),
+            presented.device.install_id.as_deref(),
+        );
+
+    match (token.spent_at, &token.successor) {
+        (None, _) if bound => Ruling::Grant(RefreshGrant::Rotate), // R5
+        (None, _) => Ruling::Refuse(refusal),                      // R4
+        (Some(spent_at), Some(successor)) if bound && presented.now.since(spent_at) < GRACE => {
+            Ruling::Grant(RefreshGrant::Repeat(successor.clone(), spent_at)) // R6
+        }
+        (Some(_), _) => Ruling::EndSession(token.session_id, refusal), // R7
+    }
+}
+
+fn refusal(client_exists: bool) -> Refusal {
+    match client_exists {
+        true => Refusal::InvalidGrant,
+        false => Refusal::InvalidClient,
+    }
+}
+
+/// A session that began without an install id is bound to none. The id helps to keep a thief out, so it
+/// is compared like a secret.
+fn is_same_install(bound: Option<&str>, presented: Option<&str>) -> bool {
+    let Some(bound) = bound else { return true };
+    presented.is_some_and(|presented| {
+        constant_time::verify_slices_are_equal(bound.as_bytes(), presented.as_bytes()).is_ok()
+    })
+}
+
+#[cfg(test)]
+mod tests;

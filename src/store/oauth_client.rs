@@ -1,0 +1,16 @@
+//! What a store keeps of OAuth clients.
+
+use async_trait::async_trait;
+
+use crate::app::Error;
+use crate::app::oauth_client::OauthClient;
+
+/// OAuth clients in the store.
+#[async_trait]
+pub trait OauthClientStore {
+    /// Adds a client with its redirect URIs.
+    ///
+    /// # Errors
+    /// `OauthClient::exists`.
+    async fn create_oauth_client(&self, client: OauthClient) -> Result<(), Error>;
+}

@@ -1,0 +1,61 @@
+//! What a store keeps of codes, sessions and tokens.
+//!
+//! The protocol is told in [`crate::app::session`]. A store reads what is on record, asks
+//! [`rules`](crate::app::session::rules) for a ruling and carries it out, all in one transaction. An exchange
+//! that is refused may change something (a session ends), so a refusal is an answer here and no error.
+
+use async_trait::async_trait;
+
+use crate::app::Error;
+use crate::app::auth_code::AuthCode;
+use crate::app::id::{SessionId, UserId};
+use crate::app::secret::Digest;
+use crate::app::session::rules::Refusal;
+use crate::app::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
+use crate::app::time::Timestamp;
+
+/// Codes, sessions and tokens in the store.
+#[async_trait]
+pub trait SessionStore {
+    /// Keeps a code that is about to be handed out.
+    ///
+    /// # Errors
+    /// `User::missing` and
+    /// `OauthClient::missing`, or its `foreign_redirect_uri`.
+    async fn issue_auth_code(&self, code: AuthCode) -> Result<(), Error>;
+
+    /// Steps C2 to C5: who is signed in, or why nobody is.
+    ///
+    /// # Errors
+    /// As every change.
+    async fn exchange_code(&self, exchange: CodeExchange)
+    -> Result<Result<UserId, Refusal>, Error>;
+
+    /// Steps R2 to R7.
+    ///
+    /// # Errors
+    /// As every change.
+    async fn refresh(&self, refresh: Refresh) -> Result<Result<Refreshed, Refusal>, Error>;
+
+    /// Who is behind an access token that has not expired, in a session that has not ended.
+    ///
+    /// # Errors
+    /// As every read.
+    async fn find_access_token(
+        &self,
+        token: Digest,
+        now: Timestamp,
+    ) -> Result<Option<SignedIn>, Error>;
+
+    /// The sessions of a user that are alive, newest first.
+    ///
+    /// # Errors
+    /// `User::missing`.
+    async fn list_sessions(&self, user_id: UserId, now: Timestamp) -> Result<Vec<Session>, Error>;
+
+    /// Ends a session, unless it has ended before.
+    ///
+    /// # Errors
+    /// `Session::missing`.
+    async fn revoke_session(&self, id: SessionId, now: Timestamp) -> Result<(), Error>;
+}
