@@ -29,10 +29,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Op
 }
 
 fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), OpenError> {
-    let failed = |source: rusqlite::Error| OpenError::Open {
-        path: path.to_owned(),
-        source: source.into(),
-    };
+    let failed = |error| OpenError::new(path, error);
     let known = migrations.len() as i64; // a handful
     if let Err(refused) = check(connection, path, known).map_err(failed)? {
         // Otherwise closing it could fold a log left by the newer program into the file.
@@ -93,4 +90,178 @@ fn step(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Resul
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store::sqlite::{Sqlite, connect, create_private};
+
+    fn file() -> (TempDir, PathBuf) {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        (folder, path)
+    }
+
+    fn count(connection: &Connection, table: &str) -> i64 {
+        let select = format!("SELECT count(*) FROM {table}");
+        connection.query_row(&select, [], |row| row.get(0)).unwrap()
+    }
+
+    fn create(path: &Path, sql: &str) {
+        Connection::open(path).unwrap().execute_batch(sql).unwrap();
+    }
+
+    fn open(path: &Path, migrations: &[&str]) -> Result<Connection, OpenError> {
+        create_private(path).unwrap();
+        let mut connection = connect(path).unwrap();
+        apply(&mut connection, path, migrations).map(|()| connection)
+    }
+
+    fn refusal(path: &Path) -> String {
+        Sqlite::open(path).err().expect("refused").to_string()
+    }
+
+    #[test]
+    fn a_new_file_gets_every_version_and_keeps_what_it_has_when_opened_again() {
+        let (_folder, path) = file();
+        let insert = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";
+        open(&path, MIGRATIONS)
+            .unwrap()
+            .execute_batch(insert)
+            .unwrap();
+        let connection = open(&path, MIGRATIONS).unwrap();
+        assert_eq!(
+            pragma(&connection, "user_version").unwrap(),
+            MIGRATIONS.len() as i64
+        );
+        assert_eq!(count(&connection, "team"), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_is_readable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, path) = file();
+        let _store = Sqlite::open(&path).unwrap();
+        for path in [path.clone(), path.with_extension("db-wal")] {
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_newer_database_is_refused_untouched_even_with_a_log_left_behind() {
+        let (_folder, path) = file();
+        // A newer program that was killed: its last commit is in the log only.
+        let newer = open(&path, MIGRATIONS).unwrap();
+        newer
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+            .unwrap();
+        newer
+            .execute_batch("CREATE TABLE future (x); PRAGMA user_version = 99")
+            .unwrap();
+        drop(newer);
+        let log = path.with_extension("db-wal");
+        let before = (std::fs::read(&path).unwrap(), std::fs::read(&log).unwrap());
+
+        let text = refusal(&path);
+        for part in [
+            "test.db",
+            "version 99",
+            "left as it is",
+            "Use the newer program",
+        ] {
+            assert!(text.contains(part), "{part:?} in {text:?}");
+        }
+        assert_eq!(
+            (std::fs::read(&path).unwrap(), std::fs::read(&log).unwrap()),
+            before
+        );
+    }
+
+    #[test]
+    fn a_database_of_another_program_is_refused_untouched() {
+        let (_folder, path) = file();
+        create(&path, "CREATE TABLE recipe (name TEXT)");
+        let before = std::fs::read(&path).unwrap();
+        let text = refusal(&path);
+        assert!(
+            text.contains("another program") && text.contains("--database"),
+            "{text}"
+        );
+        assert!(
+            std::fs::read(&path).unwrap() == before,
+            "the file has changed"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_no_database_is_refused_untouched() {
+        let (_folder, path) = file();
+        let letter = "Dear Sir or Madam, ".repeat(500);
+        std::fs::write(&path, &letter).unwrap();
+        let text = refusal(&path);
+        assert!(
+            text.contains("another program") && text.contains("test.db"),
+            "{text}"
+        );
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), letter);
+    }
+
+    #[test]
+    fn a_folder_that_does_not_exist_is_named_with_what_to_do() {
+        let (folder, _) = file();
+        let text = refusal(&folder.path().join("missing/invoicing.db"));
+        assert!(
+            text.contains("missing/invoicing.db") && text.contains("Check that"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_version_before_it() {
+        let (_folder, path) = file();
+        let broken = [
+            "CREATE TABLE a (x)",
+            "CREATE TABLE b (x); INSERT INTO b VALUES (1, 2)",
+        ];
+        let text = open(&path, &broken).err().expect("refused").to_string();
+        assert!(
+            text.contains("schema version 2") && text.contains("Nothing of that"),
+            "{text}"
+        );
+        let connection = open(&path, &broken[..1]).unwrap();
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(
+            (pragma(&connection, "user_version").unwrap(), tables),
+            (1, 1)
+        );
+    }
+
+    #[test]
+    fn of_many_that_start_at_once_each_version_is_applied_once() {
+        let migrations = [
+            "CREATE TABLE a (x)",
+            "ALTER TABLE a ADD y",
+            "INSERT INTO a VALUES (1, 2)",
+        ];
+        for _ in 0..10 {
+            let (_folder, path) = file();
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        let connection = open(&path, &migrations).unwrap();
+                        assert_eq!(count(&connection, "a"), 1);
+                    });
+                }
+            });
+        }
+    }
 }

@@ -30,7 +30,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::app::Error;
 use readers::Readers;
@@ -64,9 +64,9 @@ pub enum OpenError {
         /// What the operating system or SQLite said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The file is a database, but of something else.
+    /// The file is no database, or one of something else.
     #[error(
-        "{} is a database of another program, and was left as it is. \
+        "{} is a file of another program, and was left as it is. \
          Name another file with --database sqlite:PATH", path.display()
     )]
     Foreign {
@@ -103,6 +103,21 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// What SQLite's `error` at opening `path` means.
+    fn new(path: &Path, error: rusqlite::Error) -> OpenError {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => OpenError::Foreign {
+                path: path.to_owned(),
+            },
+            _ => OpenError::Open {
+                path: path.to_owned(),
+                source: error.into(),
+            },
+        }
+    }
+}
+
 impl Sqlite {
     /// Opens the database file at `path`, makes it if there is none, and brings its schema up to date.
     ///
@@ -118,7 +133,7 @@ impl Sqlite {
         };
 
         create_private(path).map_err(|error| failed(error.into()))?;
-        let mut connection = connect(path).map_err(|error| failed(error.into()))?;
+        let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
         migrate::migrate(&mut connection, path)?;
         let writer = Writer::start(connection).map_err(failed)?;
         let readers = Readers::open(path).map_err(failed)?;

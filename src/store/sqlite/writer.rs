@@ -141,7 +141,7 @@ impl Writer {
 
 const STOPPED: &str = "the writer has stopped";
 
-/// Lets the waiting changes commit, then closes the connection.
+/// Lets the group that is under way commit, and closes the file before this returns.
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.queue.take());
@@ -208,3 +208,6 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("a change panicked: {}", said.unwrap_or("no message"))
 }
+
+#[cfg(test)]
+mod tests;
