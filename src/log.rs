@@ -74,7 +74,7 @@ fn json<W: Write + Send + 'static>(io: W) -> slog_json::Json<BufWriter<W>> {
     let message = FnValue(|record: &Record<'_>| record.msg().to_string());
     slog_json::Json::new(BufWriter::new(io))
         .set_flush(true)
-        .add_key_value(o!("message" => message, "level" => level, "time" => time))
+        .add_key_value(o!("msg" => message, "level" => level, "time" => time))
         .build()
 }
 

@@ -72,7 +72,7 @@ fn a_request_is_one_line_of_json() {
     );
     let line = |level: &str, more: Value| {
         let mut line = json!({
-            "message": "request", "level": level, "method": "GET",
+            "msg": "request", "level": level, "method": "GET",
             "route": "/api/v1/products/{productId}", "status": 200, "latency_us": 1234, "request_id": "r-1",
         });
         line.as_object_mut()
@@ -107,7 +107,7 @@ fn a_line_written_with_the_logger_of_a_request_loses_its_uri() {
     warn!(of_request(&lines.logger()), "odd"; "why" => "because");
     assert_eq!(
         lines.read(),
-        [json!({ "message": "odd", "level": "warn", "why": "because", "request_id": "r-2" })]
+        [json!({ "msg": "odd", "level": "warn", "why": "because", "request_id": "r-2" })]
     );
 }
 
@@ -117,6 +117,6 @@ fn lines_of_other_modules_pass() {
     info!(for_framework(&lines.logger()), "beginning");
     assert_eq!(
         lines.read(),
-        [json!({ "message": "beginning", "level": "info" })]
+        [json!({ "msg": "beginning", "level": "info" })]
     );
 }

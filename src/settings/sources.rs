@@ -23,8 +23,18 @@ const PREFIX: &str = "INVOICING_";
 /// Names the file.
 const CONFIG: &str = "INVOICING_CONFIG";
 
-/// Variables of the contract tests, which run in the same environment as a server under test.
-const TESTS: [&str; 2] = ["INVOICING_BASE_URL", "INVOICING_TEST_"];
+/// Beginnings of the variables that tell the tests about a deployment (`tests/support`). They may stand in
+/// the environment of a server under test.
+const TESTS: [&str; 8] = [
+    "INVOICING_BASE_URL",
+    "INVOICING_LIVE_",
+    "INVOICING_TEST_",
+    "INVOICING_OTHER_TEAM_",
+    "INVOICING_TEAM_ID",
+    "INVOICING_FILE_ID",
+    "INVOICING_ACCESS_TOKEN",
+    "INVOICING_PROXY_HEADERS",
+];
 
 /// Where the file is; the one thing that the file itself cannot say.
 #[derive(clap::Args)]

@@ -1,0 +1,139 @@
+//! A folder with a database of its own, and the binary run in it.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder of one test; kept when the test fails.
+pub struct Place(Option<TempDir>);
+
+/// What a command said.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub output: String,
+    pub errors: String,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("invoicing-cli-")
+            .tempdir()
+            .unwrap();
+        Self(Some(folder))
+    }
+
+    pub fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.as_ref().unwrap().path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), text).unwrap();
+    }
+
+    /// The binary in this folder, on its default database, without the settings of whoever runs the test.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_invoicing"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("INVOICING_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(arguments)
+            .current_dir(self.path(""))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, arguments: &[&str]) -> Said {
+        Said::by(&mut self.command(arguments), "")
+    }
+
+    /// Runs a command that is expected to succeed with `--json`, and gives its answer: the one value
+    /// that standard output has.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let said = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(said.code, 0, "{arguments:?}: {}", said.errors);
+        serde_json::from_str(&said.output)
+            .unwrap_or_else(|error| panic!("{error}: {}", said.output))
+    }
+
+    /// Runs a command that makes something, and gives its id.
+    pub fn make(&self, arguments: &[&str]) -> String {
+        self.json(arguments)["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
+    }
+}
+
+impl Said {
+    /// Runs a command to its end, `input` being its standard input.
+    pub fn by(command: &mut Command, input: &str) -> Self {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        // It may end without reading.
+        let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = process.wait_with_output().unwrap();
+        Self {
+            code: output.status.code().expect("no signal ended it"),
+            output: String::from_utf8(output.stdout).unwrap(),
+            errors: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Asserts that the command failed in this way, said so on standard error and nothing elsewhere.
+    #[track_caller]
+    pub fn failed(&self, code: i32, message: &str) {
+        assert_eq!(
+            (self.code, self.output.as_str()),
+            (code, ""),
+            "{}",
+            self.errors
+        );
+        assert!(
+            self.errors.contains(message),
+            "expected {message:?} in {}",
+            self.errors
+        );
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Some(folder) = self.0.take()
+        {
+            eprintln!("the folder of this test: {}", folder.keep().display());
+        }
+    }
+}
+
+/// The names of an object's members, in the order in which they were printed.
+pub fn names(object: &Value) -> Vec<&str> {
+    object
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+/// Asserts that a text is a time as the interface writes it.
+#[track_caller]
+pub fn assert_time(value: &Value) {
+    let text = value.as_str().expect("a time");
+    assert!(
+        text.len() == 24 && text.ends_with('Z') && &text[10..11] == "T",
+        "{text}"
+    );
+}

@@ -1,0 +1,101 @@
+use serde_json::json;
+
+use crate::place::{Place, Said};
+
+#[test]
+fn the_command_line_wins_over_a_variable_and_that_over_the_file() {
+    let place = Place::new();
+    place.write("invoicing.toml", "database = \"sqlite:file.db\"\n");
+    let made = |arguments: &[&str], variable: Option<&str>, database: &str| {
+        let mut command =
+            place.command([&["team", "create", "--name", "Acme"], arguments].concat());
+        command.envs(variable.map(|value| ("INVOICING_DATABASE", value)));
+        assert_eq!(Said::by(&mut command, "").code, 0);
+        assert!(place.path(database).exists(), "{database}");
+    };
+    made(&[], None, "invoicing.db");
+    let config = ["--config", "invoicing.toml"];
+    made(&config, None, "file.db");
+    made(&config, Some("sqlite:variable.db"), "variable.db");
+    made(
+        &["--config", "invoicing.toml", "--database", "sqlite:line.db"],
+        Some("sqlite:x.db"),
+        "line.db",
+    );
+    assert!(!place.path("x.db").exists());
+}
+
+#[test]
+fn a_variable_may_name_the_file() {
+    let place = Place::new();
+    place.write("invoicing.toml", "database = \"sqlite:file.db\"\n");
+    let mut command = place.command(["team", "list"]);
+    Said::by(command.env("INVOICING_CONFIG", "invoicing.toml"), "");
+    assert!(place.path("file.db").exists());
+}
+
+#[test]
+fn an_unknown_key_in_the_file_is_refused_with_2() {
+    let place = Place::new();
+    place.write("invoicing.toml", "\ndatabse = \"sqlite:x.db\"\n");
+    let said = place.run(&["team", "list", "--config", "invoicing.toml"]);
+    said.failed(
+        2,
+        "error: invoicing.toml:2: `databse` is no setting; did you mean `database`?",
+    );
+    assert!(!place.path("invoicing.db").exists());
+}
+
+#[test]
+fn an_unknown_variable_is_warned_about_on_standard_error() {
+    let place = Place::new();
+    let mut command = place.command(["team", "list", "--json"]);
+    let said = Said::by(command.env("INVOICING_DATABSE", "sqlite:x.db"), "");
+    assert_eq!((said.code, said.output.as_str()), (0, "[]\n"));
+    assert_eq!(
+        said.errors,
+        "warning: INVOICING_DATABSE is no setting and is ignored; did you mean `INVOICING_DATABASE`?\n"
+    );
+}
+
+#[test]
+fn postgres_is_refused_for_now_with_2() {
+    let place = Place::new();
+    let said = place.run(&[
+        "team",
+        "list",
+        "--database",
+        "postgres://localhost/invoicing",
+    ]);
+    said.failed(2, "SQLite only");
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_fails_with_1() {
+    let place = Place::new();
+    let said = place.run(&["team", "list", "--database", "sqlite:no/such/folder.db"]);
+    said.failed(1, "error: cannot open the database no/such/folder.db");
+    place.write(
+        "other.db",
+        "not a database, but some text that is long enough to have a header",
+    );
+    let said = place.run(&["team", "list", "--json", "--database", "sqlite:other.db"]);
+    assert_eq!((said.code, said.output.as_str()), (1, ""));
+}
+
+#[test]
+fn every_problem_is_on_a_line_of_its_own() {
+    let place = Place::new();
+    place.write("invoicing.toml", "listen = 8080\nlog_level = \"all\"\n");
+    let mut command = place.command(["team", "list", "--config", "invoicing.toml"]);
+    let said = Said::by(command.env("INVOICING_RATE_LIMIT", "no"), "");
+    let lines: Vec<_> = said
+        .errors
+        .lines()
+        .map(|line| line.split(':').nth(1).unwrap().trim())
+        .collect();
+    assert_eq!(
+        json!(lines),
+        json!(["invoicing.toml", "invoicing.toml", "INVOICING_RATE_LIMIT"])
+    );
+}

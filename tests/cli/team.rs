@@ -1,0 +1,42 @@
+use serde_json::json;
+
+use crate::place::{Place, assert_time, names};
+
+#[test]
+fn create_answers_the_team() {
+    let place = Place::new();
+    let team = place.json(&["team", "create", "--name", " Acme "]);
+    assert_eq!(names(&team), ["id", "name", "createdAt"]);
+    assert_eq!(team["name"], "Acme");
+    assert_time(&team["createdAt"]);
+}
+
+#[test]
+fn list_answers_an_array_oldest_first() {
+    let place = Place::new();
+    assert_eq!(place.json(&["team", "list"]), json!([]));
+    let one = place.json(&["team", "create", "--name", "One"]);
+    let two = place.json(&["team", "create", "--name", "Two"]);
+    assert_eq!(place.json(&["team", "list"]), json!([one, two]));
+}
+
+#[test]
+fn people_get_aligned_text() {
+    let place = Place::new();
+    assert_eq!(place.run(&["team", "list"]).output, "(none)\n");
+    let said = place.run(&["team", "create", "--name", "Acme"]);
+    let (id, rest) = said.output.split_once('\n').unwrap();
+    assert!(id.starts_with("id         "), "{id}");
+    assert!(rest.starts_with("name       Acme\ncreatedAt  20"), "{rest}");
+    let list = place.run(&["team", "list"]).output;
+    assert!(list.starts_with("id  "), "{list}");
+    assert_eq!(list.lines().count(), 2);
+}
+
+#[test]
+fn a_name_that_is_refused_fails_with_1() {
+    let place = Place::new();
+    place
+        .run(&["team", "create", "--name", "  ", "--json"])
+        .failed(1, "error: the team name is empty");
+}
