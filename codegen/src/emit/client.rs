@@ -69,7 +69,7 @@ fn root(documents: &[Document]) -> String {
     );
     for document in documents {
         // Writing to a string cannot fail.
-        let _ = write!(text, "{LENIENCE}pub mod {};\n", document.module);
+        let _ = writeln!(text, "{LENIENCE}pub mod {};", document.module);
     }
     text + "mod decimal;\nmod field;\n\npub use decimal::{Decimal, DecimalError};\npub use field::Field;\n"
 }

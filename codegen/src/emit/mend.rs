@@ -186,7 +186,7 @@ impl Mender<'_> {
         };
         field
             .attrs
-            .retain(|it| !(it.path().is_ident("serde") && !renames(it)));
+            .retain(|it| !it.path().is_ident("serde") || renames(it));
         for old in &mut field.attrs {
             if let Some(name) = renamed(old) {
                 *old = parse_quote!(#[serde(rename = #name)]);

@@ -36,7 +36,6 @@ pub(super) fn file(
     }
     let own = syn::parse2::<syn::File>(own_types(document, &shared.path(1)))
         .map_err(|error| refused(document, &error.to_string()))?;
-    mend::file(&mut file, document, shared);
     for item in &mut file.items {
         if let Item::Mod(module) = item
             && module.ident == "types"
@@ -45,6 +44,7 @@ pub(super) fn file(
             items.extend(own.items.iter().cloned());
         }
     }
+    mend::file(&mut file, document, shared);
     Ok(file)
 }
 

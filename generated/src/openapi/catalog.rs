@@ -3613,7 +3613,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    ///The id of a product, assigned by the service. Ids grow in the order of creation (UUIDv7).
+    /// The id of a product, assigned by the service. Ids grow in the order of creation (UUIDv7).
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -3680,10 +3680,9 @@ pub mod types {
             value.parse()
         }
     }
-    /**The price of one unit, in the major unit of the currency (`12.5` with `EUR` is twelve euros and fifty cents). An
-exact decimal of at most 40 significant digits, which the service neither rounds nor limits to the digits that
-are usual for the currency.
-*/
+    /// The price of one unit, in the major unit of the currency (`12.5` with `EUR` is twelve euros and fifty cents). An
+    /// exact decimal of at most 40 significant digits, which the service neither rounds nor limits to the digits that
+    /// are usual for the currency.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct Amount(super::super::Decimal);
@@ -3787,7 +3786,7 @@ are usual for the currency.
             value.parse()
         }
     }
-    ///The tax on the product in percent (`19` is 19 %), an exact decimal; null when unset.
+    /// The tax on the product in percent (`19` is 19 %), an exact decimal; null when unset.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct TaxRate(super::super::Decimal);
@@ -3897,7 +3896,7 @@ are usual for the currency.
             Self::Active
         }
     }
-    ///The largest number of items on a page.
+    /// The largest number of items on a page.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -4021,7 +4020,7 @@ are usual for the currency.
             Self(20i32)
         }
     }
-    ///A moment, by RFC 3339, in UTC with milliseconds.
+    /// A moment, by RFC 3339, in UTC with milliseconds.
     #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct Timestamp(pub ::chrono::DateTime<::chrono::Utc>);
     impl ::std::convert::From<::chrono::DateTime<::chrono::Utc>> for Timestamp {
@@ -4096,7 +4095,7 @@ are usual for the currency.
             value.parse()
         }
     }
-    ///Whole seconds.
+    /// Whole seconds.
     #[derive(
         ::serde::Serialize,
         Clone,

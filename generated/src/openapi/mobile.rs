@@ -3283,31 +3283,7 @@ pub mod types {
             }
         }
     }
-    impl ::std::fmt::Debug for RefreshToken {
-        /// Shows nothing: the document marks it as a secret.
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("RefreshToken(..)")
-        }
-    }
-    impl ::std::fmt::Debug for AccessToken {
-        /// Shows nothing: the document marks it as a secret.
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("AccessToken(..)")
-        }
-    }
-    impl ::std::fmt::Debug for AuthorizationCode {
-        /// Shows nothing: the document marks it as a secret.
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("AuthorizationCode(..)")
-        }
-    }
-    impl ::std::fmt::Debug for CodeVerifier {
-        /// Shows nothing: the document marks it as a secret.
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("CodeVerifier(..)")
-        }
-    }
-    ///A code or a refresh token to exchange; `grant_type` says which.
+    /// A code or a refresh token to exchange; `grant_type` says which.
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
     pub enum TokenRequest {
@@ -3362,7 +3338,7 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
-    ///The seconds for which the access token is still valid.
+    /// The seconds for which the access token is still valid.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -3485,7 +3461,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    ///The id of a team.
+    /// The id of a team.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -3557,7 +3533,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    ///The id of a person who uses the service.
+    /// The id of a person who uses the service.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -3629,7 +3605,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    ///The id of a file or folder.
+    /// The id of a file or folder.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -3701,7 +3677,7 @@ pub mod types {
             self.0.fmt(f)
         }
     }
-    ///The id of a share link. Ids grow in the order of creation (UUIDv7).
+    /// The id of a share link. Ids grow in the order of creation (UUIDv7).
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -3768,7 +3744,7 @@ pub mod types {
             value.parse()
         }
     }
-    ///How often something happened. Never more than a double can hold exactly.
+    /// How often something happened. Never more than a double can hold exactly.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -3886,7 +3862,7 @@ pub mod types {
             value.parse()
         }
     }
-    ///A moment, by RFC 3339, in UTC with milliseconds.
+    /// A moment, by RFC 3339, in UTC with milliseconds.
     #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct Timestamp(pub ::chrono::DateTime<::chrono::Utc>);
     impl ::std::convert::From<::chrono::DateTime<::chrono::Utc>> for Timestamp {
@@ -3961,7 +3937,7 @@ pub mod types {
             value.parse()
         }
     }
-    ///A moment, by RFC 3339, in UTC with milliseconds; null when there is none.
+    /// A moment, by RFC 3339, in UTC with milliseconds; null when there is none.
     #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     pub struct OptionalTimestamp(pub ::chrono::DateTime<::chrono::Utc>);
     impl ::std::convert::From<::chrono::DateTime<::chrono::Utc>> for OptionalTimestamp {
@@ -4036,7 +4012,7 @@ pub mod types {
             value.parse()
         }
     }
-    ///Whole seconds.
+    /// Whole seconds.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -4152,6 +4128,30 @@ pub mod types {
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             value.parse()
+        }
+    }
+    impl ::std::fmt::Debug for RefreshToken {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("RefreshToken(..)")
+        }
+    }
+    impl ::std::fmt::Debug for CodeVerifier {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("CodeVerifier(..)")
+        }
+    }
+    impl ::std::fmt::Debug for AccessToken {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("AccessToken(..)")
+        }
+    }
+    impl ::std::fmt::Debug for AuthorizationCode {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("AuthorizationCode(..)")
         }
     }
 }

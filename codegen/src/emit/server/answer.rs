@@ -16,7 +16,10 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
         "The success of `{}`: {}.",
         operation.id, operation.success.status
     );
-    let text = doc([Some(text.as_str()), Some(operation.success.description.as_str())]);
+    let text = doc([
+        Some(text.as_str()),
+        Some(operation.success.description.as_str()),
+    ]);
     let body = operation.success.schema.as_deref().map(component_type);
     let body_field = body.iter().map(|ty| quote!(body: #ty,));
     let constructor = constructor(operation);
