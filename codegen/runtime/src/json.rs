@@ -134,7 +134,7 @@ fn malformed(text: &str, at: usize, what: &str) -> Violation {
         .rposition(|&byte| byte == b'\n')
         .map_or(0, |newline| newline + 1);
     let column = text.get(start..at).map_or(0, |line| line.chars().count()) + 1;
-    let message = format!("must be JSON (RFC 8259), but {what} at line {line}, column {column}");
+    let message = format!("is not well-formed JSON: it {what} at line {line}, column {column}");
     Violation::new("", constraint::JSON, message)
 }
 
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         read: fn(&mut Self) -> Result<Value<'a>, Violation>,
     ) -> Result<Value<'a>, Violation> {
         if self.depth == MAX_DEPTH {
-            return Err(self.error("nests deeper than 100 levels"));
+            return Err(self.error(&format!("nests deeper than {MAX_DEPTH} levels")));
         }
         self.depth += 1;
         self.at += 1;

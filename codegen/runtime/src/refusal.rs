@@ -1,9 +1,11 @@
 //! How a request ends that is not answered by a success.
 //!
-//! - [`Refusal`]: what the runtime itself finds wrong. It knows the status and every violation, but
-//!   not the document's error body; a hook of the generated trait makes a [`Failure`] of it.
-//! - [`Failure`]: a complete error answer: status, headers and the body that the document describes.
-//! - [`Rejection`]: either of them, so that `?` works in a handler for both.
+//! - [`Refusal`]: what the runtime itself finds wrong. It knows every violation, but not the document's
+//!   words for it.
+//! - [`Rejection`]: a refusal, or an error of the service's own, so that `?` works in a handler for
+//!   both.
+//! - [`Failure`]: a complete error answer: status, headers and the body that the document describes. A
+//!   hook of the generated trait makes one of each rejection, and nothing else does.
 
 use std::fmt::Display;
 
@@ -170,23 +172,20 @@ pub fn header_of(value: &impl Serialize) -> HeaderValue {
     }
 }
 
-/// Why a handler does not answer a success.
+/// Why a handler does not answer a success. `E` is the service's own error.
+///
+/// For `?` on that error, the service says `impl From<E> for Rejection<E>`: that cannot be said here,
+/// since `E` might be [`Refusal`].
 #[derive(Debug)]
 pub enum Rejection<E> {
     /// The request does not pass the document.
     Refusal(Refusal),
     /// The service says no.
-    Failure(Box<Failure<E>>),
+    Error(E),
 }
 
 impl<E> From<Refusal> for Rejection<E> {
     fn from(refusal: Refusal) -> Rejection<E> {
         Rejection::Refusal(refusal)
-    }
-}
-
-impl<E> From<Failure<E>> for Rejection<E> {
-    fn from(failure: Failure<E>) -> Rejection<E> {
-        Rejection::Failure(Box::new(failure))
     }
 }

@@ -194,9 +194,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
             .trim_ascii()
     });
     if types.next().is_some() || !essence.eq_ignore_ascii_case(b"application/json") {
-        return Err(Refusal::media_type(
-            "must have the content type application/json",
-        ));
+        return Err(Refusal::media_type("must be application/json"));
     }
     let coding = headers
         .get(header::CONTENT_ENCODING)

@@ -4,18 +4,20 @@
 //!
 //! 1. the trait's hook of the operation's security scheme admits the caller, or answers;
 //! 2. the handler gets the [`Unchecked`](crate::Unchecked) request, checks it and answers;
-//! 3. a refusal of the runtime becomes an error by the trait's hook for it;
-//! 4. a panic in any of these is logged and becomes an internal error by the same hook: without an
-//!    answer, a client would try again;
+//! 3. a panic in either is logged, and is a refusal for internal reasons: without an answer, a client
+//!    would try again;
+//! 4. what is no success becomes an answer by the trait's hook for the document's error body;
 //! 5. the headers that came with the admission are added to whatever is answered;
 //! 6. an answer whose status or headers the document does not list is sent all the same, and logged
-//!    as an error: the client learns more from it than from anything else.
+//!    as an error: the client learns more from it than from anything else;
+//! 7. the trait's hook is told of the answer.
 //!
 //! A method that a path does not have is answered before all that ([`register_absent_methods`]).
 
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
 
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
@@ -23,7 +25,7 @@ use dropshot::{
 };
 use futures::FutureExt;
 use http::header::{self, HeaderMap};
-use http::{Method, Response};
+use http::{Extensions, Method, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,14 +42,17 @@ pub struct Admitted<P> {
     pub caller: P,
     /// Headers for whatever is answered, such as the state of a rate limit.
     pub headers: HeaderMap,
+    /// Notes for the hook that is told of the answer, which finds them among its extensions.
+    pub notes: Extensions,
 }
 
 impl<P> Admitted<P> {
-    /// A caller, and no headers.
+    /// A caller, and nothing to add to the answer.
     pub fn new(caller: P) -> Admitted<P> {
         Admitted {
             caller,
             headers: HeaderMap::new(),
+            notes: Extensions::new(),
         }
     }
 }
@@ -85,27 +90,29 @@ where
 ///
 /// # Errors
 /// None: every error is an answer, too.
-pub async fn serve<C, P, A, E, F>(
+pub async fn serve<C, P, A, X, E, F>(
     context: &RequestContext<C>,
-    refuse: impl Fn(Refusal) -> Failure<E>,
-    admit: impl Future<Output = Result<Admitted<P>, Failure<E>>>,
+    admit: impl Future<Output = Result<Admitted<P>, X>>,
     handle: impl FnOnce(P) -> F,
+    fail: impl Fn(Rejection<X>) -> Failure<E>,
+    answered: impl FnOnce(&Response<Body>, Duration),
 ) -> Served<A, E>
 where
     C: ServerContext,
     A: Answer,
     E: Serialize,
-    F: Future<Output = Result<A, Rejection<E>>>,
+    F: Future<Output = Result<A, Rejection<X>>>,
 {
-    let mut extra = HeaderMap::new();
+    let start = Instant::now();
+    let (mut headers, mut notes) = (HeaderMap::new(), Extensions::new());
     let steps = async {
-        let admitted = admit.await?;
-        extra = admitted.headers;
+        let admitted = admit.await.map_err(Rejection::Error)?;
+        (headers, notes) = (admitted.headers, admitted.notes);
         let answer = handle(admitted.caller).await?;
         // A body that cannot be written is a mistake of the service.
         answer.into_parts().map_err(|error| {
             slog::error!(context.log, "an answer cannot be written"; "error" => %error);
-            Rejection::from(Refusal::internal())
+            Rejection::Refusal(Refusal::internal())
         })
     };
     let outcome = AssertUnwindSafe(steps)
@@ -113,15 +120,16 @@ where
         .await
         .unwrap_or_else(|panic| {
             slog::error!(context.log, "a handler panicked"; "panic" => panic_message(&*panic));
-            Err(Refusal::internal().into())
+            Err(Rejection::Refusal(Refusal::internal()))
         });
     let mut response = match outcome {
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
-        Err(Rejection::Failure(failure)) => error_response(*failure),
-        Err(Rejection::Refusal(refusal)) => error_response(refuse(refusal)),
+        Err(rejection) => error_response(fail(rejection)),
     };
-    response.headers_mut().extend(extra);
+    response.headers_mut().extend(headers);
+    response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
+    answered(&response, start.elapsed());
     Ok(Reply::of(response))
 }
 
@@ -130,14 +138,16 @@ where
 ///
 /// # Errors
 /// When dropshot refuses one.
-pub fn register_absent_methods<C, R, E>(
+pub fn register_absent_methods<C, R, X, E>(
     api: &mut ApiDescription<C>,
     operations: &'static [&'static Operation],
-    refuse: fn(&RequestContext<C>, &'static Operation, Refusal) -> Failure<E>,
+    fail: fn(&RequestContext<C>, &'static Operation, Rejection<X>) -> Failure<E>,
+    answered: fn(&RequestContext<C>, &'static Operation, &Response<Body>, Duration),
 ) -> Result<(), ApiDescriptionRegisterError>
 where
     C: ServerContext,
     R: Request,
+    X: 'static,
     E: Serialize + 'static,
 {
     let present: Vec<&str> = operations
@@ -152,10 +162,12 @@ where
         };
         let allow = allow.clone();
         let answer = move |context: RequestContext<C>, _: Captured<R>| {
+            let start = Instant::now();
             let refusal = Refusal::method(context.request.method(), &allow);
-            let failure = refuse(&context, R::operation(), refusal);
-            let failure = failure.header(header::ALLOW, &allow);
-            std::future::ready(Ok::<_, HttpError>(error_response(failure)))
+            let failure = fail(&context, R::operation(), Rejection::Refusal(refusal));
+            let response = error_response(failure.header(header::ALLOW, &allow));
+            answered(&context, R::operation(), &response, start.elapsed());
+            std::future::ready(Ok::<_, HttpError>(response))
         };
         let id = format!("{}_{}", name.to_ascii_lowercase(), R::operation().id);
         let path = R::operation().path;

@@ -31,24 +31,25 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
     let schemes = schemes
         .into_iter()
         .map(|scheme| scheme_type(document, scheme));
-    let admissions: IndexSet<Admission> = document
-        .operations
-        .iter()
-        .map(|it| Admission::of(document, it))
-        .collect();
+    let admissions: IndexSet<Admission> = document.operations.iter().map(Admission::of).collect();
     let admissions = admissions.iter().map(Admission::method);
     let errors = document.error_schemas();
     let errors = errors.into_iter().map(error_method);
     let handlers = document.operations.iter().map(handler);
+    let answered = answered_method();
     let register = register(document, &name);
     quote! {
         #text
         pub trait #name: Sized + Send + Sync + 'static {
             /// What the server keeps for all requests.
             type Context: dropshot::ServerContext;
+            /// What goes wrong in the service, in its own terms. For `?` in a handler, say
+            /// `impl From<Error> for codegen_runtime::Rejection<Error>`.
+            type Error: Send + 'static;
             #(#schemes)*
             #(#admissions)*
             #(#errors)*
+            #answered
             #(#handlers)*
         }
         #register
@@ -66,48 +67,22 @@ fn scheme_type(document: &Document, scheme: &str) -> TokenStream {
     quote!(#doc type #name: Send + 'static;)
 }
 
-/// Who lets a request in, and in what shape it says no.
+/// Who lets a request in: a security scheme, or nobody.
 #[derive(PartialEq, Eq, Hash)]
-struct Admission<'a> {
-    /// The security scheme; `None` for public operations.
-    scheme: Option<&'a str>,
-    error: &'a str,
-    /// Whether the scheme says no in this shape only, so that its name is enough.
-    alone: bool,
-}
+struct Admission<'a>(Option<&'a str>);
 
 impl<'a> Admission<'a> {
-    fn of(document: &'a Document, operation: &'a Operation) -> Admission<'a> {
-        let scheme = operation.security.as_deref();
-        let error = error_schema(operation);
-        let same = |it: &&Operation| it.security.as_deref() == scheme;
-        let alone = document
-            .operations
-            .iter()
-            .filter(same)
-            .all(|it| error_schema(it) == error);
-        Admission {
-            scheme,
-            error,
-            alone,
-        }
+    fn of(operation: &'a Operation) -> Admission<'a> {
+        Admission(operation.security.as_deref())
     }
 
     fn name(&self) -> Ident {
-        let scheme = self.scheme.unwrap_or("public");
-        match self.alone {
-            true => ident(&names::value(scheme)),
-            false => ident(&names::value(&format!(
-                "{scheme}_{}",
-                names::value(self.error)
-            ))),
-        }
+        ident(&names::value(self.0.unwrap_or("public")))
     }
 
     fn method(&self) -> TokenStream {
         let name = self.name();
-        let error = component_type(self.error);
-        let (text, caller, default) = match self.scheme {
+        let (text, caller, default) = match self.0 {
             Some(scheme) => {
                 let caller = ident(&names::of_type(scheme));
                 let text = format!(
@@ -135,10 +110,7 @@ impl<'a> Admission<'a> {
                 context: &dropshot::RequestContext<Self::Context>,
                 operation: &'static codegen_runtime::Operation,
             ) -> impl ::std::future::Future<
-                Output = ::std::result::Result<
-                    codegen_runtime::Admitted<#caller>,
-                    codegen_runtime::Failure<#error>,
-                >,
+                Output = ::std::result::Result<codegen_runtime::Admitted<#caller>, Self::Error>,
             > + Send #default
         }
     }
@@ -155,13 +127,29 @@ fn error_method(schema: &str) -> TokenStream {
     let name = ident(&names::value(schema));
     let error = component_type(schema);
     quote! {
-        /// Puts into the document's words what the runtime found wrong with a request: violations,
-        /// an absent method, a body too large, too slow or of another type, a panic.
+        /// Puts into the document's words why a request has no success: an error of the service, or
+        /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
+        /// of another type, a panic).
         fn #name(
             context: &dropshot::RequestContext<Self::Context>,
             operation: &'static codegen_runtime::Operation,
-            refusal: codegen_runtime::Refusal,
+            rejection: codegen_runtime::Rejection<Self::Error>,
         ) -> codegen_runtime::Failure<#error>;
+    }
+}
+
+/// The hook that is told of every answer.
+fn answered_method() -> TokenStream {
+    quote! {
+        /// Told of every answer once it is known, for a log or for statistics. The notes that came
+        /// with the admission are among its extensions.
+        #[allow(unused_variables)]
+        fn answered(
+            context: &dropshot::RequestContext<Self::Context>,
+            operation: &'static codegen_runtime::Operation,
+            answer: &codegen_runtime::http::Response<dropshot::Body>,
+            latency: ::std::time::Duration,
+        ) {}
     }
 }
 
@@ -179,7 +167,6 @@ fn handler(operation: &Operation) -> TokenStream {
     });
     let request = format_ident!("{}Request", operation.stem());
     let answer = format_ident!("{}Answer", operation.stem());
-    let error = component_type(error_schema(operation));
     quote! {
         #doc
         fn #name(
@@ -187,16 +174,13 @@ fn handler(operation: &Operation) -> TokenStream {
             #caller
             request: codegen_runtime::Unchecked<#request>,
         ) -> impl ::std::future::Future<
-            Output = ::std::result::Result<#answer, codegen_runtime::Rejection<#error>>,
+            Output = ::std::result::Result<#answer, codegen_runtime::Rejection<Self::Error>>,
         > + Send;
     }
 }
 
 fn register(document: &Document, api: &Ident) -> TokenStream {
-    let endpoints = document
-        .operations
-        .iter()
-        .map(|operation| endpoint(document, operation));
+    let endpoints = document.operations.iter().map(endpoint);
     let mut paths: IndexMap<&str, Vec<&Operation>> = IndexMap::new();
     for operation in &document.operations {
         paths.entry(&operation.path).or_default().push(operation);
@@ -211,7 +195,12 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
         let request = format_ident!("{}Request", operations[0].stem());
         let refuse = ident(&names::value(error_schema(operations[0])));
         quote! {
-            codegen_runtime::register_absent_methods::<_, #request, _>(api, PATHS[#index], A::#refuse)?;
+            codegen_runtime::register_absent_methods::<_, #request, _, _>(
+                api,
+                PATHS[#index],
+                A::#refuse,
+                A::answered,
+            )?;
         }
     });
     let text = format!(
@@ -236,11 +225,11 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
     }
 }
 
-fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
+fn endpoint(operation: &Operation) -> TokenStream {
     let constant = operation_static(operation);
     let request = format_ident!("{}Request", operation.stem());
     let refuse = ident(&names::value(error_schema(operation)));
-    let admit = Admission::of(document, operation).name();
+    let admit = Admission::of(operation).name();
     let function = ident(&operation.function());
     let (caller, argument) = match operation.security {
         Some(_) => (quote!(caller), quote!(caller,)),
@@ -252,9 +241,10 @@ fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
              request: codegen_runtime::Captured<#request>| async move {
                 codegen_runtime::serve(
                     &context,
-                    |refusal| A::#refuse(&context, &#constant, refusal),
                     A::#admit(&context, &#constant),
                     |#caller| A::#function(&context, #argument request.unchecked()),
+                    |rejection| A::#refuse(&context, &#constant, rejection),
+                    |answer, latency| A::answered(&context, &#constant, answer, latency),
                 )
                 .await
             },
