@@ -11,9 +11,16 @@
 //! One file a noun, named as in [`crate::app`]; each has its arguments and one function that runs them.
 
 mod api_key;
+mod auth_code;
+mod item;
+mod member;
+mod oauth_client;
 mod openapi;
 mod output;
+mod session;
+mod share_link;
 mod team;
+mod user;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -55,10 +62,33 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Openapi(openapi::Openapi),
+    #[command(flatten)]
+    OnDatabase(OnDatabase),
+}
+
+/// What works on the database and takes `--json`.
+#[derive(Debug, Subcommand)]
+enum OnDatabase {
     #[command(subcommand)]
     Team(team::Team),
     #[command(subcommand)]
     ApiKey(api_key::ApiKey),
+    #[command(subcommand)]
+    User(user::User),
+    #[command(subcommand)]
+    Member(member::Member),
+    #[command(subcommand)]
+    OauthClient(oauth_client::OauthClient),
+    #[command(subcommand)]
+    AuthCode(auth_code::AuthCode),
+    #[command(subcommand)]
+    Session(session::Session),
+    #[command(subcommand)]
+    Folder(item::Folder),
+    #[command(subcommand)]
+    File(item::File),
+    #[command(subcommand)]
+    Link(share_link::Link),
 }
 
 /// Reads the command line of this process and runs it.
@@ -87,24 +117,30 @@ pub fn main() -> ExitCode {
 fn run(command: Command, settings: &Settings, matches: &ArgMatches) -> Result<(), Failure> {
     match command {
         Command::Openapi(openapi) => openapi.run(),
-        Command::Team(team) => on_database(settings, matches, async |app| team.run(app).await),
-        Command::ApiKey(key) => on_database(settings, matches, async |app| key.run(app).await),
+        Command::OnDatabase(command) => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            let answer = runtime.block_on(on_database(command, settings))?;
+            answer.print(matches.get_flag(output::JSON))
+        }
     }
 }
 
-/// Runs a command that works on the database and prints its answer.
-fn on_database<F>(settings: &Settings, matches: &ArgMatches, command: F) -> Result<(), Failure>
-where
-    F: AsyncFnOnce(&App) -> Result<Answer, Failure>,
-{
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let answer = runtime.block_on(async {
-        let app = open(settings).await?;
-        command(&app).await
-    })?;
-    answer.print(matches.get_flag(output::JSON))
+async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Answer, Failure> {
+    let app = &open(settings).await?;
+    match command {
+        OnDatabase::Team(command) => command.run(app).await,
+        OnDatabase::ApiKey(command) => command.run(app).await,
+        OnDatabase::User(command) => command.run(app).await,
+        OnDatabase::Member(command) => command.run(app).await,
+        OnDatabase::OauthClient(command) => command.run(app).await,
+        OnDatabase::AuthCode(command) => command.run(app).await,
+        OnDatabase::Session(command) => command.run(app).await,
+        OnDatabase::Folder(command) => command.run(app).await,
+        OnDatabase::File(command) => command.run(app).await,
+        OnDatabase::Link(command) => command.run(app).await,
+    }
 }
 
 /// The service on the database of the settings.

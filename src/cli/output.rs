@@ -178,6 +178,7 @@ fn plain(value: &Value) -> String {
             .chars()
             .map(|c| if c.is_control() { '\u{fffd}' } else { c })
             .collect(),
+        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
             let members = members
                 .iter()
@@ -214,6 +215,12 @@ mod tests {
             "id  name\n5   Änne\n1   B\n"
         );
         assert_eq!(table(&[]), "(none)\n");
+    }
+
+    #[test]
+    fn values_are_written_for_people() {
+        let value = serde_json::json!({ "a": [true, null, "x"], "b": { "c": 1.5 } });
+        assert_eq!(plain(&value), "a yes, -, x, b c 1.5");
     }
 
     #[test]

@@ -2,8 +2,13 @@
 //! (decisions.md, Command line).
 
 mod api_key;
+mod auth_code;
 mod help;
+mod item;
+mod link;
+mod member;
 mod openapi;
 mod place;
+mod session;
 mod settings;
 mod team;

@@ -1,0 +1,57 @@
+//! `invoicing auth-code`: what a sign-in page hands to the app.
+
+use crate::app::App;
+use crate::app::auth_code::CodeChallenge;
+use crate::app::id::UserId;
+use crate::app::oauth_client::ClientId;
+
+use super::Failure;
+use super::output::{Answer, Record};
+
+/// Authorization codes: what an app exchanges for tokens after a user has signed in.
+#[derive(Debug, clap::Subcommand)]
+pub enum AuthCode {
+    /// Issues a code, as a sign-in page does for a user who has just signed in.
+    ///
+    /// The code works once and for 60 seconds, and only for whoever knows the verifier that the challenge
+    /// was made from (PKCE, RFC 7636). Example:
+    ///
+    ///     verifier=$(openssl rand -hex 32)
+    ///     challenge=$(printf %s "$verifier" | openssl dgst -sha256 -binary | basenc --base64url | tr -d =)
+    ///     invoicing auth-code issue --user ID --client mobile \
+    ///         --redirect-uri com.example.app:/signed-in --code-challenge "$challenge"
+    #[command(verbatim_doc_comment)]
+    Issue {
+        /// Who has signed in.
+        #[arg(long, value_name = "ID")]
+        user: UserId,
+        /// The app that the code is for.
+        #[arg(long, value_name = "ID")]
+        client: String,
+        /// Where the code is sent: one of the app's.
+        #[arg(long, value_name = "URI")]
+        redirect_uri: String,
+        /// BASE64URL(SHA256(verifier)) without padding: method S256, the only one.
+        #[arg(long, value_name = "CHALLENGE", allow_hyphen_values = true)]
+        code_challenge: CodeChallenge,
+    },
+}
+
+impl AuthCode {
+    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+        let Self::Issue {
+            user,
+            client,
+            redirect_uri,
+            code_challenge,
+        } = self;
+        let client = ClientId::new(client);
+        let issued = app
+            .issue_auth_code(user, &client, &redirect_uri, code_challenge)
+            .await?;
+        let record = Record::default()
+            .with("code", issued.code.reveal())
+            .with("expiresIn", issued.expires_in);
+        Ok(record.into())
+    }
+}

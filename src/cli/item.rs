@@ -1,0 +1,75 @@
+//! `invoicing folder` and `invoicing file`: what share links lead to.
+
+use crate::app::App;
+use crate::app::id::{FolderId, TeamId};
+
+use super::Failure;
+use super::output::{Answer, Record};
+
+/// Folders of a team, as far as share links need them.
+#[derive(Debug, clap::Subcommand)]
+pub enum Folder {
+    /// Makes a folder.
+    ///
+    /// Example:
+    ///
+    ///     invoicing folder create --team ID --name "Contracts"
+    #[command(verbatim_doc_comment)]
+    Create {
+        /// The team that it belongs to.
+        #[arg(long, value_name = "ID")]
+        team: TeamId,
+        /// What people call it; need not be unique.
+        #[arg(long)]
+        name: String,
+    },
+}
+
+/// Files of a team, as far as share links need them.
+#[derive(Debug, clap::Subcommand)]
+pub enum File {
+    /// Makes a file.
+    ///
+    /// Example:
+    ///
+    ///     invoicing file create --team ID --name "Offer.pdf" --folder ID
+    #[command(verbatim_doc_comment)]
+    Create {
+        /// The team that it belongs to.
+        #[arg(long, value_name = "ID")]
+        team: TeamId,
+        /// What people call it; need not be unique.
+        #[arg(long)]
+        name: String,
+        /// The folder that it lies in, of the same team; without this, at the top.
+        #[arg(long, value_name = "ID")]
+        folder: Option<FolderId>,
+    },
+}
+
+impl Folder {
+    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+        let Self::Create { team, name } = self;
+        let folder = app.create_folder(team, &name).await?;
+        let record = Record::default()
+            .with_text("id", folder.id)
+            .with_text("teamId", folder.team_id)
+            .with_text("name", folder.name)
+            .with_text("createdAt", folder.created_at);
+        Ok(record.into())
+    }
+}
+
+impl File {
+    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+        let Self::Create { team, name, folder } = self;
+        let file = app.create_file(team, &name, folder).await?;
+        let record = Record::default()
+            .with_text("id", file.id)
+            .with_text("teamId", file.team_id)
+            .with_text("name", file.name)
+            .with_optional("folderId", file.folder_id)
+            .with_text("createdAt", file.created_at);
+        Ok(record.into())
+    }
+}

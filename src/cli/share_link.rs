@@ -1,0 +1,180 @@
+//! `invoicing link`: share links to files and folders.
+
+use std::io::Read;
+
+use serde_json::json;
+
+use crate::app::App;
+use crate::app::id::{FileId, FolderId, ShareLinkId, UserId};
+use crate::app::item::ItemId;
+use crate::app::secret::Secret;
+use crate::app::share_link::{Audience, CreateLink, ShareLink};
+use crate::settings::Span;
+
+use super::Failure;
+use super::output::{Answer, Record};
+
+/// More than any password may have, so that reading one cannot go on for ever.
+const PASSWORD_INPUT_MAX_BYTES: u64 = 64 * 1024;
+
+/// Share links: addresses that lead to a file or folder without signing in.
+#[derive(Debug, clap::Subcommand)]
+pub enum Link {
+    /// Makes a link and prints it; its `url` begins with the setting public_url.
+    ///
+    /// Examples:
+    ///
+    ///     invoicing link create --file ID --user ID --name "For the auditor" --expires-in 7d
+    ///     invoicing link create --folder ID --user ID --audience team --no-download
+    ///     printf %s "$PASSWORD" | invoicing link create --file ID --user ID --password-stdin
+    #[command(verbatim_doc_comment)]
+    Create(Create),
+    /// Ends a link, at once and for ever.
+    Revoke {
+        /// The link's id.
+        id: ShareLinkId,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub struct Create {
+    #[command(flatten)]
+    item: Item,
+    /// Who shares it: a member of the team that the file or folder belongs to.
+    #[arg(long, value_name = "ID")]
+    user: UserId,
+    /// What to call the link.
+    #[arg(long)]
+    name: Option<String>,
+    /// Who may follow it: anybody who has it, or members of the team.
+    #[arg(long, value_name = "public|team", default_value = "public")]
+    audience: Audience,
+    /// Show the file or folder, but do not hand it out.
+    #[arg(long)]
+    no_download: bool,
+    /// Ask for a password, which is read from standard input here (one line).
+    #[arg(long)]
+    password_stdin: bool,
+    /// How long it works, such as 12h or 7d; without this, until it is revoked.
+    #[arg(long, value_name = "SPAN")]
+    expires_in: Option<Span>,
+}
+
+/// What to share: a file or a folder.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Item {
+    /// The file to share.
+    #[arg(long, value_name = "ID")]
+    file: Option<FileId>,
+    /// The folder to share.
+    #[arg(long, value_name = "ID")]
+    folder: Option<FolderId>,
+}
+
+impl Link {
+    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+        match self {
+            Self::Create(create) => {
+                let link = app.create_link(create.read()?).await?;
+                Ok(record(app, &link).into())
+            }
+            Self::Revoke { id } => {
+                app.revoke_link(id).await?;
+                Ok(Record::default().with_text("id", id).into())
+            }
+        }
+    }
+}
+
+impl Create {
+    /// The link to make, its password read.
+    fn read(self) -> Result<CreateLink, Failure> {
+        let item_id = match (self.item.file, self.item.folder) {
+            (Some(file), None) => ItemId::File(file),
+            (None, Some(folder)) => ItemId::Folder(folder),
+            _ => return Err(Failure::Usage("give either --file or --folder".into())),
+        };
+        let password = self
+            .password_stdin
+            .then(|| read_password(std::io::stdin().lock()));
+        Ok(CreateLink {
+            item_id,
+            user_id: self.user,
+            name: self.name,
+            audience: self.audience,
+            can_download: !self.no_download,
+            password: password.transpose()?,
+            expires_in: self.expires_in.map(Span::duration),
+        })
+    }
+}
+
+/// One line, without its end.
+fn read_password(input: impl Read) -> Result<Secret, Failure> {
+    let mut text = String::new();
+    input
+        .take(PASSWORD_INPUT_MAX_BYTES)
+        .read_to_string(&mut text)?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if line.contains('\n') {
+        return Err(Failure::Failed(
+            "the password has more than one line; give exactly one".into(),
+        ));
+    }
+    Ok(Secret::from_text(line))
+}
+
+/// The link as the interface's ShareLink.
+fn record(app: &App, link: &ShareLink) -> Record {
+    let (item_type, item_id) = match link.item_id {
+        ItemId::File(id) => ("file", id.to_string()),
+        ItemId::Folder(id) => ("folder", id.to_string()),
+    };
+    let permissions = json!({
+        "canView": link.permissions.can_view,
+        "canDownload": link.permissions.can_download,
+    });
+    let created_by = json!({
+        "id": link.created_by.id.to_string(),
+        "displayName": link.created_by.display_name,
+    });
+    Record::default()
+        .with_text("id", link.id)
+        .with("url", link.url(app).reveal())
+        .with_optional("name", link.name.as_ref())
+        .with("itemType", item_type)
+        .with("itemId", item_id)
+        .with_text("audience", link.audience)
+        .with("permissions", permissions)
+        .with("passwordProtected", link.password_protected)
+        .with_optional("expiresAt", link.expires_at)
+        .with_text("status", link.status(app))
+        .with("viewCount", link.view_count)
+        .with("downloadCount", link.download_count)
+        .with_optional("lastViewedAt", link.last_viewed_at)
+        .with("createdBy", created_by)
+        .with_text("createdAt", link.created_at)
+        .with_text("updatedAt", link.updated_at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn password(input: &str) -> Option<String> {
+        read_password(input.as_bytes())
+            .ok()
+            .map(|password| password.reveal().to_owned())
+    }
+
+    #[test]
+    fn a_password_is_one_line_without_its_end() {
+        assert_eq!(password("s3 cret\n").as_deref(), Some("s3 cret"));
+        assert_eq!(password("s3 cret\r\n").as_deref(), Some("s3 cret"));
+        assert_eq!(password(" s3cret").as_deref(), Some(" s3cret"));
+        assert_eq!(password("one\ntwo\n"), None);
+    }
+}

@@ -1,0 +1,31 @@
+//! Sessions, without a server; `serve.rs` has those that a device began.
+
+use serde_json::json;
+
+use crate::place::Place;
+
+#[test]
+fn a_user_without_devices_has_no_sessions() {
+    let place = Place::new();
+    let user = place.make(&[
+        "user",
+        "create",
+        "--name",
+        "Ada",
+        "--email",
+        "ada@example.com",
+    ]);
+    assert_eq!(place.json(&["session", "list", "--user", &user]), json!([]));
+}
+
+#[test]
+fn an_unknown_user_or_session_fails_with_1() {
+    let place = Place::new();
+    let nobody = "0191e4a0-0000-7000-8000-000000000000";
+    place
+        .run(&["session", "list", "--user", nobody])
+        .failed(1, "no user");
+    place
+        .run(&["session", "revoke", nobody])
+        .failed(1, "no session");
+}
