@@ -109,12 +109,19 @@ impl Uses {
         *last = minute.max(*last);
     }
 
-    fn take(&self) -> Vec<(ApiKeyId, Timestamp)> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain()
-            .collect()
+    fn all(&self) -> Vec<(ApiKeyId, Timestamp)> {
+        let uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.iter().map(|(id, minute)| (*id, *minute)).collect()
+    }
+
+    /// Forgets what the store knows by now, but not a later use noted meanwhile.
+    fn forget(&self, recorded: &[(ApiKeyId, Timestamp)]) {
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, minute) in recorded {
+            if uses.get(id) == Some(minute) {
+                uses.remove(id);
+            }
+        }
     }
 }
 
@@ -202,17 +209,12 @@ impl App {
     /// # Errors
     /// What the store answers.
     pub async fn record_api_key_uses(&self) -> Result<(), Error> {
-        let uses = self.uses.take();
-        if uses.is_empty() {
-            return Ok(());
+        let uses = self.uses.all();
+        if !uses.is_empty() {
+            self.store.record_api_key_uses(uses.clone()).await?;
+            self.uses.forget(&uses);
         }
-        let recorded = self.store.record_api_key_uses(uses.clone()).await;
-        if recorded.is_err() {
-            for (id, minute) in uses {
-                self.uses.note(id, minute);
-            }
-        }
-        recorded
+        Ok(())
     }
 }
 
@@ -299,12 +301,16 @@ mod tests {
     }
 
     #[test]
-    fn a_later_minute_of_use_replaces_an_earlier_one_only() {
+    fn a_later_minute_of_use_replaces_an_earlier_one_and_is_not_forgotten_with_it() {
         let (uses, id) = (Uses::default(), ApiKeyId(uuid::Uuid::nil()));
-        for minute in [60_000, 120_000, 60_000] {
-            uses.note(id, Timestamp::from_millis(minute));
-        }
-        assert_eq!(uses.take(), [(id, Timestamp::from_millis(120_000))]);
-        assert_eq!(uses.take(), []);
+        let minute = |number: i64| Timestamp::from_millis(number * 60_000);
+        uses.note(id, minute(2));
+        uses.note(id, minute(1));
+        assert_eq!(uses.all(), [(id, minute(2))]);
+        uses.note(id, minute(3));
+        uses.forget(&[(id, minute(2))]);
+        assert_eq!(uses.all(), [(id, minute(3))]);
+        uses.forget(&[(id, minute(3))]);
+        assert_eq!(uses.all(), []);
     }
 }

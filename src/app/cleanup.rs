@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use slog::{Logger, warn};
+use tokio::time::{Interval, MissedTickBehavior};
 
 use super::{App, Error, idempotency};
 
@@ -25,8 +26,8 @@ impl App {
     /// Runs for ever; whoever serves requests runs this beside them, drops it to stop, and calls
     /// [`App::record_api_key_uses`] once more at the end. Failures are logged and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
-        let mut record = tokio::time::interval(RECORD_USES_EVERY);
-        let mut cleanup = tokio::time::interval(CLEANUP_EVERY);
+        let mut record = every(RECORD_USES_EVERY);
+        let mut cleanup = every(CLEANUP_EVERY);
         loop {
             let (task, result) = tokio::select! {
                 _ = record.tick() => ("recording the use of API keys", self.record_api_key_uses().await),
@@ -55,4 +56,11 @@ impl App {
         {}
         Ok(())
     }
+}
+
+/// Ticks now and then every `period`; after a long run it waits, instead of catching up.
+fn every(period: Duration) -> Interval {
+    let mut interval = tokio::time::interval(period);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    interval
 }

@@ -59,8 +59,8 @@ impl StatusFilter {
     }
 }
 
-/// A product. Serialized, it is what an idempotency record remembers of an answer; what clients see is
-/// the published document's business.
+/// A product. Serialized, it is what an idempotency record remembers of an answer (what clients see is
+/// the published document's business). Records outlive an upgrade: a field added later needs a default.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Product {
     /// Identifies it, and places it in lists.

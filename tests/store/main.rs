@@ -5,6 +5,7 @@
 
 mod api_key;
 mod idempotency;
+mod processes;
 mod product;
 mod product_list;
 mod support;

@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Row, TransactionBehavior};
 
 use super::OpenError;
 
@@ -39,9 +39,7 @@ fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Resul
         return Err(refused);
     }
 
-    connection
-        .pragma_update(None, "journal_mode", "WAL")
-        .map_err(failed)?;
+    use_wal(connection, path)?;
     for (version, sql) in (1..).zip(migrations) {
         step(connection, version, sql).map_err(|source| OpenError::Migrate {
             path: path.to_owned(),
@@ -51,6 +49,19 @@ fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Resul
     }
     // Step 2 again: a newer process may have migrated since.
     check(connection, path, known).map_err(failed)?
+}
+
+/// Switches to write-ahead logging, which the file remembers; a database in memory, for one, cannot.
+fn use_wal(connection: &Connection, path: &Path) -> Result<(), OpenError> {
+    let mode = |row: &Row<'_>| row.get::<_, String>(0);
+    let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", mode);
+    match mode.map_err(|error| OpenError::new(path, error))?.as_str() {
+        "wal" => Ok(()),
+        mode => Err(OpenError::Open {
+            path: path.to_owned(),
+            source: format!("it stays in journal mode {mode}, and this service needs WAL").into(),
+        }),
+    }
 }
 
 /// Step 2: whether the file is ours, and not newer than we are.
@@ -230,7 +241,7 @@ mod tests {
             "CREATE TABLE a (x)",
             "CREATE TABLE b (x); INSERT INTO b VALUES (1, 2)",
         ];
-        let text = open(&path, &broken).err().expect("refused").to_string();
+        let text = open(&path, &broken).expect_err("refused").to_string();
         assert!(
             text.contains("schema version 2") && text.contains("Nothing of that"),
             "{text}"

@@ -87,8 +87,8 @@ impl Readers {
     }
 }
 
-/// How many threads can read at once: the workers of this runtime.
+/// How many threads can read at once: the workers of this runtime, and the thread that started it.
 fn async_threads() -> u32 {
     let workers = tokio::runtime::Handle::try_current().map(|here| here.metrics().num_workers());
-    u32::try_from(workers.unwrap_or(1)).unwrap_or(u32::MAX)
+    u32::try_from(workers.unwrap_or(0) + 1).unwrap_or(u32::MAX)
 }

@@ -14,8 +14,13 @@ impl SecretStore for Sqlite {
         name: &'static str,
         candidate: [u8; 32],
     ) -> Result<[u8; 32], Error> {
-        let insert = "INSERT INTO secret (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
         let select = "SELECT value FROM secret WHERE name = ?1";
+        let insert = "INSERT INTO secret (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+        // Every command asks; only the first one ever has to wait for the lock.
+        let found = self.read(|sql| sql.optional(select, [name], |row| row.get("value")))?;
+        if let Some(secret) = found {
+            return Ok(secret);
+        }
         self.write(move |sql| {
             sql.execute(insert, params![name, candidate])?;
             sql.optional(select, [name], |row| row.get("value"))?
