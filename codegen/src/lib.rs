@@ -24,7 +24,7 @@
 //! - **Paths**: literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a `{variable}`.
 //!   At one place stands either a variable, of one name, or a literal.
 //! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, declared tags, at
-//!   most one security requirement of one scheme, one 2xx answer and any number of 4xx and 5xx
+//!   most one security requirement of one scheme, one 2xx answer and one or more 4xx and 5xx
 //!   answers by number, all of these with one schema.
 //! - **Parameters**: in path, query and header, with a scalar `schema`; no `style`, no `content`.
 //!   Numbers with a fraction are not taken in a query.

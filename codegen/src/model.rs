@@ -13,7 +13,7 @@
 //! - `nullable` is a property of the component or inline schema that has it, and never of a parameter, a header, a
 //!   body or an answer;
 //! - what `default` says passes the schema that it belongs to;
-//! - an operation has one success, and one schema for all its errors.
+//! - an operation has one success, and at least one error; all its errors have one schema.
 
 use std::fmt;
 
@@ -97,7 +97,7 @@ pub struct Operation {
     pub body: Option<Body>,
     /// The one success.
     pub success: Answer,
-    /// Every other answer, by ascending status. Each has a schema, and all have the same.
+    /// Every other answer, by ascending status; never empty. Each has a schema, and all the same.
     pub errors: Vec<Answer>,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -351,7 +351,7 @@ impl Operation {
         names::of_type(&self.id)
     }
 
-    /// The component that describes every error body; `None` when the operation has no errors.
+    /// The component that describes every error body. Every operation has one.
     #[must_use]
     pub fn error_schema(&self) -> Option<&str> {
         self.errors
