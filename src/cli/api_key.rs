@@ -12,16 +12,12 @@ use super::output::{Answer, Record};
 #[derive(Debug, clap::Subcommand)]
 pub enum ApiKey {
     /// Makes a key and prints it, this once: the database keeps a hash.
-    ///
-    /// Examples:
-    ///
-    ///     invoicing api-key create --team ID --mode live --scope read-write --name "Web shop"
-    ///     invoicing api-key create --team ID --mode test --scope read-only --expires-in 90d
-    ///
-    /// To keep the key out of the terminal's history:
-    ///
-    ///     invoicing api-key create --team ID --mode live --scope read-write --json | jq -r .key > key
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Examples:
+    invoicing api-key create --team ID --mode live --scope read-write --name "Web shop"
+    invoicing api-key create --team ID --mode test --scope read-only --expires-in 90d
+
+To keep the key out of the terminal's history:
+    invoicing api-key create --team ID --mode live --scope read-write --json | jq -r .key > key"#)]
     Create {
         /// The team that the key acts for.
         #[arg(long, value_name = "ID")]

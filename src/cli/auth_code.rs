@@ -14,13 +14,12 @@ pub enum AuthCode {
     /// Issues a code, as a sign-in page does for a user who has just signed in.
     ///
     /// The code works once and for 60 seconds, and only for whoever knows the verifier that the challenge
-    /// was made from (PKCE, RFC 7636). Example:
-    ///
-    ///     verifier=$(openssl rand -hex 32)
-    ///     challenge=$(printf %s "$verifier" | openssl dgst -sha256 -binary | basenc --base64url | tr -d =)
-    ///     invoicing auth-code issue --user ID --client mobile \
-    ///         --redirect-uri com.example.app:/signed-in --code-challenge "$challenge"
-    #[command(verbatim_doc_comment)]
+    /// was made from (PKCE, RFC 7636).
+    #[command(after_help = r#"Example:
+    verifier=$(openssl rand -hex 32)
+    challenge=$(printf %s "$verifier" | openssl dgst -sha256 -binary | basenc --base64url | tr -d =)
+    invoicing auth-code issue --user ID --client mobile \
+        --redirect-uri com.example.app:/signed-in --code-challenge "$challenge""#)]
     Issue {
         /// Who has signed in.
         #[arg(long, value_name = "ID")]

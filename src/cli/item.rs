@@ -10,11 +10,8 @@ use super::output::{Answer, Record};
 #[derive(Debug, clap::Subcommand)]
 pub enum Folder {
     /// Makes a folder.
-    ///
-    /// Example:
-    ///
-    ///     invoicing folder create --team ID --name "Contracts"
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+    invoicing folder create --team ID --name "Contracts""#)]
     Create {
         /// The team that it belongs to.
         #[arg(long, value_name = "ID")]
@@ -29,11 +26,8 @@ pub enum Folder {
 #[derive(Debug, clap::Subcommand)]
 pub enum File {
     /// Makes a file.
-    ///
-    /// Example:
-    ///
-    ///     invoicing file create --team ID --name "Offer.pdf" --folder ID
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+    invoicing file create --team ID --name "Offer.pdf" --folder ID"#)]
     Create {
         /// The team that it belongs to.
         #[arg(long, value_name = "ID")]

@@ -36,21 +36,20 @@ use crate::store::sqlite::Sqlite;
 use output::Answer;
 
 /// An invoicing service: product catalogs, and device sessions for a mobile app.
-///
-/// `invoicing demo` shows all of it at once. To run it in earnest, make a team and a key, then serve:
-///
-///     invoicing team create --name "Acme"
-///     invoicing api-key create --team ID --mode live --scope read-write
-///     invoicing serve
-///
-/// Every command explains itself: `invoicing api-key create --help`.
 #[derive(Debug, Parser)]
+#[command(
+    after_help = r#"`invoicing demo` shows all of it at once. To run it in earnest, make a team and a key, then serve:
+    invoicing team create --name "Acme"
+    invoicing api-key create --team ID --mode live --scope read-write
+    invoicing serve
+
+Every command explains itself: `invoicing api-key create --help`."#
+)]
 #[command(
     name = "invoicing",
     version,
     arg_required_else_help = true,
     subcommand_required = true,
-    verbatim_doc_comment,
     disable_help_subcommand = true,
     max_term_width = 100
 )]
@@ -200,12 +199,6 @@ fn command(texts: &Texts) -> clap::Command {
 
 /// Adds settings and `--json` to every command below `command`, showing what concerns it.
 fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command {
-    // A text taken over as it stands keeps its full stop, which a list of commands has no use for.
-    let about = command.get_about().map(|about| about.to_string());
-    let command = match about.as_deref().and_then(|about| about.strip_suffix('.')) {
-        Some(about) => command.about(about.to_owned()),
-        None => command,
-    };
     if command.has_subcommands() {
         return command.mut_subcommands(|below| {
             let path = format!("{path} {}", below.get_name());

@@ -9,12 +9,9 @@ use super::output::{Answer, Record};
 #[derive(Debug, clap::Subcommand)]
 pub enum OauthClient {
     /// Registers an app.
-    ///
-    /// Example:
-    ///
-    ///     invoicing oauth-client create --id mobile --name "Our app" \
-    ///         --redirect-uri com.example.app:/signed-in https://example.com/signed-in
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+    invoicing oauth-client create --id mobile --name "Our app" \
+        --redirect-uri com.example.app:/signed-in https://example.com/signed-in"#)]
     Create {
         /// What the app calls itself in requests; public, and fixed from now on.
         #[arg(long)]

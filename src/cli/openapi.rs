@@ -5,15 +5,12 @@ use crate::openapi::Document;
 use super::{Failure, output};
 
 /// Prints a published document.
-///
-/// Examples:
-///
-///     invoicing openapi catalog > catalog.yaml
-///     invoicing openapi mobile --format json | jq .info.version
-///
-/// A running server serves the same: /api/v1/openapi.yaml and /api/mobile/openapi.yaml, or .json.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = r#"Examples:
+    invoicing openapi catalog > catalog.yaml
+    invoicing openapi mobile --format json | jq .info.version
+
+A running server serves the same: /api/v1/openapi.yaml and /api/mobile/openapi.yaml, or .json."#)]
 pub struct Openapi {
     /// Which one: the product catalog API, or the mobile device-session API.
     document: Document,

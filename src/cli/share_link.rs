@@ -21,13 +21,10 @@ const PASSWORD_INPUT_MAX_BYTES: u64 = 64 * 1024;
 #[derive(Debug, clap::Subcommand)]
 pub enum Link {
     /// Makes a link and prints it; its `url` begins with the setting public_url.
-    ///
-    /// Examples:
-    ///
-    ///     invoicing link create --file ID --user ID --name "For the auditor" --expires-in 7d
-    ///     invoicing link create --folder ID --user ID --audience team --no-download
-    ///     printf %s "$PASSWORD" | invoicing link create --file ID --user ID --password-stdin
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Examples:
+    invoicing link create --file ID --user ID --name "For the auditor" --expires-in 7d
+    invoicing link create --folder ID --user ID --audience team --no-download
+    printf %s "$PASSWORD" | invoicing link create --file ID --user ID --password-stdin"#)]
     Create(Create),
     /// Ends a link, at once and for ever.
     Revoke {

@@ -9,11 +9,8 @@ use super::output::{Answer, Record};
 #[derive(Debug, clap::Subcommand)]
 pub enum Team {
     /// Makes a team.
-    ///
-    /// Example:
-    ///
-    ///     invoicing team create --name "Acme"
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+    invoicing team create --name "Acme""#)]
     Create {
         /// What people call it; need not be unique.
         #[arg(long)]

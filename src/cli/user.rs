@@ -9,12 +9,9 @@ use super::output::{Answer, Record};
 #[derive(Debug, clap::Subcommand)]
 pub enum User {
     /// Makes a user, who is a member of no team yet.
-    ///
-    /// Example:
-    ///
-    ///     invoicing user create --email ada@example.com --name "Ada Lovelace"
-    ///     invoicing member add --team ID --user ID --role owner
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+    invoicing user create --email ada@example.com --name "Ada Lovelace"
+    invoicing member add --team ID --user ID --role owner"#)]
     Create {
         /// The email address; no two users have the same.
         #[arg(long)]
