@@ -1,9 +1,9 @@
 //! The store in one SQLite file.
 //!
-//! - [`writer`]: one thread owns the one connection that writes, and commits waiting changes together.
-//! - [`readers`]: a pool of connections that only read; in WAL mode they never wait for the writer.
-//! - [`migrate`]: brings the file to the schema that this binary knows, or refuses it untouched.
-//! - [`sql`]: statements and rows, and the one place where a database error becomes a domain error.
+//! - `writer.rs`: one thread owns the one connection that writes, and commits waiting changes together.
+//! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
+//! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
+//! - `sql.rs`: statements and rows, and the one place where a database error becomes a domain error.
 //! - One file a noun for the statements themselves.
 //!
 //! Durability: WAL with `synchronous=FULL`, so what was acknowledged survives a crash of the machine.

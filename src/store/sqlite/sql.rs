@@ -1,8 +1,8 @@
 //! Statements, rows, and the one place where a database error becomes a domain error.
 //!
 //! [`Sql`] is a connection with just enough surface for this store: every statement is prepared once
-//! and cached, every failure is an [`Error`] already, and no transaction can be begun or ended by
-//! whoever is handed one.
+//! and cached, and every failure is an [`Error`] already. Transactions are the business of the writer
+//! and the readers; a change that ended its own would fail the group that it shares it with.
 
 use codegen_runtime::Decimal;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -32,7 +32,7 @@ impl<'a> Sql<'a> {
     /// Runs a statement that answers no rows; says how many rows it changed.
     ///
     /// # Errors
-    /// As [`to_domain`] translates them.
+    /// What SQLite answered, in the service's terms.
     pub fn execute(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
         self.0
             .prepare_cached(sql)
@@ -43,7 +43,7 @@ impl<'a> Sql<'a> {
     /// The one row that a query answers, if there is one.
     ///
     /// # Errors
-    /// As [`to_domain`] translates them.
+    /// What SQLite answered, in the service's terms.
     pub fn optional<T>(
         &self,
         sql: &str,
@@ -60,7 +60,7 @@ impl<'a> Sql<'a> {
     /// All rows that a query answers.
     ///
     /// # Errors
-    /// As [`to_domain`] translates them.
+    /// What SQLite answered, in the service's terms.
     pub fn all<T>(
         &self,
         sql: &str,
