@@ -77,8 +77,14 @@ pub fn server(document: &Document) -> Result<String, Problems> {
 /// The text stands on `progenitor-client`, `reqwest`, `serde`, `serde_json` (with `raw_value`),
 /// `chrono`, `uuid`, `regress`, `bytes` and `futures`. Its folder is a module of any crate.
 ///
+/// `inner` names a type of that crate which every client carries; the crate then implements
+/// `progenitor_client::ClientHooks` for each, to authenticate, retry and log in one place.
+///
 /// # Errors
 /// When progenitor refuses what this crate accepted, which is a mistake of this crate.
-pub fn client(documents: &[Document]) -> Result<BTreeMap<String, String>, Problems> {
-    emit::client_modules(documents)
+pub fn client(
+    documents: &[Document],
+    inner: Option<&str>,
+) -> Result<BTreeMap<String, String>, Problems> {
+    emit::client_modules(documents, inner)
 }

@@ -9,11 +9,12 @@ use codegen::{Document, Problems};
 
 const USAGE: &str = "\
 Usage: codegen DOCUMENT
-       codegen client --out FOLDER [--check] DOCUMENT...
+       codegen client --out FOLDER [--inner TYPE] [--check] DOCUMENT...
 
 The first form prints the server's module that would be made of an OpenAPI 3.0 document, YAML or
 JSON, or every problem found in it. The second writes the client's modules into a folder; with
---check it writes nothing, and says which of them are stale.
+--check it writes nothing, and says which of them are stale. With --inner every client carries a
+value of a type, by its path in the client's crate, which implements progenitor's ClientHooks for it.
 
 Exit code: 0 when all is well, 1 when there are problems or stale files, 2 for wrong usage.
 
@@ -31,6 +32,7 @@ enum Request {
     Client {
         documents: Vec<String>,
         out: String,
+        inner: Option<String>,
         check: bool,
     },
 }
@@ -46,8 +48,9 @@ fn main() -> ExitCode {
         Ok(Request::Client {
             documents,
             out,
+            inner,
             check,
-        }) => client(&documents, Path::new(&out), check),
+        }) => client(&documents, Path::new(&out), inner.as_deref(), check),
         Err(error) => {
             eprint!("{error}\n\n{USAGE}");
             return ExitCode::from(2);
@@ -77,11 +80,12 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
 }
 
 fn parse_client(arguments: &[String]) -> Result<Request, String> {
-    let (mut documents, mut out, mut check) = (Vec::new(), None, false);
+    let (mut documents, mut out, mut inner, mut check) = (Vec::new(), None, None, false);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--check" => check = true,
+            "--inner" => inner = Some(rest.next().ok_or("--inner needs a type")?.clone()),
             "--out" => out = Some(rest.next().ok_or("--out needs a folder")?.clone()),
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),
             document => documents.push(document.to_owned()),
@@ -94,6 +98,7 @@ fn parse_client(arguments: &[String]) -> Result<Request, String> {
     Ok(Request::Client {
         documents,
         out,
+        inner,
         check,
     })
 }
@@ -104,7 +109,7 @@ fn server(document: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn client(paths: &[String], out: &Path, check: bool) -> Result<(), String> {
+fn client(paths: &[String], out: &Path, inner: Option<&str>, check: bool) -> Result<(), String> {
     let read: Vec<Result<Document, Problems>> = paths.iter().map(Document::read).collect();
     let problems: String = read
         .iter()
@@ -115,9 +120,9 @@ fn client(paths: &[String], out: &Path, check: bool) -> Result<(), String> {
         return Err(problems);
     }
     let documents: Vec<Document> = read.into_iter().flatten().collect();
-    let modules = codegen::client(&documents).map_err(|problems| problems.to_string())?;
+    let modules = codegen::client(&documents, inner).map_err(|problems| problems.to_string())?;
     if check {
-        compare(&modules, out, paths)
+        compare(&modules, out)
     } else {
         write(&modules, out)
     }
@@ -137,7 +142,7 @@ fn write(modules: &BTreeMap<String, String>, out: &Path) -> Result<(), String> {
 }
 
 /// Says which files differ, are missing or are too many.
-fn compare(modules: &BTreeMap<String, String>, out: &Path, paths: &[String]) -> Result<(), String> {
+fn compare(modules: &BTreeMap<String, String>, out: &Path) -> Result<(), String> {
     let mut stale: Vec<String> = modules
         .iter()
         .filter(|(name, text)| fs::read_to_string(out.join(name)).ok().as_ref() != Some(text))
@@ -156,11 +161,10 @@ fn compare(modules: &BTreeMap<String, String>, out: &Path, paths: &[String]) -> 
         return Ok(());
     }
     stale.sort();
-    stale.push(format!(
-        "the documents and the client differ; remove what is not generated, then run\n\
-         cargo run -p codegen -- client --out {} {}",
-        out.display(),
-        paths.join(" ")
-    ));
+    stale.push(
+        "the documents and the client differ; remove what is not generated, and generate the rest \
+         anew without --check"
+            .to_owned(),
+    );
     Err(stale.join("\n"))
 }

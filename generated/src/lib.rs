@@ -1,1 +1,30 @@
-//! Under construction.
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+
+mod client;
+mod code;
+mod error;
+mod inputs;
+pub mod links;
+pub mod openapi;
+mod pkce;
+pub mod products;
+mod response;
+mod retry;
+#[cfg(feature = "rust_decimal")]
+mod rust_decimal;
+mod session;
+pub mod sessions;
+mod token_source;
+mod transport;
+pub mod types;
+
+pub use client::{Client, ClientBuilder};
+pub use code::{Code, OAuthCode};
+pub use error::{ApiError, Error, InvalidRequest, OAuthError, UnexpectedResponse};
+pub use openapi::{Decimal, DecimalError, Field};
+pub use pkce::Pkce;
+pub use response::{RateLimit, Response};
+pub use retry::RetryPolicy;
+pub use session::{InMemory, Session, SessionStore};
+pub use token_source::TokenSource;

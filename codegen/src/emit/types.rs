@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use progenitor_impl::{
-    CrateVers, GenerationSettings, Generator, InterfaceStyle, TagStyle, TypeImpl,
+    CrateVers, GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle, TypeImpl,
 };
 use quote::quote;
 use syn::{Item, Path};
@@ -16,17 +16,20 @@ use super::{mend, one_of, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Side<'a> {
     /// The types alone, without builders.
     Server,
     /// The types with builders, and a client.
-    Client,
+    Client {
+        /// A type that the client carries, for hooks of its crate.
+        inner: Option<&'a str>,
+    },
 }
 
 /// The mended file.
 pub(super) fn file(
     document: &Document,
-    side: Side,
+    side: Side<'_>,
     shared: &Shared,
 ) -> Result<syn::File, Problems> {
     let mut file = generated(document, side).map_err(|error| refused(document, &error))?;
@@ -49,18 +52,26 @@ pub(super) fn file(
 }
 
 /// progenitor's output of the prepared document.
-fn generated(document: &Document, side: Side) -> Result<syn::File, String> {
+fn generated(document: &Document, side: Side<'_>) -> Result<syn::File, String> {
     let prepared: openapiv3::OpenAPI =
         serde_json::from_value(prepare::document(document)).map_err(|e| e.to_string())?;
     let mut settings = GenerationSettings::default();
     settings
         .with_interface(match side {
             Side::Server => InterfaceStyle::Positional,
-            Side::Client => InterfaceStyle::Builder,
+            Side::Client { .. } => InterfaceStyle::Builder,
         })
         .with_tag(TagStyle::Merged)
         .with_derive("PartialEq")
         .with_crate(MARKER, CrateVers::Any, None);
+    if let Side::Client { inner: Some(inner) } = side {
+        let inner = inner
+            .parse()
+            .map_err(|_| format!("{inner} is no path of a type"))?;
+        settings
+            .with_inner_type(inner)
+            .with_hooks(HooksMode::Expected);
+    }
     for (name, schema) in &document.schemas {
         if prepare::is_own(schema) {
             let name = crate::names::of_type(name);

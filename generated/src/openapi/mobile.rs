@@ -4130,28 +4130,28 @@ pub mod types {
             value.parse()
         }
     }
-    impl ::std::fmt::Debug for RefreshToken {
-        /// Shows nothing: the document marks it as a secret.
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("RefreshToken(..)")
-        }
-    }
     impl ::std::fmt::Debug for CodeVerifier {
         /// Shows nothing: the document marks it as a secret.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("CodeVerifier(..)")
         }
     }
-    impl ::std::fmt::Debug for AccessToken {
+    impl ::std::fmt::Debug for RefreshToken {
         /// Shows nothing: the document marks it as a secret.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("AccessToken(..)")
+            f.write_str("RefreshToken(..)")
         }
     }
     impl ::std::fmt::Debug for AuthorizationCode {
         /// Shows nothing: the document marks it as a secret.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("AuthorizationCode(..)")
+        }
+    }
+    impl ::std::fmt::Debug for AccessToken {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("AccessToken(..)")
         }
     }
 }
@@ -4162,13 +4162,14 @@ pub mod types {
 pub struct Client {
     pub(crate) baseurl: String,
     pub(crate) client: reqwest::Client,
+    pub(crate) inner: crate::transport::Transport,
 }
 impl Client {
     /// Create a new client.
     /// `baseurl` is the base URL provided to the internal
     /// `reqwest::Client`, and should include a scheme and hostname,
     /// as well as port and a path stem if applicable.
-    pub fn new(baseurl: &str) -> Self {
+    pub fn new(baseurl: &str, inner: crate::transport::Transport) -> Self {
         #[cfg(not(target_arch = "wasm32"))]
         let client = {
             let dur = ::std::time::Duration::from_secs(15u64);
@@ -4176,21 +4177,26 @@ impl Client {
         };
         #[cfg(target_arch = "wasm32")]
         let client = reqwest::ClientBuilder::new();
-        Self::new_with_client(baseurl, client.build().unwrap())
+        Self::new_with_client(baseurl, client.build().unwrap(), inner)
     }
     /// Construct a new client with an existing `reqwest::Client`,
     /// allowing more control over its configuration.
     /// `baseurl` is the base URL provided to the internal
     /// `reqwest::Client`, and should include a scheme and hostname,
     /// as well as port and a path stem if applicable.
-    pub fn new_with_client(baseurl: &str, client: reqwest::Client) -> Self {
+    pub fn new_with_client(
+        baseurl: &str,
+        client: reqwest::Client,
+        inner: crate::transport::Transport,
+    ) -> Self {
         Self {
             baseurl: baseurl.to_string(),
             client,
+            inner,
         }
     }
 }
-impl ClientInfo<()> for Client {
+impl ClientInfo<crate::transport::Transport> for Client {
     fn api_version() -> &'static str {
         "1.0.0"
     }
@@ -4200,11 +4206,17 @@ impl ClientInfo<()> for Client {
     fn client(&self) -> &reqwest::Client {
         &self.client
     }
-    fn inner(&self) -> &() {
-        &()
+    fn inner(&self) -> &crate::transport::Transport {
+        &self.inner
     }
 }
-impl ClientHooks<()> for &Client {}
+const _: () = {
+    #[allow(dead_code)]
+    fn assert_client_hooks()
+    where
+        Client: ClientHooks<crate::transport::Transport>,
+    {}
+};
 impl Client {
     /// Exchange a code or a refresh token for tokens
     ///

@@ -1,0 +1,92 @@
+//! Proof Key for Code Exchange (RFC 7636), method S256, the only one that the service takes.
+//!
+//! 1. The app makes a random verifier and keeps it.
+//! 2. It begins the sign-in with the challenge, which is the verifier's SHA-256.
+//! 3. It exchanges the code together with the verifier. Whoever intercepts the code cannot, because
+//!    the verifier does not follow from the challenge.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+/// A code verifier and its challenge, for one sign-in.
+///
+/// `Debug` does not show the verifier.
+///
+/// ```
+/// use invoicing_client::Pkce;
+///
+/// let pkce = Pkce::generate();
+/// assert_eq!(pkce.verifier().len(), 43);
+/// assert_eq!(pkce.challenge().len(), 43);
+/// assert_ne!(pkce.verifier(), Pkce::generate().verifier());
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pkce {
+    verifier: String,
+}
+
+impl Pkce {
+    /// A fresh verifier of 256 random bits, as RFC 7636, section 4.1, recommends.
+    ///
+    /// ```
+    /// use invoicing_client::Pkce;
+    ///
+    /// let pkce = Pkce::generate();
+    /// let sign_in = format!("https://invoices.example/sign-in?code_challenge={}", pkce.challenge());
+    /// # assert!(!sign_in.contains(pkce.verifier()));
+    /// ```
+    pub fn generate() -> Pkce {
+        Pkce {
+            verifier: URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>()),
+        }
+    }
+
+    /// A verifier that was made earlier, such as one kept while the browser was in front.
+    ///
+    /// The exchange checks its form: 43 to 128 letters, digits, `-`, `.`, `_` and `~`.
+    ///
+    /// ```
+    /// use invoicing_client::Pkce;
+    ///
+    /// // The example of RFC 7636, appendix B.
+    /// let pkce = Pkce::from_verifier("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
+    /// assert_eq!(pkce.challenge(), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+    /// ```
+    pub fn from_verifier(verifier: impl Into<String>) -> Pkce {
+        Pkce {
+            verifier: verifier.into(),
+        }
+    }
+
+    /// The verifier: a secret until the exchange, where it goes to the service.
+    ///
+    /// ```
+    /// # use invoicing_client::Pkce;
+    /// assert_eq!(Pkce::generate().verifier().len(), 43);
+    /// ```
+    pub fn verifier(&self) -> &str {
+        &self.verifier
+    }
+
+    /// The challenge, which the sign-in begins with: base64url of the verifier's SHA-256.
+    ///
+    /// ```
+    /// # use invoicing_client::Pkce;
+    /// let pkce = Pkce::generate();
+    /// assert_eq!(pkce.challenge(), Pkce::from_verifier(pkce.verifier()).challenge());
+    /// ```
+    pub fn challenge(&self) -> String {
+        URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
+    }
+}
+
+impl fmt::Debug for Pkce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pkce")
+            .field("challenge", &self.challenge())
+            .finish_non_exhaustive()
+    }
+}

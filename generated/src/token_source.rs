@@ -1,0 +1,278 @@
+//! Access tokens that are valid when they are used, renewed once for everyone who waits.
+//!
+//! 1. A token that is valid for longer than [`MARGIN`] is handed out at once.
+//! 2. Otherwise one renewal begins, and all callers wait for the same.
+//! 3. The renewal runs as a task of its own: a caller that gives up in the middle must not lose the
+//!    new pair, because the spent refresh token is worth something for 30 more seconds only.
+//! 4. The new session is saved before it is used. When saving fails, it is kept aside, and the next
+//!    renewal begins by saving it again instead of asking the service.
+//! 5. `invalid_grant` means that the session is over: the store forgets it, and every call from then
+//!    on fails without asking the service. Any other failure leaves the session as it is, and a token
+//!    that has not run out is used nevertheless.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+
+use crate::client::Client;
+use crate::code::OAuthCode;
+use crate::error::Error;
+use crate::session::{Session, SessionStore};
+use crate::types::AccessToken;
+
+/// How long before its end a token is renewed: longer than a call takes.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// Hands out the access tokens of one session, and renews them.
+///
+/// It is cheap to clone; all clones are the same source. A session may have only one, and may be
+/// renewed by nothing else: a refresh token that is used twice ends the session.
+///
+/// - A token is renewed a minute before it ends, or when the service rejects it, and only once however
+///   many calls need it.
+/// - The renewed session is saved in the [`SessionStore`] before it is used.
+/// - When the service says that the session is over, the store forgets it, and every call fails with
+///   [`Error::SignedOut`].
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+/// use invoicing_client::{Client, InMemory, TokenSource};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), invoicing_client::Error> {
+/// # let stub = Stub::example();
+/// # let client = Client::builder(stub.url()).build()?;
+/// # let session = client.sessions().refresh("refresh-1", "mobile-app").send().await?;
+/// let tokens = TokenSource::new(&client, session, InMemory);
+/// assert_eq!(tokens.access_token().await?.as_str(), "access-2");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct TokenSource {
+    shared: Arc<Source>,
+}
+
+struct Source {
+    /// Without credentials, so that it holds no token source in turn.
+    client: Client,
+    store: Box<dyn Store>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What calls are made with; nothing once the session is over.
+    session: Option<Session>,
+    /// A renewed session that is not saved yet (step 4).
+    unsaved: Option<Session>,
+    renewal: Option<Renewal>,
+}
+
+/// A renewal under way (step 2). Its errors are shared, so that all who wait can have them.
+type Renewal = Shared<BoxFuture<'static, Result<AccessToken, Arc<Error>>>>;
+
+impl TokenSource {
+    /// A source for a session. The client lends its base URL, connections and settings; its
+    /// credentials do not matter.
+    ///
+    /// The session itself is not saved: save it as soon as it is made.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// use invoicing_client::{Client, InMemory, SessionStore, TokenSource};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let stub = Stub::example();
+    /// # let client = Client::builder(stub.url()).build()?;
+    /// # let store = InMemory;
+    /// let session = client.sessions().refresh("refresh-1", "mobile-app").send().await?;
+    /// store.save(&session).await?;
+    /// let tokens = TokenSource::new(&client, session, store);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn new(client: &Client, session: Session, store: impl SessionStore) -> TokenSource {
+        let state = State {
+            session: Some(session),
+            unsaved: None,
+            renewal: None,
+        };
+        let shared = Source {
+            client: client.anonymous(),
+            store: Box::new(store),
+            state: Mutex::new(state),
+        };
+        TokenSource {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// A token that is valid now, renewed first if need be. Call it within a tokio runtime.
+    ///
+    /// # Errors
+    /// [`Error::SignedOut`] when the session is over; [`Error::Renewal`] when it could not be renewed
+    /// now and the token has run out.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// # use invoicing_client::{Client, InMemory, TokenSource};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = Client::builder(stub.url()).build()?;
+    /// # let session = client.sessions().refresh("refresh-1", "mobile-app").send().await?;
+    /// # let tokens = TokenSource::new(&client, session, InMemory);
+    /// let header = format!("Bearer {}", *tokens.access_token().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn access_token(&self) -> Result<AccessToken, Error> {
+        let renewal = {
+            let mut state = self.shared.state();
+            let session = state.session.as_ref().ok_or(Error::SignedOut)?;
+            if session.outlives(MARGIN) {
+                return Ok(session.access_token.clone());
+            }
+            self.renewal(&mut state)
+        };
+        renewal.await.or_else(|error| {
+            let state = self.shared.state();
+            match &state.session {
+                None => Err(Error::SignedOut),
+                Some(session) if session.outlives(Duration::ZERO) => {
+                    Ok(session.access_token.clone())
+                }
+                Some(_) => Err(Error::Renewal(error)),
+            }
+        })
+    }
+
+    /// The session as it is now, or nothing once it is over.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// # use invoicing_client::{Client, InMemory, TokenSource};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = Client::builder(stub.url()).build()?;
+    /// # let session = client.sessions().refresh("refresh-1", "mobile-app").send().await?;
+    /// # let tokens = TokenSource::new(&client, session, InMemory);
+    /// let user = tokens.session().map(|session| session.user_id);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn session(&self) -> Option<Session> {
+        self.shared.state().session.clone()
+    }
+
+    /// A token in place of one that the service rejected, unless another call has renewed it already.
+    pub(crate) async fn replace(&self, rejected: &AccessToken) -> Result<AccessToken, Error> {
+        let renewal = {
+            let mut state = self.shared.state();
+            let session = state.session.as_ref().ok_or(Error::SignedOut)?;
+            if session.access_token != *rejected {
+                return Ok(session.access_token.clone());
+            }
+            self.renewal(&mut state)
+        };
+        renewal.await.map_err(|error| match *error {
+            Error::SignedOut => Error::SignedOut,
+            _ => Error::Renewal(error),
+        })
+    }
+
+    /// The renewal under way, or a new one (steps 2 and 3).
+    fn renewal(&self, state: &mut State) -> Renewal {
+        if let Some(renewal) = state
+            .renewal
+            .as_ref()
+            .filter(|renewal| renewal.peek().is_none())
+        {
+            return renewal.clone();
+        }
+        let source = self.shared.clone();
+        let task = tokio::spawn(async move { source.renew().await.map_err(Arc::new) });
+        let renewal = task
+            .map(|ended| ended.unwrap_or_else(|panic| Err(Arc::new(Error::Store(panic.into())))))
+            .boxed()
+            .shared();
+        state.renewal = Some(renewal.clone());
+        renewal
+    }
+}
+
+impl fmt::Debug for TokenSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenSource")
+            .field("session", &self.session())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Source {
+    async fn renew(&self) -> Result<AccessToken, Error> {
+        let unsaved = self.state().unsaved.clone();
+        let renewed = match unsaved {
+            Some(unsaved) => unsaved,
+            None => self.refresh().await?,
+        };
+        self.state().unsaved = Some(renewed.clone());
+        self.store.save(&renewed).await.map_err(Error::Store)?;
+        let token = renewed.access_token.clone();
+        let mut state = self.state();
+        state.session = Some(renewed);
+        state.unsaved = None;
+        Ok(token)
+    }
+
+    async fn refresh(&self) -> Result<Session, Error> {
+        let session = self.state().session.clone().ok_or(Error::SignedOut)?;
+        let mut call = self
+            .client
+            .sessions()
+            .refresh(session.refresh_token, session.client_id);
+        if let Some(install_id) = session.install_id {
+            call = call.install_id(install_id);
+        }
+        match call.send().await {
+            Err(Error::OAuth(error)) if error.code == OAuthCode::InvalidGrant => {
+                self.state().session = None;
+                self.store.forget().await.map_err(Error::Store)?;
+                Err(Error::SignedOut)
+            }
+            result => result,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that runs under the lock can leave the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A [`SessionStore`] of any type.
+trait Store: Send + Sync {
+    fn save<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn forget(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+}
+
+type StoreError = Box<dyn std::error::Error + Send + Sync>;
+
+impl<S: SessionStore> Store for S {
+    fn save<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Result<(), StoreError>> {
+        SessionStore::save(self, session)
+            .map(|result| result.map_err(Into::into))
+            .boxed()
+    }
+
+    fn forget(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        SessionStore::forget(self)
+            .map(|result| result.map_err(Into::into))
+            .boxed()
+    }
+}

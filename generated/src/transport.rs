@@ -1,0 +1,194 @@
+//! What happens between a generated request and its answer, hooked into the generated clients.
+//!
+//! 1. The bearer credential of the call is added.
+//! 2. The request is sent and its whole answer read, again if need be (see [`retry`](crate::retry)).
+//!    An attempt counts as answered only when the last byte has come: a connection that breaks in
+//!    the middle of a body is a lost answer like any other.
+//! 3. An answer that is not a success is handed over as it is, as `UnexpectedResponse`, with its body
+//!    beside it ([`Refused`]). The generated code reads the bodies of listed statuses itself, and
+//!    loses status and headers when a proxy's page comes instead of JSON.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use progenitor_client::{ClientHooks, ClientInfo, Error, OperationInfo};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::{Request, Response, StatusCode};
+
+use crate::openapi::{catalog, mobile};
+use crate::retry::{Repeat, RetryPolicy, retry_after};
+
+/// What one call needs beyond its request. The generated clients carry it; only this crate makes it.
+#[derive(Clone)]
+pub struct Transport {
+    pub(crate) policy: Arc<RetryPolicy>,
+    pub(crate) repeat: Repeat,
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl Transport {
+    /// Step 1.
+    fn prepare(&self, request: &mut Request) {
+        if let Some(authorization) = &self.authorization {
+            request
+                .headers_mut()
+                .insert(AUTHORIZATION, authorization.clone());
+        }
+        if let Some(timeout) = self.timeout {
+            *request.timeout_mut() = Some(timeout);
+        }
+    }
+
+    /// Step 2.
+    async fn execute(&self, http: &reqwest::Client, request: Request) -> reqwest::Result<Response> {
+        let policy = self.repeat.policy(&self.policy, &request);
+        let mut attempts = policy.start();
+        let mut lost_answer = false;
+        let mut request = request;
+        loop {
+            // The generated bodies are bytes, never streams, so that there is always a copy.
+            let copy = request.try_clone();
+            let result = attempt(http, request).await;
+            let again = Failure::of(&result).and_then(|failure| {
+                let pause = attempts.failed(failure.retry_after)?;
+                Some((pause, copy?, failure.maybe_executed))
+            });
+            let Some((pause, copy, maybe_executed)) = again else {
+                return result.map(|answer| answer.into_response(lost_answer));
+            };
+            lost_answer |= maybe_executed;
+            tokio::time::sleep(pause).await;
+            request = copy;
+        }
+    }
+
+    /// Step 3.
+    #[allow(clippy::result_large_err)] // progenitor's own type
+    fn inspect<E>(result: &reqwest::Result<Response>) -> Result<(), Error<E>> {
+        let Ok(answer) = result else { return Ok(()) };
+        match answer.extensions().get::<Refused>() {
+            Some(refused) => Err(Error::UnexpectedResponse(refused.answer(answer))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Debug output never shows the credential.
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Transport")
+    }
+}
+
+macro_rules! hooks {
+    ($($client:ty),*) => {$(
+        impl ClientHooks<Transport> for $client {
+            async fn pre<E>(&self, request: &mut Request, _: &OperationInfo) -> Result<(), Error<E>> {
+                self.inner().prepare(request);
+                Ok(())
+            }
+
+            async fn exec(&self, request: Request, _: &OperationInfo) -> reqwest::Result<Response> {
+                self.inner().execute(self.client(), request).await
+            }
+
+            async fn post<E>(
+                &self,
+                result: &reqwest::Result<Response>,
+                _: &OperationInfo,
+            ) -> Result<(), Error<E>> {
+                Transport::inspect(result)
+            }
+        }
+    )*};
+}
+hooks!(catalog::Client, mobile::Client);
+
+/// An answer that has arrived as a whole.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+async fn attempt(http: &reqwest::Client, request: Request) -> reqwest::Result<Answer> {
+    let mut response = http.execute(request).await?;
+    Ok(Answer {
+        status: response.status(),
+        headers: std::mem::take(response.headers_mut()),
+        body: response.bytes().await?,
+    })
+}
+
+impl Answer {
+    fn into_response(self, lost_answer: bool) -> Response {
+        let refused = Refused {
+            body: self.body.clone(),
+            lost_answer,
+        };
+        let mut response = http::Response::new(self.body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        if !self.status.is_success() {
+            response.extensions_mut().insert(refused);
+        }
+        Response::from(response)
+    }
+}
+
+/// What an answer carries beside it when it is not a success.
+#[derive(Clone)]
+struct Refused {
+    body: Bytes,
+    lost_answer: bool,
+}
+
+impl Refused {
+    /// The same answer once more: a hook sees it by reference only.
+    fn answer(&self, seen: &Response) -> Response {
+        let mut response = http::Response::new(self.body.clone());
+        *response.status_mut() = seen.status();
+        *response.headers_mut() = seen.headers().clone();
+        response.extensions_mut().insert(self.clone());
+        Response::from(response)
+    }
+}
+
+/// The error in an answer that the hooks handed over.
+pub(crate) fn refusal(answer: &Response) -> Option<crate::Error> {
+    let refused = answer.extensions().get::<Refused>()?;
+    let mut error = crate::Error::from_answer(answer.status(), answer.headers(), &refused.body);
+    if let crate::Error::Api(error) = &mut error {
+        error.after_lost_answer = refused.lost_answer;
+    }
+    Some(error)
+}
+
+/// An attempt that may be followed by another.
+struct Failure {
+    /// Whether the service may have executed the request all the same.
+    maybe_executed: bool,
+    retry_after: Option<Duration>,
+}
+
+impl Failure {
+    fn of(result: &reqwest::Result<Answer>) -> Option<Failure> {
+        match result {
+            Ok(answer) => match answer.status {
+                StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Some(Failure {
+                    maybe_executed: answer.status == StatusCode::SERVICE_UNAVAILABLE,
+                    retry_after: retry_after(&answer.headers),
+                }),
+                _ => None,
+            },
+            Err(error) if error.is_builder() || error.is_redirect() => None,
+            Err(error) => Some(Failure {
+                maybe_executed: !error.is_connect(),
+                retry_after: None,
+            }),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The types of both documents, in one place.
+//!
+//! They are generated: their limits are those of the documents, checked when a value is made. What
+//! both documents define alike (such as `ErrorDetail`) is the catalog's here; each document's own
+//! are in [`openapi`](crate::openapi).
+//!
+//! ```
+//! use invoicing_client::types::{Amount, CurrencyCode, Sku};
+//!
+//! assert_eq!(CurrencyCode::Eur.to_string(), "EUR");
+//! assert_eq!(Sku::try_from("C-1").unwrap().as_str(), "C-1");
+//! assert!(Sku::try_from("").is_err());
+//! assert!(Amount::try_from("-1").is_err());
+//! ```
+
+pub use crate::openapi::catalog::types::{
+    Amount, CreateProduct, CurrencyCode, Cursor, ErrorDetail, ErrorType, IdempotencyKey,
+    NextCursor, PageLimit, Product, ProductDescription, ProductId, ProductName, ProductPage,
+    ProductStatus, ProductStatusFilter, ProductType, Sku, TaxRate, Timestamp, UnitOfMeasure,
+    UpdateProduct,
+};
+pub use crate::openapi::mobile::types::{
+    AccessToken, AuthorizationCode, AuthorizationCodeGrant, ClientId, CodeVerifier, InstallId,
+    ItemId, RedirectUri, RefreshToken, RefreshTokenGrant, ShareLink, ShareLinkAudience,
+    ShareLinkCreator, ShareLinkId, ShareLinkName, ShareLinkPage, ShareLinkPermissions,
+    ShareLinkStatus, TargetType, TeamId, TokenRequest, TokenResponse, UserAgent, UserId,
+};
+
+impl TryFrom<NextCursor> for Cursor {
+    type Error = <Cursor as TryFrom<String>>::Error;
+
+    /// The page that a cursor leads to is asked for by the same text.
+    fn try_from(cursor: NextCursor) -> Result<Cursor, Self::Error> {
+        Cursor::try_from(String::from(cursor))
+    }
+}
