@@ -8,6 +8,7 @@ pub mod app;
 pub mod cli;
 pub mod client_address;
 pub mod generated;
+pub mod http;
 pub mod limit;
 pub mod log;
 pub mod openapi;

@@ -10,7 +10,7 @@
 use std::fmt::Display;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use http::{Method, StatusCode};
+use http::{Extensions, Method, StatusCode};
 use serde::Serialize;
 
 use crate::violation::{Violation, constraint};
@@ -122,6 +122,8 @@ pub struct Failure<E> {
     pub status: StatusCode,
     /// The headers besides those that every answer has.
     pub headers: HeaderMap,
+    /// Notes for the hook that is told of the answer, which finds them among its extensions.
+    pub notes: Extensions,
     /// The body that the document describes.
     pub body: E,
 }
@@ -132,6 +134,7 @@ impl<E> Failure<E> {
         Failure {
             status,
             headers: HeaderMap::new(),
+            notes: Extensions::new(),
             body,
         }
     }

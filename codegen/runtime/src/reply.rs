@@ -69,10 +69,12 @@ impl<A: Answer> HttpResponse for Reply<A> {
 
 /// An error answer. One that cannot be written is answered without a body.
 pub(crate) fn error_response<E: Serialize>(failure: Failure<E>) -> Response<Body> {
-    match serde_json::to_vec(&failure.body) {
+    let mut response = match serde_json::to_vec(&failure.body) {
         Ok(body) => response(failure.status, failure.headers, Some(body)),
         Err(_) => response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None),
-    }
+    };
+    *response.extensions_mut() = failure.notes;
+    response
 }
 
 pub(crate) fn response(

@@ -16,7 +16,7 @@
 
 use std::any::Any;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use dropshot::{
@@ -25,7 +25,7 @@ use dropshot::{
 };
 use futures::FutureExt;
 use http::header::{self, HeaderMap};
-use http::{Extensions, Method, Response};
+use http::{Extensions, Method, Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -124,13 +124,21 @@ where
         });
     let mut response = match outcome {
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
-        Err(rejection) => error_response(fail(rejection)),
+        Err(rejection) => failed(|| error_response(fail(rejection)), &context.log),
     };
     response.headers_mut().extend(headers);
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
     answered(&response, start.elapsed());
     Ok(Reply::of(response))
+}
+
+/// The answer that a hook makes; a bare one when the hook itself panics.
+fn failed(answer: impl FnOnce() -> Response<Body>, log: &slog::Logger) -> Response<Body> {
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|panic| {
+        slog::error!(log, "an error cannot be answered"; "panic" => panic_message(&*panic));
+        response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None)
+    })
 }
 
 /// Registers unpublished endpoints for the methods that a path does not have (RFC 9110, section

@@ -1,0 +1,163 @@
+//! Who calls, and how often: the first that is looked at of a request.
+//!
+//! 1. `Authorization: Bearer <credential>` (RFC 6750, section 2.1), once. The name of the scheme is
+//!    compared without regard to case (RFC 9110, section 11.1).
+//! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
+//!    whether a credential came at all (RFC 6750, section 3).
+//! 3. A caller who is known counts against the limit of its key or session; one who is not is refused
+//!    at no such cost to anybody. The public token endpoint counts client addresses.
+
+use codegen_runtime::{Admitted, header_value};
+use http::HeaderName;
+use http::header::{AUTHORIZATION, HeaderMap};
+
+use super::{Error, RequestContext};
+use crate::app::api_key::ApiKey;
+use crate::app::secret::Secret;
+use crate::app::session::SignedIn;
+use crate::app::{self, App};
+use crate::client_address::client_address;
+use crate::limit::Verdict;
+use crate::log::Caller;
+
+/// What a caller proves itself with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// The key of an integration.
+    ApiKey,
+    /// The token of a signed-in device.
+    AccessToken,
+}
+
+/// Admits the holder of an API key.
+pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
+    let presented = bearer(Credential::ApiKey, context.request.headers())?;
+    let key = app(context).authenticate_api_key(presented).await;
+    let key = key.map_err(|error| unauthenticated(Credential::ApiKey, error))?;
+    let verdict = context.context().limits.api_key(key.id.0);
+    let caller = Caller::ApiKey(key.id.0);
+    admit(key, caller, verdict)
+}
+
+/// Admits a signed-in device.
+pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
+    let presented = bearer(Credential::AccessToken, context.request.headers())?;
+    let token = Secret::from_text(presented);
+    let signed_in = app(context).authenticate_access_token(&token).await;
+    let signed_in = signed_in.map_err(|error| unauthenticated(Credential::AccessToken, error))?;
+    let verdict = context.context().limits.session(signed_in.session_id.0);
+    admit(signed_in, Caller::User(signed_in.user_id.0), verdict)
+}
+
+/// Admits anybody, as often as one client address may.
+pub fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
+    let (request, shared) = (&context.request, context.context());
+    let peer = request.remote_addr().ip();
+    let address = client_address(peer, request.headers(), &shared.trusted_proxies);
+    admit((), Caller::Unknown, shared.limits.address(address))
+}
+
+fn app(context: &RequestContext) -> &App {
+    &context.context().app
+}
+
+/// Step 1.
+fn bearer(credential: Credential, headers: &HeaderMap) -> Result<&str, Error> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        return Err(Error::Unauthenticated {
+            credential,
+            sent: false,
+        });
+    };
+    let presented = value.to_str().ok().and_then(|value| value.split_once(' '));
+    match presented {
+        Some((scheme, presented))
+            if scheme.eq_ignore_ascii_case("bearer") && values.next().is_none() =>
+        {
+            Ok(presented.trim_matches(' '))
+        }
+        _ => Err(Error::Unauthenticated {
+            credential,
+            sent: true,
+        }),
+    }
+}
+
+/// Step 2.
+fn unauthenticated(credential: Credential, error: app::Error) -> Error {
+    match error {
+        app::Error::InvalidToken => Error::Unauthenticated {
+            credential,
+            sent: true,
+        },
+        other => Error::App(other),
+    }
+}
+
+/// Step 3.
+fn admit<P>(caller: P, who: Caller, verdict: Option<Verdict>) -> Result<Admitted<P>, Error> {
+    let mut admitted = Admitted::new(caller);
+    admitted.notes.insert(who);
+    if let Some(verdict) = verdict {
+        if !verdict.allowed() {
+            return Err(Error::RateLimited { verdict, who });
+        }
+        admitted.headers = rate_limit_headers(&verdict);
+    }
+    Ok(admitted)
+}
+
+/// The headers that tell a caller where it stands (IETF draft ratelimit-headers-10).
+pub fn rate_limit_headers(verdict: &Verdict) -> HeaderMap {
+    HeaderMap::from_iter([
+        (
+            HeaderName::from_static("ratelimit-policy"),
+            header_value(verdict.policy()),
+        ),
+        (
+            HeaderName::from_static("ratelimit"),
+            header_value(verdict.state()),
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The credential of these header lines, or whether one was sent.
+    fn bearer_of(lines: &[&str]) -> Result<String, bool> {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(AUTHORIZATION, line.parse().unwrap());
+        }
+        bearer(Credential::ApiKey, &headers)
+            .map(str::to_owned)
+            .map_err(|error| match error {
+                Error::Unauthenticated { sent, .. } => sent,
+                other => panic!("{other:?}"),
+            })
+    }
+
+    #[test]
+    fn the_scheme_is_compared_without_regard_to_case() {
+        for line in ["Bearer abc", "bearer abc", "BEARER  abc "] {
+            assert_eq!(bearer_of(&[line]), Ok("abc".to_owned()), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_credential_is_told_apart_from_a_wrong_one() {
+        assert_eq!(bearer_of(&[]), Err(false));
+        for lines in [
+            &["Basic abc"][..],
+            &["abc"],
+            &["Bearer"],
+            &["Bearer a", "Bearer a"],
+            &[""],
+        ] {
+            assert_eq!(bearer_of(lines), Err(true), "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The published documents, as the server serves them: to anybody, and not part of themselves.
+
+use std::time::Instant;
+
+use dropshot::{
+    ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
+};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Response};
+
+use super::{Context, RequestContext, write_log};
+use crate::openapi::Document;
+
+/// RFC 9512.
+const YAML: HeaderValue = HeaderValue::from_static("application/yaml");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// Where each is, of which type, and its text.
+const DOCUMENTS: [(&str, HeaderValue, fn() -> &'static str); 4] = [
+    ("/api/v1/openapi.json", JSON, || Document::Catalog.json()),
+    ("/api/v1/openapi.yaml", YAML, || Document::Catalog.yaml()),
+    ("/api/mobile/openapi.json", JSON, || Document::Mobile.json()),
+    ("/api/mobile/openapi.yaml", YAML, || Document::Mobile.yaml()),
+];
+
+/// Adds one unpublished endpoint for each document and format.
+pub fn register(api: &mut ApiDescription<Context>) -> Result<(), ApiDescriptionRegisterError> {
+    for (path, content_type, text) in DOCUMENTS {
+        let handler = move |context: RequestContext| {
+            let start = Instant::now();
+            let mut answer = Response::new(Body::from(text()));
+            answer
+                .headers_mut()
+                .insert(CONTENT_TYPE, content_type.clone());
+            write_log(&context, path, &answer, start.elapsed());
+            std::future::ready(Ok::<_, HttpError>(answer))
+        };
+        let all = ApiEndpointVersions::All;
+        let endpoint = ApiEndpoint::new(
+            path.to_owned(),
+            handler,
+            Method::GET,
+            "application/json",
+            path,
+            all,
+        );
+        api.register(endpoint.visible(false))?;
+    }
+    Ok(())
+}

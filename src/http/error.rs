@@ -1,0 +1,371 @@
+//! Every answer that is no success, from what went wrong to the words of a document. Nothing else in
+//! the service chooses a status or a code.
+//!
+//! Which error to use in a handler:
+//!
+//! - what the rules say no to comes from `app` as an [`app::Error`]; pass it on with `?`;
+//! - what the document says no to comes from the request as a [`Refusal`]; pass it on with `?`;
+//! - who calls, and how often, is [`Error::Unauthenticated`] and [`Error::RateLimited`], which only
+//!   [`credential`](super::credential) makes;
+//! - what the service has, but its own document does not allow to be said, is a bug: [`published`].
+//!
+//! The table of decisions.md, "Both APIs", is [`of_app`], [`of_refusal`] and [`of_http`] here. The
+//! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s.
+
+use std::fmt::Display;
+
+use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, constraint, header_value};
+use http::header::{CACHE_CONTROL, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderName, StatusCode};
+
+use super::RequestContext;
+use super::credential::{Credential, rate_limit_headers};
+use crate::app;
+use crate::generated::{catalog, mobile};
+use crate::limit::Verdict;
+use crate::log::Caller;
+
+/// Why a caller gets no success, as far as the document does not know it already.
+#[derive(Debug)]
+pub enum Error {
+    /// What the rules of the service say.
+    App(app::Error),
+    /// The caller has not proven who it is.
+    Unauthenticated {
+        /// What should have been presented.
+        credential: Credential,
+        /// Whether anything was.
+        sent: bool,
+    },
+    /// The caller has used up its quota.
+    RateLimited {
+        /// What the limiter said.
+        verdict: Verdict,
+        /// Who it is, for the log.
+        who: Caller,
+    },
+}
+
+impl From<app::Error> for Rejection<Error> {
+    fn from(error: app::Error) -> Rejection<Error> {
+        Rejection::Error(Error::App(error))
+    }
+}
+
+/// A value of the service, in the type of the document.
+///
+/// # Errors
+/// [`app::Error::Internal`] when the document does not allow it: the service has stored, or made, what
+/// it may not say. A document whose limits were tightened below what is stored does that.
+pub fn published<T, U>(value: T) -> Result<U, app::Error>
+where
+    U: TryFrom<T, Error: Display>,
+{
+    U::try_from(value).map_err(|error| app::Error::internal(error.to_string()))
+}
+
+/// What is answered, before it is put into the words of a document.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    kind: Kind,
+    code: &'static str,
+    message: &'static str,
+    violations: Vec<Violation>,
+    headers: HeaderMap,
+    /// Who it happened to, when nobody else says it.
+    who: Option<Caller>,
+}
+
+/// `error.type`: the closed list of interface.md.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Authentication,
+    Permission,
+    NotFound,
+    Validation,
+    Conflict,
+    RateLimit,
+    Server,
+}
+
+impl Problem {
+    fn new(status: StatusCode, kind: Kind, code: &'static str, message: &'static str) -> Problem {
+        Problem {
+            status,
+            kind,
+            code,
+            message,
+            violations: Vec::new(),
+            headers: HeaderMap::new(),
+            who: None,
+        }
+    }
+
+    fn header(mut self, name: HeaderName, value: impl Display) -> Problem {
+        self.headers.insert(name, header_value(value));
+        self
+    }
+
+    fn violations(mut self, violations: Vec<Violation>) -> Problem {
+        self.violations = violations;
+        self
+    }
+}
+
+/// What to answer. What nobody but us can do something about, goes to the log with its cause.
+pub fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
+    match rejection {
+        Rejection::Refusal(refusal) => of_refusal(refusal),
+        Rejection::Error(Error::App(error)) => {
+            if let Some(cause) = error.cause() {
+                slog::error!(context.log, "{}", error; "cause" => %cause);
+            }
+            of_app(&error)
+        }
+        Rejection::Error(error) => of_http(error),
+    }
+}
+
+fn of_app(error: &app::Error) -> Problem {
+    use app::Error;
+    let denied =
+        |code, message| Problem::new(StatusCode::FORBIDDEN, Kind::Permission, code, message);
+    let missing =
+        |code, message| Problem::new(StatusCode::NOT_FOUND, Kind::NotFound, code, message);
+    let conflict =
+        |code, message| Problem::new(StatusCode::CONFLICT, Kind::Conflict, code, message);
+    let grant =
+        |code, message| Problem::new(StatusCode::BAD_REQUEST, Kind::Validation, code, message);
+    match error {
+        // Admission turns it into `Unauthenticated`, which knows what was asked for.
+        Error::InvalidToken => unauthenticated(Credential::AccessToken, true),
+        Error::ScopeInsufficient => denied(
+            "scope_insufficient",
+            "This key is READ_ONLY; the request needs a Read & Write key",
+        ),
+        Error::NotAMember => denied("not_a_member", "You are not a member of this team"),
+        Error::ProductNotFound => missing(
+            "product_not_found",
+            "There is no such product in this team and mode",
+        ),
+        Error::ItemNotFound => missing(
+            "item_not_found",
+            "There is no such file or folder in this team",
+        ),
+        Error::DuplicateSku => conflict("duplicate_sku", "Another active product has this sku"),
+        Error::AlreadyArchived => conflict("already_archived", "The product is already archived"),
+        Error::IdempotencyKeyReused => conflict(
+            "idempotency_key_reused",
+            "This idempotency key was used for a different request",
+        ),
+        Error::InvalidCursor => of_refusal(Refusal {
+            cause: Cause::Query,
+            violations: vec![Violation::new(
+                "after",
+                "cursor",
+                "is not a cursor of this list",
+            )],
+        }),
+        Error::InvalidGrant => grant(
+            "invalid_grant",
+            "The code or refresh token is unknown, expired, spent or not for this client",
+        ),
+        Error::InvalidClient => grant("invalid_client", "There is no such client"),
+        Error::UnauthorizedClient => {
+            grant("unauthorized_client", "The client may not use this grant")
+        }
+        Error::Unavailable(_) => Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            Kind::Server,
+            "unavailable",
+            "The service cannot answer in time; try again",
+        )
+        .header(RETRY_AFTER, 1),
+        // The first two are for the command line, which asks what no request can.
+        Error::Missing { .. } | Error::Refused(_) | Error::Internal(_) => internal(),
+    }
+}
+
+fn of_http(error: Error) -> Problem {
+    match error {
+        Error::App(error) => of_app(&error),
+        Error::Unauthenticated { credential, sent } => unauthenticated(credential, sent),
+        Error::RateLimited { verdict, who } => {
+            let mut problem = Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                Kind::RateLimit,
+                "rate_limit_exceeded",
+                "Too many requests; wait for the seconds in Retry-After",
+            )
+            .header(RETRY_AFTER, verdict.retry_after().unwrap_or(1));
+            problem.headers.extend(rate_limit_headers(&verdict));
+            problem.who = Some(who);
+            problem
+        }
+    }
+}
+
+fn unauthenticated(credential: Credential, sent: bool) -> Problem {
+    let message = match credential {
+        Credential::ApiKey => "The API key is missing, malformed, unknown, expired or revoked",
+        Credential::AccessToken => {
+            "The access token is missing, malformed, unknown, expired or revoked"
+        }
+    };
+    let challenge = if sent {
+        "Bearer error=\"invalid_token\""
+    } else {
+        "Bearer"
+    };
+    Problem::new(
+        StatusCode::UNAUTHORIZED,
+        Kind::Authentication,
+        "invalid_token",
+        message,
+    )
+    .header(WWW_AUTHENTICATE, challenge)
+}
+
+fn internal() -> Problem {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        Kind::Server,
+        "internal_error",
+        "Something went wrong on our side",
+    )
+}
+
+fn of_refusal(refusal: Refusal) -> Problem {
+    let (code, message) = match refusal.cause {
+        Cause::Path => ("invalid_path", "The path is not valid"),
+        Cause::Query => ("invalid_query", "The query is not valid"),
+        Cause::Header => ("invalid_header", "A header is not valid"),
+        Cause::Body => ("invalid_body", "Validation failed"),
+        Cause::Method => ("method_not_allowed", "The path does not have this method"),
+        Cause::Timeout => ("request_timeout", "The request body did not arrive in time"),
+        Cause::TooLarge => ("body_too_large", "The request body is too large"),
+        Cause::MediaType => (
+            "unsupported_media_type",
+            "The content type is not supported",
+        ),
+        Cause::Internal => return internal(),
+    };
+    Problem::new(refusal.cause.status(), Kind::Validation, code, message)
+        .violations(refusal.violations)
+}
+
+/// A text of ours in a type of the document.
+fn ours<T: for<'a> TryFrom<&'a str, Error: Display>>(text: &str) -> T {
+    // All texts that come here are written in this file or in the runtime, and a test puts each of
+    // them into both documents.
+    T::try_from(text)
+        .unwrap_or_else(|error| panic!("{text:?} is not what the document says: {error}"))
+}
+
+macro_rules! in_the_words_of {
+    ($function:ident, $api:ident) => {
+        impl Problem {
+            /// The error body of this document.
+            pub fn $function(self, request_id: &str) -> Failure<$api::types::ErrorResponse> {
+                use $api::types;
+                let is_validation = matches!(self.kind, Kind::Validation);
+                let details = is_validation.then(|| {
+                    let detail = |violation: &Violation| types::ErrorDetail {
+                        path: ours(&violation.path),
+                        constraint: ours(violation.constraint),
+                        message: ours(&violation.message),
+                    };
+                    self.violations.iter().map(detail).collect()
+                });
+                let error = types::Error {
+                    type_: match self.kind {
+                        Kind::Authentication => types::ErrorType::AuthenticationError,
+                        Kind::Permission => types::ErrorType::PermissionError,
+                        Kind::NotFound => types::ErrorType::NotFoundError,
+                        Kind::Validation => types::ErrorType::ValidationError,
+                        Kind::Conflict => types::ErrorType::ConflictError,
+                        Kind::RateLimit => types::ErrorType::RateLimitError,
+                        Kind::Server => types::ErrorType::ServerError,
+                    },
+                    code: ours(self.code),
+                    message: ours(self.message),
+                    details,
+                    request_id: ours(request_id),
+                };
+                self.failure(types::ErrorResponse { error })
+            }
+        }
+    };
+}
+in_the_words_of!(into_catalog, catalog);
+in_the_words_of!(into_mobile, mobile);
+
+impl Problem {
+    /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers nobody may store.
+    pub fn into_token(self, request_id: &str) -> Failure<mobile::types::TokenError> {
+        let body = mobile::types::TokenError {
+            error: ours(self.token_code()),
+            error_description: ours(&self.description()),
+            request_id: ours(request_id),
+        };
+        self.failure(body).header(CACHE_CONTROL, "no-store")
+    }
+
+    fn failure<E>(self, body: E) -> Failure<E> {
+        let mut failure = Failure::new(self.status, body);
+        failure.headers = self.headers;
+        if let Some(who) = self.who {
+            failure.notes.insert(who);
+        }
+        failure
+    }
+
+    fn token_code(&self) -> &'static str {
+        let unknown_grant = |it: &Violation| it.path == "/grant_type" && it.constraint == "enum";
+        match self.kind {
+            _ if self.violations.iter().any(unknown_grant) => "unsupported_grant_type",
+            // Those of the grant have no violations, and the code that RFC 6749 gives them.
+            Kind::Validation if self.violations.is_empty() => self.code,
+            Kind::Validation => "invalid_request",
+            Kind::RateLimit => "rate_limit_exceeded",
+            _ if self.status == StatusCode::SERVICE_UNAVAILABLE => "temporarily_unavailable",
+            _ => "server_error",
+        }
+    }
+
+    /// What is wrong, in the characters and the length that the document allows.
+    fn description(&self) -> String {
+        let mut text = match self.status {
+            StatusCode::BAD_REQUEST if !self.violations.is_empty() => String::new(),
+            _ => self.message.to_owned(),
+        };
+        for violation in &self.violations {
+            if !text.is_empty() {
+                text.push_str("; ");
+            }
+            let place = match violation.path.as_str() {
+                "" if violation.constraint == constraint::JSON => "the body ",
+                "" => "it ",
+                path => path,
+            };
+            text.push_str(place.trim_end());
+            text.push(' ');
+            text.push_str(&violation.message);
+        }
+        text.chars().take(DESCRIPTION).map(allowed).collect()
+    }
+}
+
+/// The most characters of a description.
+const DESCRIPTION: usize = 1000;
+
+/// The character itself if RFC 6749, section 5.2, allows it in a description, or one like it.
+fn allowed(character: char) -> char {
+    match character {
+        '"' => '\'',
+        '\\' => '/',
+        ' '..='~' => character,
+        _ => '?',
+    }
+}

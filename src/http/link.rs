@@ -1,0 +1,85 @@
+//! The share links of the mobile API.
+
+use codegen_runtime::{Rejection, Unchecked};
+
+use super::{Error, RequestContext, error};
+use crate::app::item::{ItemId, ItemType};
+use crate::app::session::SignedIn;
+use crate::app::share_link::{Audience, ShareLink, ShareLinkStatus};
+use crate::app::{self, App};
+use crate::generated::mobile::*;
+
+/// The team comes first, then whether the caller is a member of it, and only then the rest of the
+/// request (decisions.md, "Both APIs").
+pub async fn list_links(
+    context: &RequestContext,
+    caller: SignedIn,
+    request: Unchecked<ListLinksRequest>,
+) -> Result<ListLinksAnswer, Rejection<Error>> {
+    let app: &App = &context.context().app;
+    let team_id = request.headers()?.x_team_id.0.into();
+    app.membership(team_id, caller.user_id).await?;
+    let request = request.check().await?;
+    let item_id = ItemId::new(item_type(request.target_type), request.id.0);
+    let links = app.list_links(team_id, item_id).await?;
+    Ok(ListLinksAnswer::new(page_response(app, links)?))
+}
+
+fn item_type(target: types::TargetType) -> ItemType {
+    match target {
+        types::TargetType::File => ItemType::File,
+        types::TargetType::Folder => ItemType::Folder,
+    }
+}
+
+/// All of the links: an item has no more than one page of them.
+fn page_response(
+    app: &App,
+    links: Vec<ShareLink>,
+) -> Result<types::ShareLinkPageResponse, app::Error> {
+    let links = links.into_iter().map(|link| published(app, link));
+    let data = links.collect::<Result<_, _>>()?;
+    let page = types::ShareLinkPage {
+        data,
+        has_more: false,
+        next_cursor: None,
+    };
+    Ok(types::ShareLinkPageResponse { data: page })
+}
+
+/// The link in the document's terms.
+fn published(app: &App, link: ShareLink) -> Result<types::ShareLink, app::Error> {
+    Ok(types::ShareLink {
+        id: link.id.0.into(),
+        url: error::published(link.url(app).reveal())?,
+        status: match link.status(app) {
+            ShareLinkStatus::Active => types::ShareLinkStatus::Active,
+            ShareLinkStatus::Expired => types::ShareLinkStatus::Expired,
+        },
+        name: link.name.map(error::published).transpose()?,
+        item_type: match link.item_id.item_type() {
+            ItemType::File => types::TargetType::File,
+            ItemType::Folder => types::TargetType::Folder,
+        },
+        item_id: link.item_id.uuid().into(),
+        audience: match link.audience {
+            Audience::Public => types::ShareLinkAudience::Public,
+            Audience::Team => types::ShareLinkAudience::Team,
+        },
+        permissions: types::ShareLinkPermissions {
+            can_view: link.permissions.can_view,
+            can_download: link.permissions.can_download,
+        },
+        password_protected: link.password_protected,
+        expires_at: link.expires_at.map(|it| it.to_datetime().into()),
+        view_count: error::published(link.view_count)?,
+        download_count: error::published(link.download_count)?,
+        last_viewed_at: link.last_viewed_at.map(|it| it.to_datetime().into()),
+        created_by: types::ShareLinkCreator {
+            id: link.created_by.id.0.into(),
+            display_name: error::published(link.created_by.display_name)?,
+        },
+        created_at: link.created_at.to_datetime().into(),
+        updated_at: link.updated_at.to_datetime().into(),
+    })
+}

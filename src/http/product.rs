@@ -1,0 +1,230 @@
+//! The product catalog API.
+
+use std::time::Duration;
+
+use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
+use dropshot::Body;
+use http::Response;
+
+use super::{Context, Error, RequestContext, Service, credential, error, write_log};
+use crate::app::api_key::ApiKey;
+use crate::app::idempotency::IdempotentRequest;
+use crate::app::product::{NewProduct, Page, Product, ProductChanges, ProductStatus, StatusFilter};
+use crate::app::{self, App};
+use crate::generated::catalog::*;
+
+type Rejected = Rejection<Error>;
+
+impl CatalogApi for Service {
+    type Context = Context;
+    type Error = Error;
+    type ApiKey = ApiKey;
+
+    async fn api_key(
+        context: &RequestContext,
+        _: &'static Operation,
+    ) -> Result<Admitted<ApiKey>, Error> {
+        credential::api_key(context).await
+    }
+
+    fn error_response(
+        context: &RequestContext,
+        _: &'static Operation,
+        rejection: Rejected,
+    ) -> Failure<types::ErrorResponse> {
+        error::answer(context, rejection).into_catalog(&context.request_id)
+    }
+
+    fn answered(
+        context: &RequestContext,
+        operation: &'static Operation,
+        answer: &Response<Body>,
+        latency: Duration,
+    ) {
+        write_log(context, operation.path, answer, latency);
+    }
+
+    async fn list_products(
+        context: &RequestContext,
+        caller: ApiKey,
+        request: Unchecked<ListProductsRequest>,
+    ) -> Result<ListProductsAnswer, Rejected> {
+        let request = request.check().await?;
+        let status = filter(request.status);
+        // The document bounds it to 1..=100.
+        let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
+        let after = request.after.as_ref().map(|cursor| cursor.as_str());
+        let page = app(context)
+            .list_products(&caller, status, limit, after)
+            .await?;
+        Ok(ListProductsAnswer::new(page_response(page)?))
+    }
+
+    async fn create_product(
+        context: &RequestContext,
+        caller: ApiKey,
+        request: Unchecked<CreateProductRequest>,
+    ) -> Result<CreateProductAnswer, Rejected> {
+        caller.may_write()?;
+        let CreateProductRequest {
+            idempotency_key,
+            body,
+        } = request.check().await?;
+        let once = once(idempotency_key, "POST", "/api/v1/products", &body)?;
+        let outcome = app(context)
+            .create_product(&caller, new_product(body), once)
+            .await?;
+        let location = error::published(format!("/api/v1/products/{}", outcome.value.id))?;
+        let answer = CreateProductAnswer::new(product_response(outcome.value)?, location);
+        Ok(match outcome.replayed {
+            true => answer.idempotency_replayed(types::IdempotencyReplayed(true)),
+            false => answer,
+        })
+    }
+
+    async fn get_product(
+        context: &RequestContext,
+        caller: ApiKey,
+        request: Unchecked<GetProductRequest>,
+    ) -> Result<GetProductAnswer, Rejected> {
+        let request = request.check().await?;
+        let product = app(context)
+            .get_product(&caller, request.id.0.into())
+            .await?;
+        Ok(GetProductAnswer::new(product_response(product)?))
+    }
+
+    async fn update_product(
+        context: &RequestContext,
+        caller: ApiKey,
+        request: Unchecked<UpdateProductRequest>,
+    ) -> Result<UpdateProductAnswer, Rejected> {
+        caller.may_write()?;
+        let UpdateProductRequest {
+            id,
+            idempotency_key,
+            body,
+        } = request.check().await?;
+        let once = once(
+            idempotency_key,
+            "PATCH",
+            &format!("/api/v1/products/{}", id.0),
+            &body,
+        )?;
+        let outcome = app(context)
+            .update_product(&caller, id.0.into(), changes(body), once)
+            .await?;
+        let answer = UpdateProductAnswer::new(product_response(outcome.value)?);
+        Ok(match outcome.replayed {
+            true => answer.idempotency_replayed(types::IdempotencyReplayed(true)),
+            false => answer,
+        })
+    }
+
+    async fn archive_product(
+        context: &RequestContext,
+        caller: ApiKey,
+        request: Unchecked<ArchiveProductRequest>,
+    ) -> Result<ArchiveProductAnswer, Rejected> {
+        caller.may_write()?;
+        let request = request.check().await?;
+        app(context)
+            .archive_product(&caller, request.id.0.into())
+            .await?;
+        Ok(ArchiveProductAnswer::new())
+    }
+}
+
+fn app(context: &RequestContext) -> &App {
+    &context.context().app
+}
+
+/// The request as idempotency sees it, if the caller gave it a key.
+fn once(
+    key: Option<types::IdempotencyKey>,
+    method: &str,
+    path: &str,
+    body: &impl serde::Serialize,
+) -> Result<Option<IdempotentRequest>, app::Error> {
+    let Some(key) = key else { return Ok(None) };
+    let body = serde_json::to_string(body).map_err(app::Error::internal)?;
+    IdempotentRequest::new(key, method, path, &body).map(Some)
+}
+
+fn filter(status: types::ProductStatusFilter) -> StatusFilter {
+    match status {
+        types::ProductStatusFilter::Active => StatusFilter::Active,
+        types::ProductStatusFilter::Archived => StatusFilter::Archived,
+        types::ProductStatusFilter::All => StatusFilter::All,
+    }
+}
+
+fn new_product(body: types::CreateProduct) -> NewProduct {
+    NewProduct {
+        name: body.name.into(),
+        unit_price: body.unit_price.into(),
+        currency: body.currency.to_string(),
+        description: body.description.map(String::from).into_option(),
+        sku: body.sku.map(String::from).into_option(),
+        tax_rate: body.tax_rate.map(Into::into).into_option(),
+        product_type: body.type_.map(|it| it.to_string()),
+        unit_of_measure: body.unit_of_measure.map(|it| it.to_string()),
+    }
+}
+
+fn changes(body: types::UpdateProduct) -> ProductChanges {
+    ProductChanges {
+        name: body.name.map(Into::into),
+        unit_price: body.unit_price.map(Into::into),
+        currency: body.currency.map(|it| it.to_string()),
+        description: body.description.map(String::from),
+        sku: body.sku.map(String::from),
+        tax_rate: body.tax_rate.map(Into::into),
+        product_type: body.type_.map(|it| it.to_string()),
+        unit_of_measure: body.unit_of_measure.map(|it| it.to_string()),
+    }
+}
+
+fn product_response(product: Product) -> Result<types::ProductResponse, app::Error> {
+    Ok(types::ProductResponse {
+        data: published(product)?,
+    })
+}
+
+fn page_response(page: Page<Product>) -> Result<types::ProductPageResponse, app::Error> {
+    let data = page
+        .items
+        .into_iter()
+        .map(published)
+        .collect::<Result<_, _>>()?;
+    let next_cursor = page.next.map(error::published).transpose()?;
+    let has_more = next_cursor.is_some();
+    Ok(types::ProductPageResponse {
+        data: types::ProductPage {
+            data,
+            has_more,
+            next_cursor,
+        },
+    })
+}
+
+/// The product in the document's terms.
+fn published(product: Product) -> Result<types::Product, app::Error> {
+    Ok(types::Product {
+        id: product.id.0.into(),
+        name: error::published(product.name)?,
+        unit_price: error::published(product.unit_price)?,
+        currency: error::published(product.currency)?,
+        description: product.description.map(error::published).transpose()?,
+        sku: product.sku.map(error::published).transpose()?,
+        tax_rate: product.tax_rate.map(error::published).transpose()?,
+        type_: product.product_type.map(error::published).transpose()?,
+        unit_of_measure: product.unit_of_measure.map(error::published).transpose()?,
+        status: match product.status {
+            ProductStatus::Active => types::ProductStatus::Active,
+            ProductStatus::Archived => types::ProductStatus::Archived,
+        },
+        created_at: product.created_at.to_datetime().into(),
+        updated_at: product.updated_at.to_datetime().into(),
+    })
+}
