@@ -8,7 +8,7 @@ use invoicing::app::api_key::{ApiKey, Mode, Scope};
 use invoicing::app::idempotency::{IdempotentRequest, LIFETIME};
 use invoicing::app::product::{ProductChanges, StatusFilter};
 
-use crate::support::{Service, plain, with_sku};
+use crate::support::{START, Service, plain, with_sku};
 
 fn post(key: &str, body: &str) -> Option<IdempotentRequest> {
     Some(IdempotentRequest::new(key, "POST", "/api/v1/products", body).unwrap())
@@ -198,6 +198,38 @@ async fn a_key_is_free_again_after_24_hours_deleted_or_not() {
     service.clock.advance(LIFETIME);
     service.app.delete_expired().await.unwrap();
     assert!(!create("1").await.unwrap().replayed);
+}
+
+#[tokio::test]
+async fn expired_records_are_deleted_in_steps_and_the_others_stay() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    for name in ["a", "b", "c"] {
+        service
+            .app
+            .create_product(&key, plain(name), post(name, "1"))
+            .await
+            .unwrap();
+        service.clock.advance(Duration::from_secs(1));
+    }
+    let mut deleted = Vec::new();
+    for _ in 0..3 {
+        let made_by = START.after(Duration::from_secs(1));
+        deleted.push(
+            service
+                .store
+                .delete_idempotency_records(made_by, 1)
+                .await
+                .unwrap(),
+        );
+    }
+    assert_eq!(deleted, [1, 1, 0]);
+    let kept = service
+        .app
+        .create_product(&key, plain("c"), post("c", "1"))
+        .await
+        .unwrap();
+    assert!(kept.replayed);
 }
 
 #[tokio::test]

@@ -369,3 +369,56 @@ async fn of_64_at_once_with_one_sku_one_wins() {
     }
     assert_eq!(made, 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn changes_of_one_product_at_once_are_all_kept_and_each_has_its_own_updated_at() {
+    let service = Service::new().await;
+    let other = std::sync::Arc::new(service.another().await);
+    let key = service.writer().await;
+    let id = service
+        .app
+        .create_product(&key, plain("A"), None)
+        .await
+        .unwrap()
+        .value
+        .id;
+    let fields = [
+        ProductChanges {
+            description: Field::Value("D".into()),
+            ..Default::default()
+        },
+        ProductChanges {
+            tax_rate: Field::Value("5".parse().unwrap()),
+            ..Default::default()
+        },
+        ProductChanges {
+            product_type: Some("GOODS".into()),
+            ..Default::default()
+        },
+        sku("S"),
+    ];
+    let tasks: Vec<_> = (0..64)
+        .map(|number| {
+            let app = if number % 2 == 0 {
+                service.app.clone()
+            } else {
+                other.clone()
+            };
+            let (key, changes) = (key.clone(), fields[number / 2 % 4].clone());
+            tokio::spawn(async move { app.update_product(&key, id, changes, None).await })
+        })
+        .collect();
+    let mut times = std::collections::BTreeSet::new();
+    for task in tasks {
+        assert!(
+            times.insert(task.await.unwrap().unwrap().value.updated_at),
+            "the same time twice"
+        );
+    }
+    let product = service.app.get_product(&key, id).await.unwrap();
+    assert_eq!(times.last(), Some(&product.updated_at));
+    assert_eq!(product.description.as_deref(), Some("D"));
+    assert_eq!(product.tax_rate, Some("5".parse().unwrap()));
+    assert_eq!(product.product_type.as_deref(), Some("GOODS"));
+    assert_eq!(product.sku.as_deref(), Some("S"));
+}

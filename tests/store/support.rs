@@ -18,6 +18,7 @@ pub const START: Timestamp = Timestamp::from_millis(1_795_211_340_123);
 /// A service over a database of its own. The database stays when the test fails.
 pub struct Service {
     pub app: Arc<App>,
+    pub store: Arc<dyn Store>,
     pub clock: Arc<ManualClock>,
     folder: Option<TempDir>,
 }
@@ -27,11 +28,12 @@ impl Service {
         let folder = TempDir::new().unwrap();
         let clock = Arc::new(ManualClock::new(START));
         let store = open(folder.path().join("invoicing.db"));
-        let app = App::new(store, clock.clone(), "https://links.example")
+        let app = App::new(store.clone(), clock.clone(), "https://links.example")
             .await
             .unwrap();
         Service {
             app: Arc::new(app),
+            store,
             clock,
             folder: Some(folder),
         }

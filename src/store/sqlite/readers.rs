@@ -54,7 +54,7 @@ impl Readers {
             .test_on_check_out(false)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connection_timeout(Duration::from_secs(1))
+            .connection_timeout(Duration::from_secs(5))
             .build(Manager {
                 path: path.to_owned(),
             })?;
