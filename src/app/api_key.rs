@@ -7,10 +7,8 @@
 //! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
 //!    looked up every time: revoking a key takes effect with the next request, from any process.
 //! 4. The last use is kept to the minute. Requests only note it in memory; the background task hands
-//!    the notes to the store together ([`App::record_api_key_uses`]).
+//!    the notes to the store together ([`App::record_uses`]).
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::id::{ApiKeyId, TeamId};
@@ -98,33 +96,6 @@ impl ApiKey {
     }
 }
 
-/// Minutes of use that the store does not know yet.
-#[derive(Debug, Default)]
-pub(super) struct Uses(Mutex<HashMap<ApiKeyId, Timestamp>>);
-
-impl Uses {
-    fn note(&self, id: ApiKeyId, minute: Timestamp) {
-        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = uses.entry(id).or_insert(minute);
-        *last = minute.max(*last);
-    }
-
-    fn all(&self) -> Vec<(ApiKeyId, Timestamp)> {
-        let uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        uses.iter().map(|(id, minute)| (*id, *minute)).collect()
-    }
-
-    /// Forgets what the store knows by now, but not a later use noted meanwhile.
-    fn forget(&self, recorded: &[(ApiKeyId, Timestamp)]) {
-        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (id, minute) in recorded {
-            if uses.get(id) == Some(minute) {
-                uses.remove(id);
-            }
-        }
-    }
-}
-
 impl App {
     /// Makes a key for a team, valid for `expires_in` or until it is revoked. Answers the key itself
     /// too: this is the only time that it is seen.
@@ -196,25 +167,8 @@ impl App {
         if !key.is_valid(now) {
             return Err(Error::InvalidToken);
         }
-        let minute = now.to_the_minute();
-        if key.last_used_at.is_none_or(|last| last < minute) {
-            self.uses.note(key.id, minute);
-        }
+        self.key_uses.note(key.id, now, key.last_used_at);
         Ok(key)
-    }
-
-    /// Hands the uses noted since the last call to the store. Keeps them when the store cannot take
-    /// them now.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub async fn record_api_key_uses(&self) -> Result<(), Error> {
-        let uses = self.uses.all();
-        if !uses.is_empty() {
-            self.store.record_api_key_uses(uses.clone()).await?;
-            self.uses.forget(&uses);
-        }
-        Ok(())
     }
 }
 
@@ -298,19 +252,5 @@ mod tests {
         ] {
             assert!(!is_well_formed(text), "{text}");
         }
-    }
-
-    #[test]
-    fn a_later_minute_of_use_replaces_an_earlier_one_and_is_not_forgotten_with_it() {
-        let (uses, id) = (Uses::default(), ApiKeyId(uuid::Uuid::nil()));
-        let minute = |number: i64| Timestamp::from_millis(number * 60_000);
-        uses.note(id, minute(2));
-        uses.note(id, minute(1));
-        assert_eq!(uses.all(), [(id, minute(2))]);
-        uses.note(id, minute(3));
-        uses.forget(&[(id, minute(2))]);
-        assert_eq!(uses.all(), [(id, minute(3))]);
-        uses.forget(&[(id, minute(3))]);
-        assert_eq!(uses.all(), []);
     }
 }

@@ -1,4 +1,5 @@
-//! What runs besides the requests: expired rows are deleted, and uses of API keys are recorded.
+//! What runs besides the requests: expired rows are deleted, uses of keys and sessions are recorded, and
+//! sealed pairs of tokens are erased.
 //!
 //! Nothing depends on it being done in time. What has expired counts as absent from that moment on,
 //! whether or not its row is still there.
@@ -11,6 +12,7 @@ use std::time::Duration;
 use slog::{Logger, warn};
 use tokio::time::{Interval, MissedTickBehavior};
 
+use super::session::rules::GRACE;
 use super::{App, Error, idempotency};
 
 /// Rows deleted in one step: a few milliseconds of work.
@@ -19,18 +21,23 @@ const STEP: u32 = 500;
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
 
-/// How often noted uses of API keys are recorded; they are kept to the minute.
+/// How often sealed pairs are erased, whose grace lasts 30 seconds.
+const ERASE_EVERY: Duration = Duration::from_secs(10);
+
+/// How often noted uses are recorded; they are kept to the minute.
 const RECORD_USES_EVERY: Duration = Duration::from_secs(10);
 
 impl App {
     /// Runs for ever; whoever serves requests runs this beside them, drops it to stop, and calls
-    /// [`App::record_api_key_uses`] once more at the end. Failures are logged and tried again.
+    /// [`App::record_uses`] once more at the end. Failures are logged and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
+        let mut erase = every(ERASE_EVERY);
         let mut record = every(RECORD_USES_EVERY);
         let mut cleanup = every(CLEANUP_EVERY);
         loop {
             let (task, result) = tokio::select! {
-                _ = record.tick() => ("recording the use of API keys", self.record_api_key_uses().await),
+                _ = erase.tick() => ("erasing sealed pairs", self.erase_successors().await),
+                _ = record.tick() => ("recording uses", self.record_uses().await),
                 _ = cleanup.tick() => ("deleting expired rows", self.delete_expired().await),
             };
             if let Err(error) = result {
@@ -47,13 +54,25 @@ impl App {
     /// # Errors
     /// What the store answers; what was deleted until then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
-        let forgotten = self.now().before(idempotency::LIFETIME);
+        let now = self.now();
+        let forgotten = now.before(idempotency::LIFETIME);
         while self
             .store
             .delete_idempotency_records(forgotten, STEP)
             .await?
             == STEP
         {}
+        while self.store.delete_expired_sessions(now, STEP).await? == STEP {}
+        Ok(())
+    }
+
+    /// Erases the sealed pairs whose grace has ended ([`super::session`], R6).
+    ///
+    /// # Errors
+    /// What the store answers; what was erased until then stays erased.
+    pub async fn erase_successors(&self) -> Result<(), Error> {
+        let spent_by = self.now().before(GRACE);
+        while self.store.erase_successors(spent_by, STEP).await? == STEP {}
         Ok(())
     }
 }

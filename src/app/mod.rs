@@ -25,6 +25,7 @@ pub mod share_link;
 pub mod team;
 pub mod time;
 pub mod user;
+mod uses;
 pub mod word;
 
 use std::sync::Arc;
@@ -34,8 +35,9 @@ pub use error::Error;
 
 use crate::store::Store;
 use cursor::Cursors;
-use id::IdSource;
+use id::{ApiKeyId, IdSource, SessionId};
 use time::{Clock, Timestamp};
+use uses::Uses;
 
 /// The service: its rules over a store and a clock.
 pub struct App {
@@ -43,7 +45,8 @@ pub struct App {
     clock: Arc<dyn Clock>,
     ids: IdSource,
     cursors: Cursors,
-    uses: api_key::Uses,
+    key_uses: Uses<ApiKeyId>,
+    session_uses: Uses<SessionId>,
     public_url: String,
 }
 
@@ -64,7 +67,8 @@ impl App {
             clock,
             ids: IdSource::default(),
             cursors: Cursors::new(cursor_key),
-            uses: api_key::Uses::default(),
+            key_uses: Uses::default(),
+            session_uses: Uses::default(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),
         })
     }

@@ -37,7 +37,8 @@ pub trait SessionStore {
     /// As every change.
     async fn refresh(&self, refresh: Refresh) -> Result<Result<Refreshed, Refusal>, Error>;
 
-    /// Who is behind an access token that has not expired, in a session that has not ended.
+    /// Who is behind an access token that has not expired, in a session that has not ended; and the
+    /// minute that the session is known to have been used last.
     ///
     /// # Errors
     /// As every read.
@@ -45,7 +46,7 @@ pub trait SessionStore {
         &self,
         token: Digest,
         now: Timestamp,
-    ) -> Result<Option<SignedIn>, Error>;
+    ) -> Result<Option<(SignedIn, Timestamp)>, Error>;
 
     /// The sessions of a user that are alive, newest first.
     ///
@@ -58,4 +59,25 @@ pub trait SessionStore {
     /// # Errors
     /// `Session::missing`.
     async fn revoke_session(&self, id: SessionId, now: Timestamp) -> Result<(), Error>;
+
+    /// Notes when sessions were last used; a time before the one already noted changes nothing.
+    ///
+    /// # Errors
+    /// As every change.
+    async fn record_session_uses(&self, uses: Vec<(SessionId, Timestamp)>) -> Result<(), Error>;
+
+    /// Erases the sealed pairs of at most `limit` tokens that were spent at or before that time; says how
+    /// many.
+    ///
+    /// # Errors
+    /// As every change.
+    async fn erase_successors(&self, spent_by: Timestamp, limit: u32) -> Result<u32, Error>;
+
+    /// Deletes at most `limit` rows of access tokens and unused codes that have expired, and of sessions that
+    /// are over, with all that belongs to them; says how many. The spent tokens and the code of a session
+    /// that is alive stay, however old they are.
+    ///
+    /// # Errors
+    /// As every change.
+    async fn delete_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u32, Error>;
 }

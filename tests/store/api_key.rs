@@ -179,7 +179,7 @@ async fn the_last_use_is_kept_to_the_minute_and_never_moves_back() {
         .await
         .unwrap();
     let last_used = async || {
-        service.app.record_api_key_uses().await.unwrap();
+        service.app.record_uses().await.unwrap();
         service.app.list_api_keys(team).await.unwrap()[0].last_used_at
     };
     assert_eq!(last_used().await, None);

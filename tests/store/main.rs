@@ -5,8 +5,14 @@
 
 mod api_key;
 mod idempotency;
+mod item;
+mod member;
+mod oauth_client;
 mod processes;
 mod product;
 mod product_list;
+mod session;
+mod share_link;
 mod support;
 mod team;
+mod user;

@@ -64,6 +64,22 @@ impl Service {
         self.folder.as_ref().unwrap().path().join("invoicing.db")
     }
 
+    /// How many rows a table has.
+    pub fn rows(&self, table: &str) -> i64 {
+        let database = rusqlite::Connection::open(self.path()).unwrap();
+        let count = format!("SELECT count(*) FROM {table}");
+        database.query_row(&count, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Whether the bytes are anywhere in the database's files, the log included.
+    pub fn keeps(&self, bytes: &[u8]) -> bool {
+        let files = std::fs::read_dir(self.path().parent().unwrap()).unwrap();
+        files.into_iter().any(|file| {
+            let file = std::fs::read(file.unwrap().path()).unwrap();
+            file.windows(bytes.len()).any(|window| window == bytes)
+        })
+    }
+
     /// A second service over the same database, as another process would be.
     pub async fn another(&self) -> App {
         App::new(

@@ -316,7 +316,10 @@ impl App {
     pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
         let now = self.now();
         let found = self.store.find_access_token(token.digest(), now).await?;
-        found.ok_or(Error::InvalidToken)
+        let (signed_in, last_used_at) = found.ok_or(Error::InvalidToken)?;
+        self.session_uses
+            .note(signed_in.session_id, now, Some(last_used_at));
+        Ok(signed_in)
     }
 
     /// The sessions of a user that are alive, newest first.

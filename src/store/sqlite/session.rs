@@ -1,5 +1,7 @@
 //! Codes, sessions and tokens in SQLite. The steps (C2, R7, ...) are those of [`crate::app::session`].
 
+mod expired;
+
 use async_trait::async_trait;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Row, params};
@@ -106,16 +108,20 @@ impl SessionStore for Sqlite {
         &self,
         token: Digest,
         now: Timestamp,
-    ) -> Result<Option<SignedIn>, Error> {
-        let select = "SELECT session.user_id, session.id AS session_id \
+    ) -> Result<Option<(SignedIn, Timestamp)>, Error> {
+        let select = "SELECT user_id, session_id, last_used_at \
              FROM access_token JOIN session ON session.id = access_token.session_id \
              WHERE access_token.digest = ?1 AND access_token.expires_at > ?2 AND session.ended_at IS NULL";
         self.read(|sql| {
             sql.optional(select, params![token, now], |row| {
-                Ok(SignedIn {
-                    user_id: row.get("user_id")?,
-                    session_id: row.get("session_id")?,
-                })
+                let (user_id, session_id) = (row.get("user_id")?, row.get("session_id")?);
+                Ok((
+                    SignedIn {
+                        user_id,
+                        session_id,
+                    },
+                    row.get("last_used_at")?,
+                ))
             })
         })
     }
@@ -136,6 +142,27 @@ impl SessionStore for Sqlite {
             end_session(sql, id, now)
         })
         .await
+    }
+
+    async fn record_session_uses(&self, uses: Vec<(SessionId, Timestamp)>) -> Result<(), Error> {
+        let update = "UPDATE session SET last_used_at = ?2 WHERE id = ?1 AND last_used_at < ?2";
+        self.write(move |sql| {
+            for (id, time) in uses {
+                sql.execute(update, params![id, time])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn erase_successors(&self, spent_by: Timestamp, limit: u32) -> Result<u32, Error> {
+        self.write(move |sql| expired::erase_successors(sql, spent_by, limit))
+            .await
+    }
+
+    async fn delete_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        self.write(move |sql| expired::delete(sql, now, limit))
+            .await
     }
 }
 

@@ -1,0 +1,120 @@
+//! When credentials were last used, to the minute, without slowing requests down.
+//!
+//! A request only notes the minute here, in memory, and only when the store has an earlier one: a busy
+//! key costs one note a minute. The background task hands the notes to the store together. What a crash
+//! loses is seconds of a time that nothing depends on.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+
+use super::time::Timestamp;
+use super::{App, Error};
+
+/// Minutes of use that the store does not know yet.
+#[derive(Debug)]
+pub(super) struct Uses<Id>(Mutex<HashMap<Id, Timestamp>>);
+
+impl<Id> Default for Uses<Id> {
+    fn default() -> Self {
+        Uses(Mutex::default())
+    }
+}
+
+impl<Id: Copy + Eq + Hash> Uses<Id> {
+    /// Notes a use now of something that the store has as last used at `known`.
+    pub(super) fn note(&self, id: Id, now: Timestamp, known: Option<Timestamp>) {
+        let minute = now.to_the_minute();
+        if known.is_none_or(|known| known < minute) {
+            let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let last = uses.entry(id).or_insert(minute);
+            *last = minute.max(*last);
+        }
+    }
+
+    /// Hands all notes to `record`. Only what it has taken is forgotten: it may fail, and whoever waits
+    /// for it may stop waiting.
+    async fn hand_over(
+        &self,
+        record: impl AsyncFnOnce(Vec<(Id, Timestamp)>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let uses = self.all();
+        if !uses.is_empty() {
+            record(uses.clone()).await?;
+            self.forget(&uses);
+        }
+        Ok(())
+    }
+
+    fn all(&self) -> Vec<(Id, Timestamp)> {
+        let uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.iter().map(|(id, minute)| (*id, *minute)).collect()
+    }
+
+    /// Forgets what the store knows by now, but not a later use noted meanwhile.
+    fn forget(&self, recorded: &[(Id, Timestamp)]) {
+        let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, minute) in recorded {
+            if uses.get(id) == Some(minute) {
+                uses.remove(id);
+            }
+        }
+    }
+}
+
+impl App {
+    /// Hands the uses of keys and sessions that were noted since the last call to the store. Keeps them
+    /// when the store cannot take them now.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn record_uses(&self) -> Result<(), Error> {
+        let keys = async |uses| self.store.record_api_key_uses(uses).await;
+        let sessions = async |uses| self.store.record_session_uses(uses).await;
+        let recorded = self.key_uses.hand_over(keys).await;
+        recorded.and(self.session_uses.hand_over(sessions).await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn a_later_minute_of_use_replaces_an_earlier_one_and_is_not_forgotten_with_it() {
+        let uses = Uses::default();
+        for millis in [120_001, 60_000] {
+            uses.note("key", at(millis), None);
+        }
+        assert_eq!(uses.all(), [("key", at(120_000))]);
+        uses.note("key", at(180_000), None);
+        uses.forget(&[("key", at(120_000))]);
+        assert_eq!(uses.all(), [("key", at(180_000))]);
+        uses.forget(&[("key", at(180_000))]);
+        assert_eq!(uses.all(), []);
+    }
+
+    #[test]
+    fn a_minute_that_the_store_has_is_not_noted() {
+        let uses = Uses::default();
+        uses.note("key", at(119_999), Some(at(60_000)));
+        assert_eq!(uses.all(), []);
+        uses.note("key", at(120_000), Some(at(60_000)));
+        assert_eq!(uses.all(), [("key", at(120_000))]);
+    }
+
+    #[tokio::test]
+    async fn what_the_store_cannot_take_now_is_kept() {
+        let uses = Uses::default();
+        uses.note("key", at(60_000), None);
+        let refuse = async |_| Err(Error::unavailable("busy"));
+        assert!(uses.hand_over(refuse).await.is_err());
+        assert_eq!(uses.all(), [("key", at(60_000))]);
+        assert!(uses.hand_over(async |_| Ok(())).await.is_ok());
+        assert_eq!(uses.all(), []);
+    }
+}

@@ -1,0 +1,72 @@
+//! "Removing a member, a user or a session takes effect at once." (Members: `member.rs`.)
+
+use invoicing::app::id::SessionId;
+
+use super::*;
+
+/// "Removing ... a session takes effect at once", in every process.
+#[tokio::test]
+async fn a_revoked_session_is_over_at_once() {
+    let mobile = Mobile::new().await;
+    let (tokens, bystander) = (mobile.sign_in().await, mobile.sign_in().await);
+    let session = mobile
+        .authenticate_access_token(&tokens.access_token)
+        .await
+        .unwrap()
+        .session_id;
+    mobile
+        .service
+        .another()
+        .await
+        .revoke_session(session)
+        .await
+        .unwrap();
+    assert!(!mobile.is_alive(&tokens).await);
+    assert_invalid_grant(mobile.refresh(&tokens.refresh_token).await);
+    assert!(mobile.is_alive(&bystander).await);
+}
+
+/// Revoking is for ever: within the grace, too, and when it is done twice.
+#[tokio::test]
+async fn a_revoked_session_has_no_grace() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let session = mobile
+        .authenticate_access_token(&first.access_token)
+        .await
+        .unwrap()
+        .session_id;
+    mobile.refresh(&first.refresh_token).await.unwrap();
+    mobile.revoke_session(session).await.unwrap();
+    mobile.revoke_session(session).await.unwrap();
+    assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
+}
+
+#[tokio::test]
+async fn an_unknown_session_cannot_be_revoked() {
+    let mobile = Mobile::new().await;
+    let result = mobile.revoke_session(SessionId(uuid::Uuid::nil())).await;
+    assert!(matches!(
+        result,
+        Err(Error::Missing {
+            noun: "session",
+            ..
+        })
+    ));
+}
+
+/// "Removing ... a user ... takes effect at once": tokens, codes and memberships are worth nothing.
+#[tokio::test]
+async fn a_removed_user_is_signed_out_everywhere() {
+    let mobile = Mobile::new().await;
+    let sessions = [mobile.sign_in().await, mobile.sign_in().await];
+    let code = mobile.code().await;
+    mobile.remove_user(mobile.user.id).await.unwrap();
+    for tokens in &sessions {
+        assert!(!mobile.is_alive(tokens).await);
+        assert_invalid_grant(mobile.refresh(&tokens.refresh_token).await);
+    }
+    assert_invalid_grant(mobile.exchange_token(Exchange::of(&code).into()).await);
+    let issued = mobile.issue().await;
+    assert!(matches!(issued, Err(Error::Missing { noun: "user", .. })));
+}

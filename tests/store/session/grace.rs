@@ -1,0 +1,191 @@
+//! A spent refresh token: lost answers, and theft.
+
+use super::*;
+
+/// "A lost answer costs nothing: for 30 seconds after its use ... a spent refresh token gets the same pair
+/// again (both tokens; `expires_in` is what is left ...)".
+#[tokio::test]
+async fn a_lost_answer_is_given_again_for_30_seconds() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    for (seconds, left) in [(0, 3600), (10, 3590), (19, 3571)] {
+        mobile.pass(seconds);
+        let again = mobile.refresh(&first.refresh_token).await.unwrap();
+        assert_eq!(pair(&again), pair(&second));
+        assert_eq!((again.expires_in, again.user_id), (left, mobile.user.id));
+    }
+    assert!(mobile.is_alive(&second).await);
+    assert!(mobile.refresh(&second.refresh_token).await.is_ok());
+}
+
+/// "`expires_in` is what is left", in whole seconds that are really left.
+#[tokio::test]
+async fn what_is_left_is_rounded_down() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    mobile.refresh(&first.refresh_token).await.unwrap();
+    mobile.service.clock.advance(Duration::from_millis(1));
+    let again = mobile.refresh(&first.refresh_token).await.unwrap();
+    assert_eq!(again.expires_in, 3599);
+}
+
+/// "for 30 seconds after its use": then "Any other use of a spent token ends the whole session."
+#[tokio::test]
+async fn after_30_seconds_a_spent_token_ends_the_session() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    mobile.pass(30);
+    assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
+    assert!(!mobile.is_alive(&first).await);
+    assert!(!mobile.is_alive(&second).await);
+    assert_invalid_grant(mobile.refresh(&second.refresh_token).await);
+}
+
+/// "until the successor refresh token is presented once": then a spent token ends the whole session.
+#[tokio::test]
+async fn once_the_successor_was_presented_a_spent_token_ends_the_session() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    let third = mobile.refresh(&second.refresh_token).await.unwrap();
+    assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
+    for tokens in [&first, &second, &third] {
+        assert!(!mobile.is_alive(tokens).await);
+        assert_invalid_grant(mobile.refresh(&tokens.refresh_token).await);
+    }
+}
+
+/// "until the successor refresh token is presented once": presented, not granted. The successor itself
+/// stays unspent.
+#[tokio::test]
+async fn a_successor_that_was_presented_in_vain_ends_the_grace_too() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    assert_invalid_grant(
+        mobile
+            .exchange_token(refresh(&second.refresh_token, "app", None))
+            .await,
+    );
+    assert!(mobile.is_alive(&second).await);
+    assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
+    assert!(!mobile.is_alive(&second).await);
+}
+
+/// "using the access token does not end this".
+#[tokio::test]
+async fn using_the_access_token_does_not_end_the_grace() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    assert!(mobile.is_alive(&second).await);
+    mobile.record_uses().await.unwrap();
+    let again = mobile.refresh(&first.refresh_token).await.unwrap();
+    assert_eq!(pair(&again), pair(&second));
+}
+
+/// "Any other use of a spent token ends the whole session": also of one that was spent long ago, and after
+/// the background task was there.
+#[tokio::test]
+async fn a_token_spent_weeks_ago_still_ends_the_session() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let mut last = mobile.refresh(&first.refresh_token).await.unwrap();
+    for _ in 0..3 {
+        mobile.pass(20 * 24 * 3600);
+        last = mobile.refresh(&last.refresh_token).await.unwrap();
+        mobile.erase_successors().await.unwrap();
+        mobile.delete_expired().await.unwrap();
+    }
+    assert!(mobile.is_alive(&last).await);
+    assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
+    assert!(!mobile.is_alive(&last).await);
+}
+
+/// "A spent token with a wrong client or install ends the session, also within the 30 seconds."
+#[tokio::test]
+async fn a_spent_token_with_a_wrong_client_or_install_ends_the_session() {
+    for (client, install) in [
+        ("other", Some("phone")),
+        ("app", Some("tablet")),
+        ("app", None),
+    ] {
+        let mobile = Mobile::new().await;
+        let first = mobile.sign_in().await;
+        let second = mobile.refresh(&first.refresh_token).await.unwrap();
+        assert_invalid_grant(
+            mobile
+                .exchange_token(refresh(&first.refresh_token, client, install))
+                .await,
+        );
+        assert!(!mobile.is_alive(&second).await, "{client} {install:?}");
+    }
+}
+
+/// "A spent token with a wrong client": one that does not exist is `invalid_client`, and as wrong.
+#[tokio::test]
+async fn a_spent_token_with_an_unknown_client_ends_the_session() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    assert_invalid_client(
+        mobile
+            .exchange_token(refresh(&first.refresh_token, "nobody", Some("phone")))
+            .await,
+    );
+    assert!(!mobile.is_alive(&second).await);
+}
+
+/// "Any other use of a spent token ends the whole session" and no other one of the same user.
+#[tokio::test]
+async fn other_sessions_of_the_user_go_on() {
+    let mobile = Mobile::new().await;
+    let (first, bystander) = (mobile.sign_in().await, mobile.sign_in().await);
+    mobile.refresh(&first.refresh_token).await.unwrap();
+    mobile.pass(31);
+    assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
+    assert!(mobile.is_alive(&bystander).await);
+    assert!(mobile.refresh(&bystander.refresh_token).await.is_ok());
+}
+
+/// Refreshes that run at once with one token get one pair: none of them is taken for a thief's.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn simultaneous_refreshes_get_the_same_pair() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let refreshes = (0..16).map(|_| {
+        let (app, token) = (mobile.service.app.clone(), first.refresh_token.clone());
+        tokio::spawn(async move {
+            app.exchange_token(refresh(&token, "app", Some("phone")))
+                .await
+        })
+    });
+    let answers = futures::future::join_all(refreshes).await;
+    let answers: Vec<TokenSet> = answers
+        .into_iter()
+        .map(|answer| answer.unwrap().unwrap())
+        .collect();
+    assert!(
+        answers
+            .iter()
+            .all(|answer| pair(answer) == pair(&answers[0]))
+    );
+    assert!(mobile.is_alive(&answers[0]).await);
+    assert!(mobile.refresh(&answers[0].refresh_token).await.is_ok());
+}
+
+/// A clock that steps back neither ends a grace nor promises more than an hour.
+#[tokio::test]
+async fn a_clock_that_steps_back_costs_nothing() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    let second = mobile.refresh(&first.refresh_token).await.unwrap();
+    mobile
+        .service
+        .clock
+        .set(crate::support::START.before(Duration::from_secs(5)));
+    let again = mobile.refresh(&first.refresh_token).await.unwrap();
+    assert_eq!((pair(&again), again.expires_in), (pair(&second), 3600));
+}

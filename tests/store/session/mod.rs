@@ -1,0 +1,161 @@
+//! Sessions: the Mobile section of decisions.md, sentence by sentence. The doc comment of a test is the
+//! sentence that it proves.
+
+mod access_token;
+mod cleanup;
+mod code;
+mod end;
+mod grace;
+mod list;
+mod refresh;
+mod secrecy;
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use invoicing::app::auth_code::{CodeChallenge, IssuedAuthCode};
+use invoicing::app::oauth_client::ClientId;
+use invoicing::app::secret::{Digest, Secret};
+use invoicing::app::session::{Device, SignedIn, TokenRequest, TokenSet};
+use invoicing::app::user::User;
+use invoicing::app::{App, Error};
+
+use crate::support::Service;
+
+const REDIRECT_URI: &str = "com.example.app:/signed-in";
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+/// A service with two clients, `app` and `other`, and a user.
+struct Mobile {
+    service: Service,
+    user: User,
+}
+
+impl std::ops::Deref for Mobile {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.service.app
+    }
+}
+
+impl Mobile {
+    async fn new() -> Mobile {
+        let service = Service::new().await;
+        for client in ["app", "other"] {
+            let uris = [REDIRECT_URI.to_owned(), "https://example.com/cb".to_owned()];
+            let made = service.app.create_oauth_client(client, "An app", &uris);
+            made.await.unwrap();
+        }
+        let user = service.app.create_user("ada@example.com", "Ada");
+        let user = user.await.unwrap();
+        Mobile { service, user }
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.service.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// A code for the client `app`, whose verifier is [`VERIFIER`].
+    async fn code(&self) -> Secret {
+        self.issue().await.unwrap().code
+    }
+
+    async fn issue(&self) -> Result<IssuedAuthCode, Error> {
+        let app = ClientId::new("app");
+        self.issue_auth_code(self.user.id, &app, REDIRECT_URI, challenge(VERIFIER))
+            .await
+    }
+
+    /// A session that began on the installation `phone`.
+    async fn sign_in(&self) -> TokenSet {
+        let request = Exchange::of(&self.code().await).install(Some("phone"));
+        self.exchange_token(request.into()).await.unwrap()
+    }
+
+    /// Refreshes as the app on `phone` does.
+    async fn refresh(&self, token: &Secret) -> Result<TokenSet, Error> {
+        self.exchange_token(refresh(token, "app", Some("phone")))
+            .await
+    }
+
+    /// Whether the access token still works.
+    async fn is_alive(&self, tokens: &TokenSet) -> bool {
+        match self.authenticate_access_token(&tokens.access_token).await {
+            Ok(SignedIn { user_id, .. }) => user_id == self.user.id,
+            Err(Error::InvalidToken) => false,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+fn challenge(verifier: &str) -> CodeChallenge {
+    let digest = Digest::of(verifier.as_bytes());
+    URL_SAFE_NO_PAD.encode(digest.as_bytes()).parse().unwrap()
+}
+
+/// The exchange of a code that is right in everything, until a test makes it wrong.
+#[derive(Clone)]
+struct Exchange {
+    code: Secret,
+    code_verifier: &'static str,
+    redirect_uri: &'static str,
+    client_id: &'static str,
+    device: Device,
+}
+
+impl Exchange {
+    fn of(code: &Secret) -> Exchange {
+        Exchange {
+            code: code.clone(),
+            code_verifier: VERIFIER,
+            redirect_uri: REDIRECT_URI,
+            client_id: "app",
+            device: Device::default(),
+        }
+    }
+
+    fn install(mut self, install_id: Option<&str>) -> Exchange {
+        self.device.install_id = install_id.map(str::to_owned);
+        self
+    }
+}
+
+impl From<Exchange> for TokenRequest {
+    fn from(exchange: Exchange) -> TokenRequest {
+        TokenRequest::AuthorizationCode {
+            code: exchange.code,
+            code_verifier: Secret::from_text(exchange.code_verifier),
+            redirect_uri: exchange.redirect_uri.into(),
+            client_id: ClientId::new(exchange.client_id),
+            device: exchange.device,
+        }
+    }
+}
+
+fn refresh(token: &Secret, client_id: &str, install_id: Option<&str>) -> TokenRequest {
+    TokenRequest::RefreshToken {
+        refresh_token: token.clone(),
+        client_id: ClientId::new(client_id),
+        device: Device {
+            install_id: install_id.map(str::to_owned),
+            user_agent: None,
+        },
+    }
+}
+
+#[track_caller]
+fn assert_invalid_grant(result: Result<TokenSet, Error>) {
+    assert!(matches!(result, Err(Error::InvalidGrant)), "{result:?}");
+}
+
+#[track_caller]
+fn assert_invalid_client(result: Result<TokenSet, Error>) {
+    assert!(matches!(result, Err(Error::InvalidClient)), "{result:?}");
+}
+
+/// Both tokens of a pair, to be compared.
+fn pair(tokens: &TokenSet) -> (&str, &str) {
+    (tokens.access_token.reveal(), tokens.refresh_token.reveal())
+}

@@ -1,0 +1,342 @@
+//! Share links.
+
+use std::time::Duration;
+
+use invoicing::app::App;
+use invoicing::app::Error;
+use invoicing::app::id::{FileId, ShareLinkId, TeamId, UserId};
+use invoicing::app::item::ItemId;
+use invoicing::app::member::Role;
+use invoicing::app::secret::Secret;
+use invoicing::app::share_link::{Audience, CreateLink, LINKS_PER_ITEM, ShareLinkStatus};
+
+use crate::support::{START, Service};
+
+/// A service with a team, a user who is a viewer there, and a folder with a file.
+struct Sharing {
+    service: Service,
+    team_id: TeamId,
+    user_id: UserId,
+    folder: ItemId,
+    file: ItemId,
+}
+
+impl std::ops::Deref for Sharing {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.service.app
+    }
+}
+
+impl Sharing {
+    async fn new() -> Sharing {
+        let service = Service::new().await;
+        let app = &service.app;
+        let team_id = app.create_team("Acme").await.unwrap().id;
+        let user_id = app.create_user("ada@example.com", "Ada").await.unwrap().id;
+        app.add_member(team_id, user_id, Role::Viewer)
+            .await
+            .unwrap();
+        let folder = app.create_folder(team_id, "Contracts").await.unwrap().id;
+        let file = app
+            .create_file(team_id, "a.pdf", Some(folder))
+            .await
+            .unwrap()
+            .id;
+        let (folder, file) = (ItemId::Folder(folder), ItemId::File(file));
+        Sharing {
+            service,
+            team_id,
+            user_id,
+            folder,
+            file,
+        }
+    }
+
+    fn link(&self, item_id: ItemId) -> CreateLink {
+        CreateLink {
+            item_id,
+            user_id: self.user_id,
+            name: None,
+            audience: Audience::Public,
+            can_download: true,
+            password: None,
+            expires_in: None,
+        }
+    }
+
+    async fn list(&self, item_id: ItemId) -> Vec<ShareLinkId> {
+        let links = self.list_links(self.team_id, item_id).await.unwrap();
+        links.iter().map(|link| link.id).collect()
+    }
+}
+
+/// "ShareLink: `id`, `url`, `name` (or null), `itemType` ... `updatedAt`", as few as can be asked for.
+#[tokio::test]
+async fn a_plain_link_has_all_its_fields() {
+    let sharing = Sharing::new().await;
+    let link = sharing
+        .create_link(sharing.link(sharing.file))
+        .await
+        .unwrap();
+    assert_eq!(link.item_id, sharing.file);
+    assert_eq!(
+        (link.name.as_deref(), link.audience),
+        (None, Audience::Public)
+    );
+    assert!(link.permissions.can_view && link.permissions.can_download);
+    assert!(!link.password_protected);
+    assert_eq!((link.expires_at, link.last_viewed_at), (None, None));
+    assert_eq!((link.view_count, link.download_count), (0, 0));
+    assert_eq!(
+        (link.created_by.id, link.created_by.display_name.as_str()),
+        (sharing.user_id, "Ada")
+    );
+    assert_eq!((link.created_at, link.updated_at), (START, START));
+    assert_eq!(link.status(&sharing), ShareLinkStatus::Active);
+    assert_eq!(
+        sharing
+            .list_links(sharing.team_id, sharing.file)
+            .await
+            .unwrap(),
+        [link]
+    );
+}
+
+/// The same, with everything that can be asked for.
+#[tokio::test]
+async fn a_link_is_as_it_was_asked_for() {
+    let sharing = Sharing::new().await;
+    let create = CreateLink {
+        name: Some(" For the auditor ".into()),
+        audience: Audience::Team,
+        can_download: false,
+        password: Some(Secret::from_text("tulip")),
+        expires_in: Some(Duration::from_secs(60)),
+        ..sharing.link(sharing.folder)
+    };
+    let link = sharing.create_link(create).await.unwrap();
+    assert_eq!(link.item_id, sharing.folder);
+    assert_eq!(
+        (link.name.as_deref(), link.audience),
+        (Some("For the auditor"), Audience::Team)
+    );
+    assert!(link.permissions.can_view && !link.permissions.can_download);
+    assert!(link.password_protected);
+    assert_eq!(link.expires_at, Some(START.after(Duration::from_secs(60))));
+    assert_eq!(
+        sharing
+            .list_links(sharing.team_id, sharing.folder)
+            .await
+            .unwrap(),
+        [link]
+    );
+}
+
+/// "`url` begins with the setting `public_url`, and its secret part is unguessable and readable to the server".
+#[tokio::test]
+async fn the_url_begins_with_the_setting_and_ends_with_a_secret() {
+    let sharing = Sharing::new().await;
+    let (one, two) = (sharing.link(sharing.file), sharing.link(sharing.file));
+    let (one, two) = (
+        sharing.create_link(one).await.unwrap(),
+        sharing.create_link(two).await.unwrap(),
+    );
+    let (one, two) = (one.url(&sharing), two.url(&sharing));
+    assert_ne!(one.reveal(), two.reveal());
+    for url in [&one, &two] {
+        let secret = url
+            .reveal()
+            .strip_prefix("https://links.example/s/")
+            .unwrap();
+        assert_eq!(secret.len(), 43);
+        assert!(secret.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    }
+    let listed = sharing
+        .list_links(sharing.team_id, sharing.file)
+        .await
+        .unwrap();
+    assert_eq!(listed[1].url(&sharing), one);
+}
+
+/// "a link's password is kept as Argon2id" and "Never a password or its hash."
+#[tokio::test]
+async fn a_password_is_kept_as_argon2id_only() {
+    let sharing = Sharing::new().await;
+    let password = Some(Secret::from_text("correct horse battery"));
+    let link = sharing
+        .create_link(CreateLink {
+            password,
+            ..sharing.link(sharing.file)
+        })
+        .await
+        .unwrap();
+    assert!(sharing.service.keeps(b"$argon2id$"));
+    assert!(!sharing.service.keeps(b"correct horse"));
+    assert!(!format!("{link:?}").contains("argon2id"));
+}
+
+/// "all links of the item that are not revoked, newest first".
+#[tokio::test]
+async fn links_are_newest_first_and_revoked_ones_are_gone() {
+    let sharing = Sharing::new().await;
+    let mut made = Vec::new();
+    for _ in 0..5 {
+        made.push(
+            sharing
+                .create_link(sharing.link(sharing.file))
+                .await
+                .unwrap()
+                .id,
+        );
+    }
+    sharing
+        .create_link(sharing.link(sharing.folder))
+        .await
+        .unwrap();
+    made.reverse();
+    assert_eq!(sharing.list(sharing.file).await, made);
+
+    let revoked = made.remove(2);
+    sharing.revoke_link(revoked).await.unwrap();
+    sharing.revoke_link(revoked).await.unwrap();
+    assert_eq!(sharing.list(sharing.file).await, made);
+    let unknown = sharing.revoke_link(ShareLinkId(uuid::Uuid::nil())).await;
+    assert!(
+        matches!(
+            unknown,
+            Err(Error::Missing {
+                noun: "share link",
+                ..
+            })
+        ),
+        "{unknown:?}"
+    );
+}
+
+/// "`status` (`active`, `expired`)": an expired link is listed, as expired from that instant on.
+#[tokio::test]
+async fn a_link_expires_in_the_list() {
+    let sharing = Sharing::new().await;
+    let expires_in = Some(Duration::from_secs(60));
+    sharing
+        .create_link(CreateLink {
+            expires_in,
+            ..sharing.link(sharing.file)
+        })
+        .await
+        .unwrap();
+    for (seconds, status) in [(59, ShareLinkStatus::Active), (1, ShareLinkStatus::Expired)] {
+        sharing.service.clock.advance(Duration::from_secs(seconds));
+        let links = sharing
+            .list_links(sharing.team_id, sharing.file)
+            .await
+            .unwrap();
+        assert_eq!(links[0].status(&sharing), status);
+    }
+}
+
+/// "An item has at most 1,000 of them; making another is refused."
+#[tokio::test]
+async fn an_item_has_at_most_1000_links_that_are_not_revoked() {
+    let sharing = Sharing::new().await;
+    let made = (0..LINKS_PER_ITEM).map(|_| sharing.create_link(sharing.link(sharing.file)));
+    let made = futures::future::try_join_all(made).await.unwrap();
+    let another = sharing.create_link(sharing.link(sharing.file)).await;
+    assert!(matches!(another, Err(Error::Refused(_))), "{another:?}");
+    assert!(
+        sharing
+            .create_link(sharing.link(sharing.folder))
+            .await
+            .is_ok(),
+        "another item"
+    );
+    sharing.revoke_link(made[500].id).await.unwrap();
+    assert!(
+        sharing
+            .create_link(sharing.link(sharing.file))
+            .await
+            .is_ok()
+    );
+    assert_eq!(sharing.list(sharing.file).await.len(), 1000);
+}
+
+/// "An item belongs to one team: through another team it is 404." A file is no folder, either.
+#[tokio::test]
+async fn an_item_is_found_through_its_team_and_as_what_it_is_only() {
+    let sharing = Sharing::new().await;
+    sharing
+        .create_link(sharing.link(sharing.file))
+        .await
+        .unwrap();
+    let other = sharing.create_team("Other").await.unwrap().id;
+    sharing
+        .add_member(other, sharing.user_id, Role::Owner)
+        .await
+        .unwrap();
+    let as_folder = ItemId::new(sharing.folder.item_type(), sharing.file.uuid());
+    for (team_id, item_id) in [
+        (other, sharing.file),
+        (other, sharing.folder),
+        (sharing.team_id, as_folder),
+        (sharing.team_id, ItemId::File(FileId(uuid::Uuid::nil()))),
+    ] {
+        let result = sharing.list_links(team_id, item_id).await;
+        assert!(matches!(result, Err(Error::ItemNotFound)), "{result:?}");
+    }
+    assert!(sharing.list(sharing.folder).await.is_empty());
+}
+
+/// A link is made by a member of the item's team.
+#[tokio::test]
+async fn a_link_needs_an_item_and_a_member() {
+    let sharing = Sharing::new().await;
+    let nothing = ItemId::File(FileId(uuid::Uuid::nil()));
+    let result = sharing.create_link(sharing.link(nothing)).await;
+    assert!(
+        matches!(result, Err(Error::Missing { noun: "file", .. })),
+        "{result:?}"
+    );
+
+    let stranger = sharing
+        .create_user("bob@example.com", "Bob")
+        .await
+        .unwrap()
+        .id;
+    let result = sharing
+        .create_link(CreateLink {
+            user_id: stranger,
+            ..sharing.link(sharing.file)
+        })
+        .await;
+    assert!(matches!(result, Err(Error::NotAMember)), "{result:?}");
+
+    sharing.remove_user(stranger).await.unwrap();
+    let result = sharing
+        .create_link(CreateLink {
+            user_id: stranger,
+            ..sharing.link(sharing.file)
+        })
+        .await;
+    assert!(
+        matches!(result, Err(Error::Missing { noun: "user", .. })),
+        "{result:?}"
+    );
+}
+
+/// Links outlive their creator, and still say who it was.
+#[tokio::test]
+async fn links_of_a_removed_user_stay() {
+    let sharing = Sharing::new().await;
+    sharing
+        .create_link(sharing.link(sharing.file))
+        .await
+        .unwrap();
+    sharing.remove_user(sharing.user_id).await.unwrap();
+    let links = sharing
+        .list_links(sharing.team_id, sharing.file)
+        .await
+        .unwrap();
+    assert_eq!(links[0].created_by.display_name, "Ada");
+}
