@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dropshot::{
-    ApiDescription, BuildError, ConfigDropshot, ConfigTls, HandlerTaskMode, HttpServer,
-    ServerBuilder, ServerContext,
+    ApiDescription, ApiDescriptionRegisterError, BuildError, ConfigDropshot, ConfigTls,
+    HandlerTaskMode, HttpServer, ServerBuilder, ServerContext,
 };
 use slog::{Logger, error, info, o, warn};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -49,6 +49,9 @@ pub enum StartError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// Two endpoints are in each other's way: a bug.
+    #[error("cannot register the endpoints: {0}")]
+    Endpoints(#[from] ApiDescriptionRegisterError),
     /// dropshot refuses for another reason.
     #[error("cannot start the server: {0}")]
     Framework(BuildError),
@@ -64,6 +67,8 @@ pub struct Server<C: ServerContext> {
     log: Logger,
     /// The files of the certificate and its key.
     tls: Option<(PathBuf, PathBuf)>,
+    /// Whether SIGHUP, which a terminal sends when it is closed, asks to stop.
+    stops_at_hang_up: bool,
 }
 
 /// The signals that a server listens to, from before it starts.
@@ -142,6 +147,7 @@ impl<C: ServerContext> Server<C> {
             signals,
             log: log.new(o!()),
             tls: files,
+            stops_at_hang_up: false,
         };
         info!(server.log, "listening"; "url" => server.url());
         if server.tls.is_none() && !server.address().ip().to_canonical().is_loopback() {
@@ -152,6 +158,14 @@ impl<C: ServerContext> Server<C> {
             );
         }
         Ok(server)
+    }
+
+    /// The same, but SIGHUP stops it as SIGTERM does: for a server that belongs to a terminal.
+    pub fn stopping_at_hang_up(self) -> Self {
+        Self {
+            stops_at_hang_up: true,
+            ..self
+        }
     }
 
     /// The address that the server listens on, its port known.
@@ -167,7 +181,7 @@ impl<C: ServerContext> Server<C> {
 
     /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 5).
     pub async fn run(mut self) {
-        while self.signals.next().await == Asked::Reload {
+        while self.signals.next().await == Asked::Reload && !self.stops_at_hang_up {
             self.reload().await;
         }
         info!(self.log, "stopping: finishing what runs");

@@ -12,11 +12,13 @@
 
 mod api_key;
 mod auth_code;
+mod demo;
 mod item;
 mod member;
 mod oauth_client;
 mod openapi;
 mod output;
+mod serve;
 mod session;
 mod share_link;
 mod team;
@@ -26,11 +28,13 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::time::SystemClock;
 use crate::app::{self, App};
-use crate::settings::sources::{self, Texts};
+use crate::server::StartError;
+use crate::settings::sources::{self, Resolved, Texts};
 use crate::settings::{Database, Settings};
 use crate::store::sqlite::Sqlite;
 use output::Answer;
@@ -60,6 +64,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Demo),
+    Serve(serve::Serve),
     Openapi(openapi::Openapi),
     #[command(flatten)]
     OnDatabase(OnDatabase),
@@ -104,17 +110,31 @@ pub fn main() -> ExitCode {
     let parsed =
         settings.and_then(|settings| Ok((settings, Cli::from_arg_matches(&resolved.matches)?)));
     let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
-    for warning in &resolved.warnings {
-        eprintln!("warning: {warning}");
-    }
-    match run(cli.command, &settings, sources::leaf(&resolved.matches)) {
+    match run(cli.command, &settings, &resolved) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-fn run(command: Command, settings: &Settings, matches: &ArgMatches) -> Result<(), Failure> {
+fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(), Failure> {
+    let matches = sources::leaf(&resolved.matches);
+    // The server has a log for them.
+    if !matches!(command, Command::Serve(_)) {
+        resolved
+            .warnings
+            .iter()
+            .for_each(|warning| eprintln!("warning: {warning}"));
+    }
     match command {
+        Command::Serve(serve) => serve.run(settings, &resolved.warnings),
+        Command::Demo(demo) => {
+            let given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+            if given("database") {
+                let why = "the demo makes a database of its own; `invoicing serve` takes yours";
+                return Err(Failure::Usage(why.into()));
+            }
+            demo.run(settings, given("listen"))
+        }
         Command::Openapi(openapi) => openapi.run(),
         Command::OnDatabase(command) => {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -183,6 +203,12 @@ impl From<app::Error> for Failure {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         })
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        Self::Failed(error.to_string())
     }
 }
 

@@ -1,0 +1,89 @@
+//! `invoicing demo`: a server with something in it, and requests to try.
+//!
+//! Everything lies in a temporary folder, which is removed at the end. The requests are printed to
+//! standard output as a shell script: what is not a request is a comment, so that all of it may be
+//! pasted at once, and every request stands alone, so that each may be pasted by itself. Log lines go
+//! to standard error as usual.
+
+mod seed;
+mod story;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use crate::log;
+use crate::server::StartError;
+use crate::settings::{Database, PublicUrl, Settings};
+
+use super::{Failure, open, output, serve};
+
+/// Runs a server on a temporary database and prints requests to try.
+///
+/// There is a team with API keys, products, a user with a signed-in device, a file and its links. Paste
+/// the requests into another terminal. Ctrl-C ends the demo and removes the database.
+///
+/// It listens on 127.0.0.1:8080, or on a free port when that is taken; `--listen` insists.
+#[derive(Debug, clap::Args)]
+pub struct Demo {}
+
+impl Demo {
+    /// `insisting` says that the address to listen on was chosen, and must not be replaced.
+    pub(super) fn run(self, settings: &Settings, insisting: bool) -> Result<(), Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix("invoicing-demo-")
+            .tempdir()?;
+        let listen = free_address(settings.listen, insisting)?;
+        let settings = Settings {
+            database: Database::sqlite(folder.path().join("invoicing.db")),
+            public_url: public_url(listen),
+            listen,
+            tls_cert: None,
+            tls_key: None,
+            ..settings.clone()
+        };
+        let (log, _written_at_the_end) = log::to_standard_error(&settings);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        let result = runtime.block_on(async {
+            let app = Arc::new(open(&settings).await?);
+            let seed = seed::seed(&app).await?;
+            let server = serve::start(&settings, &app, &log)?.stopping_at_hang_up();
+            output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
+            serve::run(server, &app, &log).await;
+            Ok(())
+        });
+        runtime.shutdown_background();
+        folder.close()?;
+        result
+    }
+}
+
+/// The address itself if it is free, otherwise, unless somebody insists on it, one with another port.
+///
+/// It is needed before the server starts, because links begin with it. Somebody else may take the port
+/// in between; then the server says that it cannot listen.
+fn free_address(wanted: SocketAddr, insisting: bool) -> Result<SocketAddr, StartError> {
+    let listener = TcpListener::bind(wanted).or_else(|error| match insisting {
+        true => Err(error),
+        false => TcpListener::bind((wanted.ip(), 0)),
+    });
+    listener
+        .and_then(|listener| listener.local_addr())
+        .map_err(|source| StartError::Listen {
+            address: wanted,
+            source,
+        })
+}
+
+/// How this machine reaches a server that listens on `address`.
+fn public_url(address: SocketAddr) -> PublicUrl {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let url = format!("http://{}", SocketAddr::new(ip, address.port()));
+    // Cannot fail: an address and a port are a URL's authority.
+    url.parse().expect("a URL")
+}

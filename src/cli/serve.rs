@@ -1,0 +1,72 @@
+//! `invoicing serve`: the server.
+
+use std::sync::Arc;
+
+use slog::{Logger, error, warn};
+
+use crate::app::App;
+use crate::http;
+use crate::log;
+use crate::server::{Server, StartError};
+use crate::settings::Settings;
+
+use super::{Failure, open};
+
+/// Runs the server until SIGTERM or SIGINT.
+///
+/// It then finishes the requests that run, for 30 seconds at most; a second signal ends it at once.
+/// SIGHUP reads certificate and key again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = r#"Examples:
+    invoicing serve
+    invoicing serve --database sqlite:/srv/invoicing.db --listen 0.0.0.0:8443 \
+        --tls-cert cert.pem --tls-key key.pem --public-url https://invoices.example.com
+    INVOICING_LOG_LEVEL=warn invoicing serve --config /etc/invoicing.toml
+
+One line a request goes to standard error, in JSON unless that is a terminal."#)]
+pub struct Serve {}
+
+impl Serve {
+    pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), Failure> {
+        let (log, _written_at_the_end) = log::to_standard_error(settings);
+        for warning in warnings {
+            warn!(log, "{warning}");
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
+        let result = runtime.block_on(async {
+            let app = Arc::new(open(settings).await?);
+            let server = start(settings, &app, &log)?;
+            run(server, &app, &log).await;
+            Ok(())
+        });
+        // Requests that were left behind must not hold up the end.
+        runtime.shutdown_background();
+        result
+    }
+}
+
+/// Starts a server for both published interfaces over `app`.
+pub(super) fn start(
+    settings: &Settings,
+    app: &Arc<App>,
+    log: &Logger,
+) -> Result<Server<http::Context>, StartError> {
+    let context = http::Context::new(Arc::clone(app), settings, log);
+    Server::start(settings, http::api()?, context, log)
+}
+
+/// Serves until the process is asked to stop, with the background tasks beside.
+pub(super) async fn run(server: Server<http::Context>, app: &App, log: &Logger) {
+    tokio::select! {
+        () = server.run() => {}
+        () = app.run_background_tasks(log) => {}
+    }
+    if let Err(failure) = app.record_api_key_uses().await {
+        let cause = failure
+            .cause()
+            .map_or_else(|| failure.to_string(), ToString::to_string);
+        error!(log, "the last uses of API keys were not recorded"; "error" => cause);
+    }
+}

@@ -1,0 +1,210 @@
+//! `invoicing serve`: start, log, commands beside it, and the end.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::server::{Server, read_all};
+
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+
+/// A token request whose body is still to come.
+const HEADERS: &str =
+    "POST /api/auth/mobile/token HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n";
+
+/// One request on a connection that stays open; the answer's first line comes back.
+fn status(stream: &mut TcpStream, request: &str) -> String {
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        answer.extend(byte);
+    }
+    String::from_utf8(answer).unwrap().trim().to_owned()
+}
+
+#[test]
+fn commands_work_while_a_server_runs_on_the_same_database() {
+    let place = Place::new();
+    let server = Server::start(&mut place.command(SERVE));
+    let team = place.make(&["team", "create", "--name", "Acme"]);
+    let create = [
+        "api-key",
+        "create",
+        "--team",
+        &team,
+        "--mode",
+        "live",
+        "--scope",
+        "read-only",
+    ];
+    let key = place.json(&create);
+    let list = |key: &Value| {
+        let key = key["key"].as_str().unwrap();
+        let request = format!(
+            "GET /api/v1/products HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {key}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        status(&mut server.connect(), &request)
+    };
+    assert_eq!(list(&key), "HTTP/1.1 200 OK");
+    place.json(&["api-key", "revoke", key["id"].as_str().unwrap()]);
+    assert_eq!(list(&key), "HTTP/1.1 401 Unauthorized");
+}
+
+#[test]
+fn a_request_is_one_line_of_the_log_without_what_it_carries() {
+    let place = Place::new();
+    let mut server = Server::start(&mut place.command(SERVE));
+    let requests = [
+        "GET /api/v1/products?status=hunter2 HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer hunter2\r\n\r\n",
+        "GET /s/hunter2?token=hunter2 HTTP/1.1\r\nHost: test\r\n\r\n",
+        "GET /%ff/hunter2 HTTP/1.1\r\nHost: test\r\n\r\n",
+    ];
+    let mut stream = server.connect();
+    for request in requests {
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+    let lines: Vec<Value> = requests
+        .iter()
+        .map(|_| server.wait_for("request"))
+        .collect();
+    drop(stream);
+    let shown =
+        |line: &Value| json!([line["method"], line["route"], line["status"], line["level"]]);
+    assert_eq!(
+        shown(&lines[0]),
+        json!(["GET", "/api/v1/products", 401, "info"])
+    );
+    assert_eq!(shown(&lines[1]), json!(["GET", null, 404, "info"]));
+    assert_eq!(shown(&lines[2]), json!(["GET", null, 400, "info"]));
+    for line in &lines {
+        assert!(
+            line["latency_us"].is_u64() && line["request_id"].as_str().unwrap().len() == 36,
+            "{line}"
+        );
+    }
+    server.signal("TERM");
+    server.wait();
+    let log = server.whole_log();
+    assert!(!json!(log).to_string().contains("hunter2"), "{log:#?}");
+    assert_eq!(
+        log.iter().filter(|line| line["msg"] == "request").count(),
+        3,
+        "{log:#?}"
+    );
+}
+
+#[test]
+fn sigterm_and_sigint_let_a_running_request_finish_and_exit_with_0() {
+    for signal in ["TERM", "INT"] {
+        let place = Place::new();
+        let mut server = Server::start(&mut place.command(SERVE));
+        let mut running = server.connect();
+        running.write_all(HEADERS.as_bytes()).unwrap();
+        // The server has the request once it has answered a later one on another connection.
+        let mut idle = server.connect();
+        status(&mut idle, "GET / HTTP/1.1\r\nHost: test\r\n\r\n");
+        server.signal(signal);
+        server.wait_for("stopping: finishing what runs");
+        assert!(
+            read_all(&mut idle).contains("\r\n\r\n"),
+            "an idle connection is closed"
+        );
+
+        running.write_all(b"{}").unwrap();
+        let answer = read_all(&mut running);
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.contains("invalid_request"), "{answer}");
+        server.wait_for("stopped");
+        assert_eq!(server.wait().code(), Some(0));
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let place = Place::new();
+    let mut server = Server::start(&mut place.command(SERVE));
+    let mut running = server.connect();
+    running.write_all(HEADERS.as_bytes()).unwrap();
+    status(
+        &mut server.connect(),
+        "GET / HTTP/1.1\r\nHost: test\r\n\r\n",
+    );
+    server.signal("TERM");
+    server.wait_for("stopping: finishing what runs");
+    server.signal("INT");
+    server.wait_for("stopped at once, as a second signal asked");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn sighup_without_a_certificate_changes_nothing() {
+    let place = Place::new();
+    let mut server = Server::start(&mut place.command(SERVE));
+    server.signal("HUP");
+    server.wait_for("SIGHUP: there is no certificate to read again");
+    let answer = status(
+        &mut server.connect(),
+        "GET / HTTP/1.1\r\nHost: test\r\n\r\n",
+    );
+    assert_eq!(answer, "HTTP/1.1 404 Not Found");
+}
+
+#[test]
+fn serving_in_clear_on_an_address_that_is_not_loopback_is_warned_about() {
+    let place = Place::new();
+    let start = |address: &str| {
+        let command = &mut place.command(["serve", "--listen", address]);
+        let mut server = Server::start(command);
+        server.signal("TERM");
+        server.wait();
+        let log = server.whole_log();
+        log.iter().any(|line| {
+            let in_clear = line["msg"]
+                .as_str()
+                .unwrap()
+                .starts_with("serving in clear");
+            in_clear && line["level"] == "warn"
+        })
+    };
+    assert!(start("0.0.0.0:0"));
+    assert!(!start("127.0.0.1:0"));
+}
+
+#[test]
+fn a_port_that_is_taken_fails_with_1() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let said = place.run(&["serve", "--listen", &address]);
+    said.failed(1, &format!("error: cannot listen on {address}"));
+}
+
+#[test]
+fn a_wrong_setting_fails_with_2_and_an_unknown_variable_is_logged() {
+    let place = Place::new();
+    place
+        .run(&["serve", "--listen", "8080"])
+        .failed(2, "--listen");
+    place
+        .run(&["serve", "--tls-cert", "cert.pem"])
+        .failed(2, "go together");
+    place
+        .run(&["serve", "--rate-limit", "maybe"])
+        .failed(2, "--rate-limit");
+    let mut server = Server::start(place.command(SERVE).env("INVOICING_LISTN", "x"));
+    server.signal("TERM");
+    let log = server.whole_log();
+    assert_eq!(log[0]["level"], "warn");
+    assert!(
+        log[0]["msg"]
+            .as_str()
+            .unwrap()
+            .starts_with("INVOICING_LISTN is no setting"),
+        "{log:#?}"
+    );
+}

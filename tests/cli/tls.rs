@@ -1,0 +1,115 @@
+//! TLS: certificate and key from files, read again at SIGHUP.
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+
+use crate::place::Place;
+use crate::server::Server;
+
+/// Writes a new certificate and its key for this machine; the certificate comes back.
+fn write_certificate(place: &Place) -> String {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    place.write("cert.pem", cert.pem());
+    place.write("key.pem", signing_key.serialize_pem());
+    cert.pem()
+}
+
+fn serve(place: &Place) -> Server {
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        "cert.pem",
+        "--tls-key",
+        "key.pem",
+    ];
+    Server::start(&mut place.command(serve))
+}
+
+/// Whether a client that trusts this certificate alone gets an answer, over a new connection.
+async fn answers(server: &Server, certificate: &str) -> bool {
+    let certificate = reqwest::Certificate::from_pem(certificate.as_bytes()).unwrap();
+    let client = reqwest::Client::builder()
+        .tls_certs_only([certificate])
+        .build()
+        .unwrap();
+    let answer = client
+        .get(format!("{}/api/v1/openapi.json", server.url))
+        .send()
+        .await;
+    answer.is_ok_and(|answer| answer.status() == 200)
+}
+
+#[tokio::test]
+async fn sighup_takes_a_new_certificate_and_keeps_the_old_one_when_that_fails() {
+    let place = Place::new();
+    let first = write_certificate(&place);
+    let mut server = serve(&place);
+    assert!(
+        server.url.starts_with("https://127.0.0.1:"),
+        "{}",
+        server.url
+    );
+    assert!(answers(&server, &first).await);
+
+    let second = write_certificate(&place);
+    assert!(answers(&server, &first).await, "nothing is read unasked");
+    server.signal("HUP");
+    server.wait_for("certificate read again");
+    assert!(answers(&server, &second).await);
+    assert!(!answers(&server, &first).await);
+
+    let key_of_another = std::fs::read(place.path("key.pem")).unwrap();
+    write_certificate(&place);
+    for (name, text, why) in [
+        (
+            "key.pem",
+            &key_of_another[..],
+            "cannot use cert.pem with key.pem",
+        ),
+        (
+            "key.pem",
+            b"no key",
+            "cannot read a private key from key.pem",
+        ),
+        ("cert.pem", b"", "cert.pem has no certificate"),
+    ] {
+        place.write(name, text);
+        server.signal("HUP");
+        let line = server.wait_for("the old certificate stays");
+        assert!(line["error"].as_str().unwrap().contains(why), "{line}");
+        assert_eq!(line["level"], "error");
+        assert!(answers(&server, &second).await);
+    }
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn files_that_cannot_be_used_fail_with_1_before_the_port_is_taken() {
+    let place = Place::new();
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        "cert.pem",
+        "--tls-key",
+        "key.pem",
+    ];
+    place
+        .run(&serve)
+        .failed(1, "error: cannot read certificates from cert.pem");
+    write_certificate(&place);
+    place.write("key.pem", "no key");
+    place
+        .run(&serve)
+        .failed(1, "error: cannot read a private key from key.pem");
+    let certificate = write_certificate(&place);
+    write_certificate(&place);
+    place.write("cert.pem", certificate);
+    place
+        .run(&serve)
+        .failed(1, "error: cannot use cert.pem with key.pem");
+}
