@@ -15,8 +15,11 @@ use crate::openapi::Document;
 const YAML: HeaderValue = HeaderValue::from_static("application/yaml");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+/// The text of a document in a format; JSON is made when it is first asked for.
+type Text = fn() -> &'static str;
+
 /// Where each is, of which type, and its text.
-const DOCUMENTS: [(&str, HeaderValue, fn() -> &'static str); 4] = [
+const DOCUMENTS: [(&str, HeaderValue, Text); 4] = [
     ("/api/v1/openapi.json", JSON, || Document::Catalog.json()),
     ("/api/v1/openapi.yaml", YAML, || Document::Catalog.yaml()),
     ("/api/mobile/openapi.json", JSON, || Document::Mobile.json()),
