@@ -12,6 +12,7 @@ pub mod caller;
 pub mod deployment;
 pub mod document;
 pub mod edit;
+pub mod emitted;
 pub mod judge;
 pub mod schema;
 pub mod service;

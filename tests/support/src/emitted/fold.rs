@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::document::{Document, Operation};
 use serde_json::{Map, Value, json};
-use test_support::document::{Document, Operation};
 
 /// The document with its error statuses folded into `4XX` and `5XX`, and what cannot be folded.
 pub fn folded(published: &Value) -> (Value, Vec<String>) {

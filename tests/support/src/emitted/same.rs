@@ -1,9 +1,9 @@
-//! Step 3: what has to be the same to the letter.
+//! Step 4: what has to be the same to the letter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::document::{Document, Operation, escape};
 use serde_json::{Map, Value, json};
-use test_support::document::{Document, Operation, escape};
 
 /// The differences of two documents in what `drift` does not look at.
 pub fn differences(published: &Document, emitted: &Document) -> Vec<String> {
