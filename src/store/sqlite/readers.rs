@@ -2,9 +2,9 @@
 //!
 //! They are used on the async threads themselves, not through `spawn_blocking`: a read of a cached page
 //! takes a few microseconds, less than handing it to another thread and back (`tests/throughput.rs`
-//! measures both: more than twice as many reads a second). In WAL mode a reader never waits
-//! for the writer. Since a read never suspends, an async thread holds at most one connection, and the
-//! pool has one for each of them, so taking one never waits either.
+//! measures both: handing over takes two to three times the processor time). In WAL mode a reader never
+//! waits for the writer. Since a read never suspends, an async thread holds at most one connection, and
+//! the pool has one for each of them, so taking one never waits either.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
