@@ -63,10 +63,10 @@ pub(super) async fn run(server: Server<http::Context>, app: &App, log: &Logger) 
         () = server.run() => {}
         () = app.run_background_tasks(log) => {}
     }
-    if let Err(failure) = app.record_api_key_uses().await {
+    if let Err(failure) = app.record_uses().await {
         let cause = failure
             .cause()
             .map_or_else(|| failure.to_string(), ToString::to_string);
-        error!(log, "the last uses of API keys were not recorded"; "error" => cause);
+        error!(log, "the last uses of keys and sessions were not recorded"; "error" => cause);
     }
 }
