@@ -230,7 +230,7 @@ pub(super) fn content<'a>(reader: &Reader<'a>, holder: &Place<'a>) -> Option<Str
     if schema.get("$ref").is_none() {
         reader.refuse(
             &schema.pointer,
-            "the body has no name, and so would its type",
+            "the body has no name, so its type would have none",
             "move it under components/schemas, and refer to it",
         );
         return None;

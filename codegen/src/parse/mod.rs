@@ -10,6 +10,7 @@
 //! Every object is read by [`reader`], with a closed list of keywords.
 
 mod answer;
+mod bounds;
 mod graph;
 mod names;
 mod operation;
@@ -91,7 +92,7 @@ pub(crate) fn document(file: &str, text: &str, module: &str) -> Result<Document,
         single(
             file,
             format!("the text is not one value: {error}"),
-            "correct it",
+            "write one value of YAML or JSON, each member of an object once",
         )
     })?;
     let reader = Reader::new(file, &source);

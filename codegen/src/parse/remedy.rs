@@ -23,6 +23,10 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         "links" | "callbacks" | "webhooks" => "remove it, and tell it in the description",
         "head" | "options" | "trace" => "remove it: the server answers these methods itself",
         "servers" => "write `servers` once, at the top of the document",
+        "flows" | "openIdConnectUrl" => {
+            "write `type: http` with `scheme: bearer`, and tell in its description how to get a token"
+        }
+        "nullable" => "write it beside the `type` of the component that may be null",
         "$ref" => "write the thing itself here",
         _ if keyword.starts_with("x-") => {
             "remove it, or move it to the document, `info`, a server or a tag: \

@@ -7,6 +7,7 @@ use crate::model::{Kind, Schema};
 
 use super::names;
 use super::reader::{Keywords, Place, Reader};
+use super::remedy;
 use super::scalar;
 
 /// What every schema may tell.
@@ -89,7 +90,7 @@ pub(super) fn inline(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
     if let Some(unnamed) = unnamed {
         reader.refuse(
             &schema.pointer,
-            format!("{unnamed} has no name here, and so would its type"),
+            format!("{unnamed} has no name here, so its type would have none"),
             "move it under components/schemas, and refer to it",
         );
         return None;
@@ -119,13 +120,7 @@ fn any(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
 
 fn of_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let Some(kind) = place.get("type") else {
-        let told = Keywords::new("a schema without a type", &[], TOLD);
-        reader.object(place.clone(), &told)?;
-        reader.refuse(
-            &place.pointer,
-            "the schema has no `type`, and is neither a `$ref` nor a `oneOf`",
-            format!("write `type`, one of {}", ANY_TYPE.join(", ")),
-        );
+        without_type(reader, place);
         return None;
     };
     match reader.expect(&kind, "text", Value::as_str)? {
@@ -146,6 +141,28 @@ fn of_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
             None
         }
     }
+}
+
+fn without_type(reader: &Reader<'_>, place: &Place<'_>) {
+    for keyword in ["allOf", "anyOf", "not"] {
+        if let Some(member) = place.get(keyword) {
+            reader.refuse(
+                &member.pointer,
+                format!("`{keyword}` is not understood"),
+                remedy::for_keyword(keyword),
+            );
+            return;
+        }
+    }
+    reader.object(
+        place.clone(),
+        &Keywords::new("a schema without a type", &[], TOLD),
+    );
+    reader.refuse(
+        &place.pointer,
+        "the schema has no `type`, and is neither a `$ref` nor a `oneOf`",
+        format!("write `type`, one of {}", ANY_TYPE.join(", ")),
+    );
 }
 
 fn array(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {

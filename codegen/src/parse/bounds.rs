@@ -1,0 +1,134 @@
+//! `minimum` and `maximum`, exactly.
+//!
+//! A document is read through binary floating point, and dropshot and schemars hold bounds in it.
+//! So only numbers are taken that survive the way: a limit that was rounded is another limit.
+
+use serde_json::{Number, Value};
+
+use crate::model::{Bound, Bounds};
+
+use super::reader::{Place, Reader};
+
+/// The largest whole number up to which `f64` has all of them: 2^53 - 1.
+const MAX_EXACT: i64 = 9_007_199_254_740_991;
+
+/// The digits that any decimal keeps on its way through `f64`.
+const MAX_DIGITS: usize = 15;
+
+/// Which numbers are exact, as decimal literals without exponent.
+pub(super) type Exact = fn(&Number) -> Option<String>;
+
+/// A whole number of 64 bits.
+pub(super) fn wide(number: &Number) -> Option<String> {
+    whole(number, MAX_EXACT)
+}
+
+/// A whole number of 32 bits.
+pub(super) fn narrow(number: &Number) -> Option<String> {
+    whole(number, i64::from(i32::MAX))
+}
+
+fn whole(number: &Number, limit: i64) -> Option<String> {
+    let value = number.as_i64()?;
+    (-limit..=limit).contains(&value).then(|| value.to_string())
+}
+
+/// A decimal.
+pub(super) fn decimal(number: &Number) -> Option<String> {
+    if number.is_i64() || number.is_u64() {
+        return wide(number);
+    }
+    // Displaying an `f64` gives the shortest decimal that reads back the same, without exponent.
+    let literal = number.as_f64()?.to_string();
+    let digits: String = literal.chars().filter(char::is_ascii_digit).collect();
+    (digits.trim_matches('0').len() <= MAX_DIGITS && literal.len() <= 40).then_some(literal)
+}
+
+/// The bounds of a schema. `None` when they were refused.
+pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, exact: Exact) -> Option<Bounds> {
+    let minimum = bound(reader, place, ["minimum", "exclusiveMinimum"], exact);
+    let maximum = bound(reader, place, ["maximum", "exclusiveMaximum"], exact);
+    let bounds = Bounds {
+        minimum: minimum?,
+        maximum: maximum?,
+    };
+    if let Bounds {
+        minimum: Some(low),
+        maximum: Some(high),
+    } = &bounds
+    {
+        let (from, to) = (as_f64(low), as_f64(high));
+        if from > to || (from == to && (low.exclusive || high.exclusive)) {
+            reader.refuse(
+                &place.pointer,
+                "no value lies between `minimum` and `maximum`",
+                "correct one of them",
+            );
+        }
+    }
+    Some(bounds)
+}
+
+#[allow(clippy::option_option)] // Refused, absent and there are three things.
+fn bound(
+    reader: &Reader<'_>,
+    place: &Place<'_>,
+    [keyword, exclusively]: [&str; 2],
+    exact: Exact,
+) -> Option<Option<Bound>> {
+    if let Some(number) = place.get(exclusively).filter(|it| it.value.is_number()) {
+        reader.refuse(
+            &number.pointer,
+            format!("a number as `{exclusively}` is of OpenAPI 3.1"),
+            format!("write the number as `{keyword}`, and `{exclusively}: true`"),
+        );
+        return None;
+    }
+    let exclusive = reader.flag(place, exclusively);
+    let Some(member) = place.get(keyword) else {
+        if exclusive {
+            reader.refuse(
+                &place.pointer.child(exclusively),
+                format!("`{exclusively}` says nothing without `{keyword}`"),
+                format!("write `{keyword}`"),
+            );
+        }
+        return Some(None);
+    };
+    let number = reader.expect(&member, "a number", Value::as_number)?;
+    let Some(value) = exact(number) else {
+        reader.refuse(
+            &member.pointer,
+            format!("`{number}` is not a number that every tool on the way holds exactly"),
+            "write a whole number within the format, 2^53 - 1 at most either way, or for \
+             `type: number` one of at most 15 digits",
+        );
+        return None;
+    };
+    Some(Some(Bound { value, exclusive }))
+}
+
+/// What is wrong with a number that these bounds apply to.
+pub(super) fn fault(bounds: &Bounds, number: &Number) -> Option<&'static str> {
+    let value = number.as_f64()?;
+    let equal = |bound: &Bound| bound.exclusive && value == as_f64(bound);
+    let below = |bound: &Bound| value < as_f64(bound) || equal(bound);
+    let above = |bound: &Bound| value > as_f64(bound) || equal(bound);
+    match bounds {
+        Bounds {
+            minimum: Some(bound),
+            ..
+        } if below(bound) => Some("it is below `minimum`"),
+        Bounds {
+            maximum: Some(bound),
+            ..
+        } if above(bound) => Some("it is above `maximum`"),
+        _ => None,
+    }
+}
+
+/// Exact enough to compare what [`Exact`] let pass.
+fn as_f64(bound: &Bound) -> f64 {
+    // A bound is a decimal literal, which always parses.
+    bound.value.parse().unwrap_or(f64::NAN)
+}

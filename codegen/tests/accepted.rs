@@ -1,0 +1,235 @@
+//! Documents that the generator accepts, what it makes of them, and how that behaves.
+//!
+//! `accepted/CASE.yaml` becomes `accepted/CASE.rs`, and all of them become the client of the folder
+//! `accepted/client`. What stands there is compiled into this test. After a change of the
+//! generator: `EXPECTORATE=overwrite cargo test -p codegen --test accepted`, twice, since the first
+//! run still has the old text compiled in; and read the difference.
+
+use std::path::{Path, PathBuf};
+
+use codegen::Document;
+
+#[path = "accepted/absence.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod absence;
+#[path = "accepted/client/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod client;
+#[path = "accepted/scalars.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod scalars;
+
+const CASES: [&str; 2] = ["absence", "scalars"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted")
+}
+
+fn read(case: &str) -> Document {
+    let file = format!("{case}.yaml");
+    let text = std::fs::read_to_string(folder().join(&file)).unwrap();
+    Document::parse(&file, &text, case).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+#[test]
+fn servers_are_as_expected() {
+    for case in CASES {
+        let text = codegen::server(&read(case)).unwrap();
+        expectorate::assert_contents(folder().join(case).with_extension("rs"), &text);
+    }
+}
+
+#[test]
+fn the_client_is_as_expected() {
+    for (name, text) in codegen::client(&CASES.map(read)).unwrap() {
+        expectorate::assert_contents(folder().join("client").join(name), &text);
+    }
+}
+
+#[test]
+fn no_output_has_floating_point() {
+    for case in CASES {
+        let mut texts = codegen::client(&[read(case)]).unwrap();
+        // `Decimal` itself converts to and from it, when asked to.
+        texts.remove("decimal.rs");
+        texts.insert(case.to_owned(), codegen::server(&read(case)).unwrap());
+        assert!(texts.values().all(|text| !text.contains("f64")), "{case}");
+    }
+}
+
+mod absent_null_and_value {
+    use serde_json::json;
+
+    use crate::{absence, client};
+
+    #[test]
+    fn an_optional_property_keeps_all_three_on_both_sides() {
+        let texts = [
+            "{}",
+            r#"{"color":null,"place":null,"weight":null,"links":null}"#,
+            r#"{"text":"t","color":"dark-blue","place":{"city":"c"},"weight":0.10,"labels":[],"links":[null,"l"]}"#,
+        ];
+        for text in texts {
+            let server: absence::types::NoteChange = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&server).unwrap(), text);
+            let client: client::absence::types::NoteChange = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&client).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_required_property_may_be_null_and_not_absent() {
+        let whole = json!({"text": "t", "color": null, "place": null, "weight": null, "labels": [],
+            "links": null, "changedAt": null});
+        let note: absence::types::Note = serde_json::from_value(whole.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&note).unwrap(), whole);
+        for member in whole.as_object().unwrap().keys() {
+            let mut part = whole.clone();
+            part.as_object_mut().unwrap().remove(member);
+            let read = serde_json::from_value::<absence::types::Note>(part);
+            assert!(read.unwrap_err().to_string().contains(member), "{member}");
+        }
+    }
+
+    #[test]
+    fn builders_know_all_three() {
+        use client::{Field, absence::types::NoteChange};
+        let made: NoteChange = NoteChange::builder()
+            .weight(Field::Null)
+            .try_into()
+            .unwrap();
+        assert_eq!(made.weight, Field::Null);
+        assert_eq!(made.color, Field::Absent);
+        assert_eq!(made.labels, None);
+    }
+
+    #[test]
+    fn times_have_three_digits_at_least() {
+        use absence::types::Moment;
+        for (text, shown) in [
+            ("2026-11-20T21:49:00Z", "2026-11-20T21:49:00.000Z"),
+            ("2026-11-20T22:49:00.5+01:00", "2026-11-20T21:49:00.500Z"),
+            ("2026-11-20T21:49:00.000001Z", "2026-11-20T21:49:00.000001Z"),
+        ] {
+            assert_eq!(text.parse::<Moment>().unwrap().to_string(), shown);
+        }
+        assert!("yesterday".parse::<Moment>().is_err());
+    }
+
+    #[test]
+    fn a_uuid_has_one_form() {
+        use absence::types::NoteId;
+        let text = "67e55044-10b1-426f-9247-bb680e5fe0c8";
+        assert_eq!(text.parse::<NoteId>().unwrap().to_string(), text);
+        assert_eq!(
+            text.replace('-', "")
+                .parse::<NoteId>()
+                .unwrap_err()
+                .to_string(),
+            "\"67e5504410b1426f9247bb680e5fe0c8\" is not a UUID"
+        );
+    }
+}
+
+mod limits {
+    use codegen_runtime::Decimal;
+
+    use crate::scalars::types::{
+        Amount, Balance, Copies, Count, Factor, Memo, Rate, Speed, Urgent,
+    };
+
+    fn error<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> String {
+        text.parse::<T>()
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn each_side_of_each_bound() {
+        assert_eq!(error::<Copies>("0"), "0 is less than 1");
+        assert_eq!(error::<Copies>("1") + &error::<Copies>("9"), "");
+        assert_eq!(error::<Copies>("10"), "10 is more than 9");
+        assert_eq!(error::<Balance>("-5"), "-5 is not more than -5");
+        assert_eq!(error::<Balance>("-4"), "");
+        assert_eq!(error::<Amount>("0"), "0 is not more than 0");
+        assert_eq!(error::<Amount>("1e-9") + &error::<Amount>("999.990"), "");
+        assert_eq!(
+            error::<Amount>("999.9900000000000000001"),
+            "999.9900000000000000001 is more than 999.99"
+        );
+        assert_eq!(error::<Rate>("0.99999999999999999999"), "");
+        assert_eq!(error::<Rate>("1.0"), "1.0 is not less than 1");
+        assert_eq!(
+            error::<Factor>("-1e300") + &error::<Count>("-9223372036854775808"),
+            ""
+        );
+        assert_eq!(error::<Amount>("a"), "\"a\": not a JSON number");
+    }
+
+    #[test]
+    fn reading_checks_too() {
+        let read = serde_json::from_str::<Copies>("12")
+            .unwrap_err()
+            .to_string();
+        assert!(read.starts_with("12 is more than 9"), "{read}");
+        assert!(serde_json::from_str::<Amount>("1000").is_err());
+        assert_eq!(
+            Amount::try_from(Decimal::from(5)).unwrap(),
+            Amount::try_from(5).unwrap()
+        );
+        assert!(Copies::try_from(u64::MAX).is_err());
+    }
+
+    #[test]
+    fn defaults_are_the_documents() {
+        assert_eq!(*Copies::default(), 2);
+        assert_eq!(Rate::default().to_string(), "0.25");
+        assert_eq!(Speed::default(), Speed::Fast);
+        assert_eq!(*Memo::default(), "none");
+        assert!(*Urgent::default());
+    }
+}
+
+mod one_of {
+    use crate::client::scalars::types::{Card, CardMethod, Payment, Pin};
+
+    #[test]
+    fn the_discriminator_decides_and_decimals_stay_exact() {
+        let text = r#"{"method":"virtual card","pin":"0123","amount":0.1000000000000000000001}"#;
+        let payment: Payment = serde_json::from_str(text).unwrap();
+        assert!(matches!(&payment, Payment::Card(card) if card.method == CardMethod::VirtualCard));
+        assert_eq!(serde_json::to_string(&payment).unwrap(), text);
+    }
+
+    #[test]
+    fn a_mistake_is_that_of_the_variant() {
+        let error = |text| {
+            serde_json::from_str::<Payment>(text)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(error(r#"{"method":"cash"}"#).starts_with("missing field `amount`"));
+        assert!(error(r#"{"method":"gold"}"#).starts_with("`gold` is not a `method` of `Payment`"));
+        assert!(error("{}").starts_with("missing field `method`"));
+        assert!(error("7").starts_with("invalid type: integer `7`"));
+    }
+
+    #[test]
+    fn secrets_do_not_show() {
+        let pin = Pin::try_from("31337").unwrap();
+        assert_eq!(format!("{pin:?}"), "Pin(..)");
+        let builder = Card::builder().method(CardMethod::Card).pin(pin).amount(1);
+        assert!(!format!("{builder:?}").contains("31337"));
+        let card = Card::try_from(builder).unwrap();
+        assert!(!format!("{:?}", Payment::from(card)).contains("31337"));
+        assert!(
+            !Pin::try_from("31337x")
+                .unwrap_err()
+                .to_string()
+                .contains("31337")
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! What the published documents say, as Rust: generated, never edited.
+//!
+//! To make it anew after a change of a document:
+//!
+//! ```text
+//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml scalars.yaml
+//! ```
+
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod absence;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod scalars;
+mod decimal;
+mod field;
+
+pub use decimal::{Decimal, DecimalError};
+pub use field::Field;

@@ -1,0 +1,61 @@
+//! Documents that the generator refuses, each with everything that it says about them.
+//!
+//! `rejected/CASE.yaml` (or `.json`) and `rejected/CASE.txt` are a pair. After a change of a message:
+//! `EXPECTORATE=overwrite cargo test -p codegen --test rejected`, and read the difference.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use codegen::Document;
+
+fn cases() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rejected");
+    let mut cases: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|it| it == "yaml" || it == "json")
+        })
+        .collect();
+    cases.sort();
+    cases
+}
+
+#[test]
+fn every_document_is_refused_with_its_whole_message() {
+    let mut cases_seen = 0;
+    for path in cases() {
+        let file = path.file_name().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let Err(problems) = Document::parse(file, &text, "things") else {
+            panic!("{file} is accepted");
+        };
+        expectorate::assert_contents(path.with_extension("txt"), &problems.to_string());
+        cases_seen += 1;
+    }
+    assert!(cases_seen > 100, "{cases_seen}");
+}
+
+#[test]
+fn every_problem_has_a_cause_and_a_remedy_in_one_line() {
+    for path in cases() {
+        let text = fs::read_to_string(&path).unwrap();
+        for problem in Document::parse("case", &text, "things").unwrap_err().iter() {
+            assert!(
+                !problem.cause.is_empty() && !problem.remedy.is_empty(),
+                "{problem}"
+            );
+            assert_eq!(problem.to_string().lines().count(), 1, "{problem}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_a_problem_of_that_file() {
+    let problems = Document::read("no/such/file.yaml").unwrap_err().to_string();
+    assert!(
+        problems.starts_with("no/such/file.yaml: the file cannot be read: "),
+        "{problems}"
+    );
+}
