@@ -1,7 +1,9 @@
 use crate::place::Place;
 
 /// Every command of decisions.md, as words.
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
+    "serve",
+    "demo",
     "openapi",
     "team create",
     "team list",

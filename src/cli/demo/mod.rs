@@ -87,3 +87,26 @@ fn public_url(address: SocketAddr) -> PublicUrl {
     // Cannot fail: an address and a port are a URL's authority.
     url.parse().expect("a URL")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_is_replaced_unless_somebody_insists() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap();
+        assert_ne!(free_address(address, false).unwrap().port(), address.port());
+        assert!(free_address(address, true).is_err());
+        drop(taken);
+        assert_eq!(free_address(address, true).unwrap(), address);
+    }
+
+    #[test]
+    fn an_address_that_means_all_is_reached_by_loopback() {
+        let url = |address: &str| public_url(address.parse().unwrap()).to_string();
+        assert_eq!(url("0.0.0.0:80"), "http://127.0.0.1:80");
+        assert_eq!(url("[::]:80"), "http://[::1]:80");
+        assert_eq!(url("192.0.2.1:80"), "http://192.0.2.1:80");
+    }
+}

@@ -1,0 +1,167 @@
+//! `invoicing demo`: the printed requests, run as they stand.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::place::{Place, names};
+use crate::server::Server;
+
+/// Stands in front of the printed requests, and makes each `curl` print its status alone.
+const STATUSES: &str = "set -o pipefail\ncurl() { command curl --silent --show-error --output /dev/null --write-out '%{http_code}\\n' \"$@\"; }\n";
+
+/// A demo that runs, and what it printed.
+struct Demo {
+    server: Server,
+    story: String,
+}
+
+impl Demo {
+    fn start(place: &Place) -> Self {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut command = place.command(["demo", "--listen", "127.0.0.1:0"]);
+        let server = Server::start(command.stdout(writer));
+        let mut story = String::new();
+        for line in BufReader::new(reader).lines() {
+            let line = line.unwrap();
+            story = story + &line + "\n";
+            if line.starts_with("# The whole interface:") {
+                break;
+            }
+        }
+        Self { server, story }
+    }
+
+    /// The word of the story that follows this one.
+    fn word_after(&self, word: &str) -> &str {
+        let mut words = self.story.split_whitespace();
+        words.find(|other| *other == word).expect(word);
+        words.next().unwrap()
+    }
+}
+
+/// What the requests answer, in order.
+fn statuses(script: &str) -> Vec<String> {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("{STATUSES}{script}")])
+        .stdin(Stdio::null());
+    let output = bash.output().unwrap();
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let output = String::from_utf8(output.stdout).unwrap();
+    output
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_printed_requests_work_when_they_are_pasted_in_order() {
+    let place = Place::new();
+    let mut demo = Demo::start(&place);
+    let expected = [
+        "200", "201", "200", "204", "200", "400", "403", "200", "200", "200", "200",
+    ];
+    assert_eq!(statuses(&demo.story), expected, "{}", demo.story);
+
+    let titles = demo
+        .story
+        .lines()
+        .filter(|line| line.starts_with("# ") && line.contains(". "));
+    let numbered = titles
+        .filter(|line| line[2..].starts_with(|c: char| c.is_ascii_digit()))
+        .count();
+    assert_eq!(numbered, expected.len(), "every request has a title");
+
+    demo.server.signal("INT");
+    assert_eq!(demo.server.wait().code(), Some(0));
+}
+
+#[test]
+fn every_request_stands_alone() {
+    let place = Place::new();
+    let demo = Demo::start(&place);
+    let requests = demo
+        .story
+        .split("\n\n")
+        .filter(|block| block.contains("curl "));
+    for request in requests {
+        let statuses = statuses(request);
+        assert_eq!(statuses.len(), 1, "{request}");
+        assert!(
+            ["200", "201", "204", "400", "403"].contains(&&*statuses[0]),
+            "{statuses:?}: {request}"
+        );
+    }
+}
+
+#[test]
+fn the_devices_of_the_demo_are_listed_and_signed_out() {
+    let place = Place::new();
+    let demo = Demo::start(&place);
+    let (database, user) = (demo.word_after("--database"), demo.word_after("--user"));
+    let list = || place.json(&["session", "list", "--user", user, "--database", database]);
+    let fields = [
+        "id",
+        "userId",
+        "clientId",
+        "installId",
+        "userAgent",
+        "createdAt",
+        "lastUsedAt",
+        "expiresAt",
+    ];
+    assert_eq!(names(&list()[0]), fields);
+    assert_eq!(
+        (&list()[0]["installId"], &list()[0]["userId"]),
+        (&json!("demo-phone"), &json!(user))
+    );
+
+    let links = demo
+        .story
+        .split("\n\n")
+        .find(|block| block.contains("/links"))
+        .unwrap();
+    assert_eq!(statuses(links), ["200"]);
+    let session = list()[0]["id"].as_str().unwrap().to_owned();
+    place.json(&["session", "revoke", &session, "--database", database]);
+    assert_eq!(statuses(links), ["401"]);
+    assert_eq!(list(), json!([]));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let place = Place::new();
+        let mut demo = Demo::start(&place);
+        let database = demo
+            .word_after("--database")
+            .strip_prefix("sqlite:")
+            .unwrap()
+            .to_owned();
+        let folder = std::path::Path::new(&database).parent().unwrap();
+        assert!(folder.join("invoicing.db").exists());
+        demo.server.signal(signal);
+        assert_eq!(demo.server.wait().code(), Some(0), "{signal}");
+        assert!(!folder.exists(), "{signal}");
+        assert_eq!(std::fs::read_dir(place.path("")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_database_or_a_taken_port_is_refused() {
+    let place = Place::new();
+    place
+        .run(&["demo", "--database", "sqlite:mine.db"])
+        .failed(2, "a database of its own");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    place
+        .run(&["demo", "--listen", &address])
+        .failed(1, "cannot listen on");
+}
