@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod builder;
 mod client;
 mod code;
 mod error;
@@ -19,7 +20,8 @@ mod token_source;
 mod transport;
 pub mod types;
 
-pub use client::{Client, ClientBuilder};
+pub use builder::ClientBuilder;
+pub use client::Client;
 pub use code::{Code, OAuthCode};
 pub use error::{ApiError, Error, InvalidRequest, OAuthError, UnexpectedResponse};
 pub use openapi::{Decimal, DecimalError, Field};

@@ -8,7 +8,6 @@ use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::openapi::mobile;
 use crate::response::Response;
-use crate::retry::Repeat;
 use crate::session::Session;
 use crate::types::{
     AuthorizationCode, AuthorizationCodeGrant, ClientId, CodeVerifier, InstallId, RedirectUri,
@@ -18,6 +17,9 @@ use crate::types::{
 /// How long a refresh may be repeated. For 30 seconds after its first use a spent refresh token gets
 /// the same pair again; after that its use ends the session. The margin is for the way.
 const REFRESH_WINDOW: Duration = Duration::from_secs(20);
+
+/// How long one attempt of a refresh may take at most, so that the window has room for three.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(7);
 
 /// Codes and refresh tokens against tokens.
 ///
@@ -113,8 +115,9 @@ impl Sessions<'_> {
     /// Begins to renew a session by its refresh token, which is spent by that: keep the new one before
     /// anything else. [`TokenSource`](crate::TokenSource) does all this.
     ///
-    /// It is tried again only within 20 seconds of the first attempt: for 30 seconds a spent token
-    /// gets the same pair again, after that its use ends the session.
+    /// It is tried again only within 20 seconds of the first attempt, and an attempt takes 7 seconds at
+    /// most: for 30 seconds a spent token gets the same pair again, after that its use ends the
+    /// session.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -257,22 +260,20 @@ impl Exchange {
     /// ```
     pub async fn send_for_response(self) -> Result<Response<Session>, Error> {
         let grant = self.inputs.check(self.grant)?;
-        let (client_id, install_id, repeat) = match &grant {
+        let mut mobile = self.client.mobile_with(None);
+        let (client_id, install_id) = match &grant {
             // A POST without an idempotency key: tried once.
-            TokenRequest::AuthorizationCodeGrant(grant) => (
-                grant.client_id.clone(),
-                grant.install_id.clone(),
-                Repeat::ByMethod,
-            ),
-            TokenRequest::RefreshTokenGrant(grant) => {
-                let repeat = Repeat::Within(REFRESH_WINDOW);
-                (grant.client_id.clone(), grant.install_id.clone(), repeat)
+            TokenRequest::AuthorizationCodeGrant(it) => {
+                (it.client_id.clone(), it.install_id.clone())
+            }
+            TokenRequest::RefreshTokenGrant(it) => {
+                mobile.inner.repeat_within(REFRESH_WINDOW, REFRESH_TIMEOUT);
+                (it.client_id.clone(), it.install_id.clone())
             }
         };
         // The lifetime counts from here at the earliest, so the session is taken for older rather
         // than for younger than it is.
         let asked = SystemTime::now();
-        let mobile = self.client.mobile_with(None, repeat);
         let answer = Response::from(mobile.exchange_token().body(grant).send().await?);
         Ok(answer.map(|tokens| Session::new(tokens, client_id, install_id, asked)))
     }

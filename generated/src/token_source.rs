@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
+use tokio::task::AbortHandle;
 
 use crate::client::Client;
 use crate::code::OAuthCode;
@@ -68,10 +69,11 @@ struct State {
     session: Option<Session>,
     /// A renewed session that is not saved yet (step 4).
     unsaved: Option<Session>,
-    renewal: Option<Renewal>,
+    /// The latest renewal: its task, and what comes of it.
+    renewal: Option<(AbortHandle, Renewal)>,
 }
 
-/// A renewal under way (step 2). Its errors are shared, so that all who wait can have them.
+/// What comes of a renewal (step 2). Its errors are shared, so that all who wait can have them.
 type Renewal = Shared<BoxFuture<'static, Result<AccessToken, Arc<Error>>>>;
 
 impl TokenSource {
@@ -140,13 +142,10 @@ impl TokenSource {
             self.renewal(&mut state)
         };
         renewal.await.or_else(|error| {
-            let state = self.shared.state();
-            match &state.session {
-                None => Err(Error::SignedOut),
-                Some(session) if session.outlives(Duration::ZERO) => {
-                    Ok(session.access_token.clone())
-                }
-                Some(_) => Err(Error::Renewal(error)),
+            let session = self.session().ok_or(Error::SignedOut)?;
+            match session.outlives(Duration::ZERO) {
+                true => Ok(session.access_token),
+                false => Err(Error::Renewal(error)),
             }
         })
     }
@@ -180,28 +179,27 @@ impl TokenSource {
             }
             self.renewal(&mut state)
         };
-        renewal.await.map_err(|error| match *error {
-            Error::SignedOut => Error::SignedOut,
-            _ => Error::Renewal(error),
+        renewal.await.map_err(|error| match self.session() {
+            Some(_) => Error::Renewal(error),
+            None => Error::SignedOut,
         })
     }
 
     /// The renewal under way, or a new one (steps 2 and 3).
     fn renewal(&self, state: &mut State) -> Renewal {
-        if let Some(renewal) = state
-            .renewal
-            .as_ref()
-            .filter(|renewal| renewal.peek().is_none())
+        if let Some((task, renewal)) = &state.renewal
+            && !task.is_finished()
         {
             return renewal.clone();
         }
         let source = self.shared.clone();
         let task = tokio::spawn(async move { source.renew().await.map_err(Arc::new) });
+        let abort = task.abort_handle();
         let renewal = task
             .map(|ended| ended.unwrap_or_else(|panic| Err(Arc::new(Error::Store(panic.into())))))
             .boxed()
             .shared();
-        state.renewal = Some(renewal.clone());
+        state.renewal = Some((abort, renewal.clone()));
         renewal
     }
 }
@@ -242,7 +240,8 @@ impl Source {
         match call.send().await {
             Err(Error::OAuth(error)) if error.code == OAuthCode::InvalidGrant => {
                 self.state().session = None;
-                self.store.forget().await.map_err(Error::Store)?;
+                // That the session is over matters more than that it could not be forgotten.
+                let _ = self.store.forget().await;
                 Err(Error::SignedOut)
             }
             result => result,

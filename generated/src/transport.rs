@@ -30,6 +30,12 @@ pub struct Transport {
 }
 
 impl Transport {
+    /// Lets the call be repeated within a window, which a single attempt must not use up.
+    pub(crate) fn repeat_within(&mut self, window: Duration, timeout: Duration) {
+        self.repeat = Repeat::Within(window);
+        self.timeout = Some(self.timeout.map_or(timeout, |given| given.min(timeout)));
+    }
+
     /// Step 1.
     fn prepare(&self, request: &mut Request) {
         if let Some(authorization) = &self.authorization {

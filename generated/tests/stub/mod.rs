@@ -46,12 +46,20 @@ pub struct Reply {
 impl Reply {
     pub fn new(status: u16) -> Reply {
         let headers = vec![("x-request-id".to_owned(), "req-1".to_owned())];
-        Reply { status, headers, body: Some(String::new()) }
+        Reply {
+            status,
+            headers,
+            body: Some(String::new()),
+        }
     }
 
     /// No answer: the connection is closed after the request was read.
     pub fn hang_up() -> Reply {
-        Reply { status: 0, headers: Vec::new(), body: None }
+        Reply {
+            status: 0,
+            headers: Vec::new(),
+            body: None,
+        }
     }
 
     pub fn header(mut self, name: &str, value: &str) -> Reply {
@@ -64,9 +72,17 @@ impl Reply {
         self
     }
 
+    /// The same with another text in its body.
+    pub fn replace(mut self, from: &str, to: &str) -> Reply {
+        self.body = self.body.map(|body| body.replace(from, to));
+        self
+    }
+
     pub fn json(status: u16, body: impl ToString) -> Reply {
         let reply = Reply::new(status).header("content-type", "application/json");
-        reply.header("ratelimit", "\"default\";r=199;t=1").body(&body.to_string())
+        reply
+            .header("ratelimit", "\"default\";r=199;t=1")
+            .body(&body.to_string())
     }
 
     pub fn error(status: u16, error_type: &str, code: &str) -> Reply {
@@ -87,21 +103,29 @@ impl Reply {
     pub fn product(status: u16) -> Reply {
         let location = "/api/v1/products/018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
         let reply = Reply::json(status, format!(r#"{{ "data": {PRODUCT} }}"#));
-        if status == 201 { reply.header("location", location) } else { reply }
+        if status == 201 {
+            reply.header("location", location)
+        } else {
+            reply
+        }
     }
 
     pub fn products(products: &[&str], next: Option<&str>) -> Reply {
         let (products, more) = (products.join(","), next.is_some());
         let next = serde_json::json!(next);
-        let page = format!(r#"{{ "data": [{products}], "hasMore": {more}, "nextCursor": {next} }}"#);
+        let page =
+            format!(r#"{{ "data": [{products}], "hasMore": {more}, "nextCursor": {next} }}"#);
         Reply::json(200, format!(r#"{{ "data": {page} }}"#))
     }
 
     pub fn tokens(access: &str, refresh: &str) -> Reply {
-        Reply::json(200, serde_json::json!({
-            "access_token": access, "refresh_token": refresh, "token_type": "Bearer",
-            "expires_in": 3600, "user_id": "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a01",
-        }))
+        Reply::json(
+            200,
+            serde_json::json!({
+                "access_token": access, "refresh_token": refresh, "token_type": "Bearer",
+                "expires_in": 3600, "user_id": "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a01",
+            }),
+        )
     }
 }
 
@@ -138,27 +162,33 @@ impl Stub {
         let replies = std::sync::Mutex::new(replies);
         Stub::start(move |_| {
             let mut replies = replies.lock().expect("no panic");
-            if replies.len() > 1 { replies.pop() } else { replies.last().cloned() }
-                .expect("a script has a reply")
+            if replies.len() > 1 {
+                replies.pop()
+            } else {
+                replies.last().cloned()
+            }
+            .expect("a script has a reply")
         })
     }
 
     /// Answers every operation with a success.
     pub fn example() -> Stub {
-        Stub::start(|request| match (request.method.as_str(), request.target.as_str()) {
-            ("POST", "/api/auth/mobile/token") => Reply::tokens("access-2", "refresh-2"),
-            ("POST", _) => Reply::product(201),
-            ("DELETE", _) => Reply::new(204),
-            ("GET", target) if target.ends_with("/links") => Stub::links(),
-            ("GET", "/api/v1/products") => Reply::products(&[PRODUCT], None),
-            ("GET", target) if target.starts_with("/api/v1/products?") => {
-                Reply::products(&[PRODUCT], None)
-            }
-            _ => Reply::product(200),
-        })
+        Stub::start(
+            |request| match (request.method.as_str(), request.target.as_str()) {
+                ("POST", "/api/auth/mobile/token") => Reply::tokens("access-2", "refresh-2"),
+                ("POST", _) => Reply::product(201),
+                ("DELETE", _) => Reply::new(204),
+                ("GET", target) if target.ends_with("/links") => Stub::links(),
+                ("GET", "/api/v1/products") => Reply::products(&[PRODUCT], None),
+                ("GET", target) if target.starts_with("/api/v1/products?") => {
+                    Reply::products(&[PRODUCT], None)
+                }
+                _ => Reply::product(200),
+            },
+        )
     }
 
-    fn links() -> Reply {
+    pub fn links() -> Reply {
         let id = |last: u8| format!("018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a{last:02}");
         let link = serde_json::json!({
             "id": id(2), "url": "https://invoices.example/l/Vt1", "name": null,
@@ -169,9 +199,12 @@ impl Stub {
             "createdBy": { "id": id(1), "displayName": "Ada" },
             "createdAt": "2026-11-20T21:49:00.123Z", "updatedAt": "2026-11-20T21:49:00.123Z",
         });
-        Reply::json(200, serde_json::json!({
-            "data": { "data": [link], "hasMore": false, "nextCursor": null },
-        }))
+        Reply::json(
+            200,
+            serde_json::json!({
+                "data": { "data": [link], "hasMore": false, "nextCursor": null },
+            }),
+        )
     }
 
     pub fn url(&self) -> &str {
@@ -203,7 +236,9 @@ impl Stub {
             if reply.status != 204 && !text.contains("content-length") {
                 text += &format!("content-length: {}\r\n", body.len());
             }
-            stream.write_all(format!("{text}\r\n{body}").as_bytes()).ok()?;
+            stream
+                .write_all(format!("{text}\r\n{body}").as_bytes())
+                .ok()?;
             if text.contains("content-length") && text.contains("connection: close") {
                 return None;
             }

@@ -1,0 +1,277 @@
+//! Making a client: its settings, checked.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::HeaderValue;
+use reqwest::{Url, redirect};
+
+use crate::client::{Client, MobileCredential};
+use crate::error::{Error, InvalidRequest};
+use crate::retry::RetryPolicy;
+use crate::token_source::TokenSource;
+
+/// How long one attempt may take unless said otherwise.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long making a connection may take unless said otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Makes a [`Client`].
+///
+/// ```
+/// use std::time::Duration;
+/// use invoicing_client::{Client, RetryPolicy};
+///
+/// let client = Client::builder("https://invoices.example")
+///     .api_key("inv_live_...")
+///     .user_agent("shop-sync/2.1")
+///     .timeout(Duration::from_secs(10))
+///     .retry(RetryPolicy::new().max_attempts(6))
+///     .build()?;
+/// # Ok::<(), invoicing_client::Error>(())
+/// ```
+#[must_use = "a builder makes nothing before `build`"]
+#[derive(Clone)]
+pub struct ClientBuilder {
+    base_url: String,
+    api_key: Option<String>,
+    access_token: Option<String>,
+    token_source: Option<TokenSource>,
+    user_agent: Option<String>,
+    timeout: Option<Duration>,
+    connect_timeout: Duration,
+    policy: RetryPolicy,
+    http: Option<reqwest::Client>,
+}
+
+impl ClientBuilder {
+    pub(crate) fn new(base_url: String) -> ClientBuilder {
+        ClientBuilder {
+            base_url,
+            api_key: None,
+            access_token: None,
+            token_source: None,
+            user_agent: None,
+            timeout: None,
+            connect_timeout: CONNECT_TIMEOUT,
+            policy: RetryPolicy::new(),
+            http: None,
+        }
+    }
+
+    /// The key for the catalog API.
+    ///
+    /// ```
+    /// # use invoicing_client::Client;
+    /// let client = Client::builder("https://invoices.example").api_key("inv_live_...").build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn api_key(mut self, key: impl Into<String>) -> ClientBuilder {
+        self.api_key = Some(key.into());
+        self
+    }
+
+    /// A token for the mobile API that this client shall not renew. Prefer
+    /// [`Client::with_session`], which does.
+    ///
+    /// ```
+    /// # use invoicing_client::Client;
+    /// let client = Client::builder("https://invoices.example").access_token("...").build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn access_token(mut self, token: impl Into<String>) -> ClientBuilder {
+        self.access_token = Some(token.into());
+        self
+    }
+
+    /// Where tokens for the mobile API come from. Goes before
+    /// [`access_token`](ClientBuilder::access_token).
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// # use invoicing_client::{Client, InMemory, TokenSource};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let (base_url, signing_in) = (stub.url(), Client::builder(stub.url()).build()?);
+    /// # let session = signing_in.sessions().refresh("refresh-1", "mobile-app").send().await?;
+    /// let tokens = TokenSource::new(&signing_in, session, InMemory);
+    /// let client = Client::builder(base_url).token_source(tokens).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn token_source(mut self, tokens: TokenSource) -> ClientBuilder {
+        self.token_source = Some(tokens);
+        self
+    }
+
+    /// The program that calls, as a product and version; this crate adds its own behind it.
+    ///
+    /// ```
+    /// # use invoicing_client::Client;
+    /// let client = Client::builder("https://invoices.example").user_agent("shop-sync/2.1").build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn user_agent(mut self, program: impl Into<String>) -> ClientBuilder {
+        self.user_agent = Some(program.into());
+        self
+    }
+
+    /// How long one attempt may take, from connecting to the last byte of the answer; 30 seconds
+    /// unless given. [`RetryPolicy::budget`] limits a call as a whole.
+    ///
+    /// ```
+    /// # use invoicing_client::Client;
+    /// let quick = std::time::Duration::from_secs(5);
+    /// let client = Client::builder("https://invoices.example").timeout(quick).build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn timeout(mut self, timeout: Duration) -> ClientBuilder {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long making a connection may take; 10 seconds unless given.
+    ///
+    /// ```
+    /// # use invoicing_client::Client;
+    /// let quick = std::time::Duration::from_secs(2);
+    /// let client = Client::builder("https://invoices.example").connect_timeout(quick).build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn connect_timeout(mut self, timeout: Duration) -> ClientBuilder {
+        self.connect_timeout = timeout;
+        self
+    }
+
+    /// When a failed call is tried again; [`RetryPolicy::new`] unless given.
+    ///
+    /// ```
+    /// # use invoicing_client::{Client, RetryPolicy};
+    /// let client = Client::builder("https://invoices.example").retry(RetryPolicy::off()).build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn retry(mut self, policy: RetryPolicy) -> ClientBuilder {
+        self.policy = policy;
+        self
+    }
+
+    /// The HTTP client to send by, for a proxy, extra roots or a shared pool. Its own settings take
+    /// the place of [`user_agent`](ClientBuilder::user_agent) and
+    /// [`connect_timeout`](ClientBuilder::connect_timeout), and of
+    /// [`timeout`](ClientBuilder::timeout) unless given here.
+    ///
+    /// ```
+    /// # use invoicing_client::Client;
+    /// let http = reqwest::Client::builder().https_only(true).build().unwrap();
+    /// let client = Client::builder("https://invoices.example").http_client(http).build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn http_client(mut self, http: reqwest::Client) -> ClientBuilder {
+        self.http = Some(http);
+        self
+    }
+
+    /// Makes the client. Connects to nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRequest`] when the base URL is not one of http or https, or has a user name,
+    /// a query or a fragment, or when a key, token or user agent cannot be sent in a header.
+    ///
+    /// ```
+    /// # use invoicing_client::{Client, Error};
+    /// let built = Client::builder("ftp://invoices.example").build();
+    /// assert!(matches!(built, Err(Error::InvalidRequest(error)) if error.field == "base_url"));
+    /// ```
+    pub fn build(self) -> Result<Client, Error> {
+        let access_token = self.access_token.as_deref();
+        let access_token = access_token
+            .map(|token| bearer("access_token", token))
+            .transpose()?;
+        let mobile = match self.token_source {
+            Some(tokens) => Some(MobileCredential::TokenSource(tokens)),
+            None => access_token.map(MobileCredential::AccessToken),
+        };
+        let http = match self.http {
+            Some(http) => http,
+            None => http_client(
+                self.user_agent.as_deref(),
+                self.connect_timeout,
+                self.timeout,
+            )?,
+        };
+        Ok(Client {
+            http,
+            base_url: base_url(&self.base_url)?,
+            policy: Arc::new(self.policy),
+            timeout: self.timeout,
+            api_key: self
+                .api_key
+                .as_deref()
+                .map(|key| bearer("api_key", key))
+                .transpose()?,
+            mobile,
+        })
+    }
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder")
+            .field("base_url", &self.base_url)
+            .field("retry", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+fn base_url(text: &str) -> Result<Arc<str>, InvalidRequest> {
+    let wrong = |reason: &str| InvalidRequest::new("base_url", reason);
+    let url = Url::parse(text).map_err(|error| InvalidRequest::new("base_url", error))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("it must begin with http:// or https://"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("it must have neither a query nor a fragment"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("it must hold no user name or password"));
+    }
+    Ok(url.as_str().trim_end_matches('/').into())
+}
+
+/// The header of a bearer credential, which no debug output shows.
+pub(crate) fn bearer(field: &'static str, secret: &str) -> Result<HeaderValue, InvalidRequest> {
+    // RFC 6750 leaves no room for white space or other characters; say nothing of what was given.
+    let visible = !secret.is_empty() && secret.bytes().all(|byte| byte.is_ascii_graphic());
+    let header = HeaderValue::try_from(format!("Bearer {secret}"))
+        .ok()
+        .filter(|_| visible);
+    let mut header = header
+        .ok_or_else(|| InvalidRequest::new(field, "it must be visible ASCII, without spaces"))?;
+    header.set_sensitive(true);
+    Ok(header)
+}
+
+fn http_client(
+    user_agent: Option<&str>,
+    connect_timeout: Duration,
+    timeout: Option<Duration>,
+) -> Result<reqwest::Client, InvalidRequest> {
+    const OWN: &str = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
+    let user_agent = match user_agent {
+        Some(program) => format!("{program} {OWN}"),
+        None => OWN.to_owned(),
+    };
+    let user_agent = HeaderValue::try_from(user_agent)
+        .map_err(|error| InvalidRequest::new("user_agent", error))?;
+    reqwest::Client::builder()
+        .user_agent(user_agent)
+        .connect_timeout(connect_timeout)
+        .timeout(timeout.unwrap_or(TIMEOUT))
+        // The APIs redirect nowhere, and a followed redirect would turn a POST into a GET.
+        .redirect(redirect::Policy::none())
+        .build()
+        .map_err(|error| InvalidRequest::new("http_client", error))
+}

@@ -1,0 +1,236 @@
+//! The errors that are answers of the service, or of something before it.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::StatusCode;
+use reqwest::header::HeaderMap;
+
+use crate::code::{Code, OAuthCode};
+use crate::openapi::{catalog, mobile};
+use crate::retry::retry_after;
+use crate::types::{ErrorDetail, ErrorType};
+
+/// A refusal by the API: its Error object, and what came with it.
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+/// use invoicing_client::{Client, Code, Error};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Error> {
+/// # let stub = Stub::start(|_| Reply::error(404, "not_found_error", "product_not_found"));
+/// # let base_url = stub.url();
+/// let client = Client::builder(base_url).api_key("inv_test_...").build()?;
+/// let id = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
+/// let Err(Error::Api(error)) = client.products().get(id).send().await else { panic!() };
+/// assert_eq!(error.code, Code::ProductNotFound);
+/// assert_eq!(error.status, 404);
+/// eprintln!("{error}; to the support: {}", error.request_id);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ApiError {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// The class of the refusal.
+    pub error_type: ErrorType,
+    /// What exactly it is.
+    pub code: Code,
+    /// The same for a reader, in English.
+    pub message: String,
+    /// All violations of the request, when `error_type` is a validation error.
+    pub details: Vec<ErrorDetail>,
+    /// The id under which the service logged the call.
+    pub request_id: String,
+    /// How long to wait before the next call; with 429 and 503.
+    pub retry_after: Option<Duration>,
+    /// Whether an earlier attempt of the same call may have been executed although no answer to it
+    /// came, so that this answer may be about its effect.
+    pub after_lost_answer: bool,
+}
+
+impl ApiError {
+    pub(super) fn new(
+        status: StatusCode,
+        headers: &HeaderMap,
+        error: catalog::types::Error,
+    ) -> ApiError {
+        ApiError {
+            status,
+            error_type: error.type_,
+            code: Code::from(error.code.as_str()),
+            message: error.message.into(),
+            details: error.details.unwrap_or_default(),
+            request_id: error.request_id.into(),
+            retry_after: retry_after(headers),
+            after_lost_answer: false,
+        }
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {}: {}",
+            self.status.as_u16(),
+            self.code,
+            self.message
+        )?;
+        for (index, detail) in self.details.iter().enumerate() {
+            let separator = if index == 0 { ": " } else { "; " };
+            let path = match detail.path.as_str() {
+                "" => "the body",
+                path => path,
+            };
+            write!(f, "{separator}{path} {}", *detail.message)?;
+        }
+        write!(f, " (request {})", self.request_id)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// A refusal by the token endpoint (RFC 6749, section 5.2).
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+/// use invoicing_client::{Client, Error, OAuthCode, Pkce};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Error> {
+/// # let stub = Stub::start(|_| Reply::oauth_error(400, "invalid_grant"));
+/// # let (base_url, code, pkce) = (stub.url(), "late", Pkce::generate());
+/// let client = Client::builder(base_url).build()?;
+/// let exchanged = client
+///     .sessions()
+///     .exchange_code(code, pkce.verifier(), "com.example.app:/signed-in", "mobile-app")
+///     .send()
+///     .await;
+/// let Err(Error::OAuth(error)) = exchanged else { panic!() };
+/// assert_eq!(error.code, OAuthCode::InvalidGrant);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OAuthError {
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// What it is about.
+    pub code: OAuthCode,
+    /// The same for a reader, in English.
+    pub description: String,
+    /// The id under which the service logged the call.
+    pub request_id: String,
+    /// How long to wait before the next call; with 429 and 503.
+    pub retry_after: Option<Duration>,
+}
+
+impl OAuthError {
+    pub(super) fn new(
+        status: StatusCode,
+        headers: &HeaderMap,
+        error: mobile::types::TokenError,
+    ) -> Self {
+        OAuthError {
+            status,
+            code: OAuthCode::from(error.error.as_str()),
+            description: error.error_description.into(),
+            request_id: error.request_id.into(),
+            retry_after: retry_after(headers),
+        }
+    }
+}
+
+impl fmt::Display for OAuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (status, request_id) = (self.status.as_u16(), &self.request_id);
+        write!(
+            f,
+            "{status} {}: {} (request {request_id})",
+            self.code, self.description
+        )
+    }
+}
+
+impl std::error::Error for OAuthError {}
+
+/// An answer that the documents do not describe, such as a proxy's error page.
+///
+/// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+/// use invoicing_client::{Client, Error};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Error> {
+/// # let stub = Stub::start(|_| Reply::new(502).body("<h1>Bad gateway</h1>"));
+/// # let base_url = stub.url();
+/// let client = Client::builder(base_url).api_key("inv_test_...").build()?;
+/// let listed = client.products().list().send().await;
+/// let Err(Error::UnexpectedResponse(answer)) = listed else { panic!() };
+/// assert_eq!(answer.status.unwrap(), 502);
+/// assert_eq!(answer.body, "<h1>Bad gateway</h1>");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct UnexpectedResponse {
+    /// The status of the answer; none for a success whose body is not of its schema.
+    pub status: Option<StatusCode>,
+    /// The id under which the service logged the call, if the answer named one.
+    pub request_id: Option<String>,
+    /// How long the answer asked to wait before the next call.
+    pub retry_after: Option<Duration>,
+    /// The body of the answer; empty for a success, which may hold secrets.
+    pub body: Bytes,
+    /// Why it is unexpected.
+    pub reason: String,
+}
+
+impl UnexpectedResponse {
+    pub(super) fn new(
+        status: Option<StatusCode>,
+        headers: &HeaderMap,
+        body: Bytes,
+        reason: impl fmt::Display,
+    ) -> UnexpectedResponse {
+        let request_id = headers
+            .get("x-request-id")
+            .and_then(|value| value.to_str().ok());
+        UnexpectedResponse {
+            status,
+            request_id: request_id.map(str::to_owned),
+            retry_after: retry_after(headers),
+            body,
+            reason: reason.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for UnexpectedResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Enough to recognize an error page by.
+        const SHOWN: usize = 200;
+        write!(f, "unexpected answer")?;
+        if let Some(status) = self.status {
+            write!(f, " {}", status.as_u16())?;
+        }
+        write!(f, ": {}", self.reason)?;
+        if !self.body.is_empty() {
+            let start = &self.body[..self.body.len().min(SHOWN)];
+            write!(f, "; it begins {:?}", String::from_utf8_lossy(start))?;
+        }
+        match &self.request_id {
+            Some(request_id) => write!(f, " (request {request_id})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for UnexpectedResponse {}

@@ -1,0 +1,37 @@
+//! The client against a stub of the service, one module a concern.
+//!
+//! Pauses between attempts are waited for in paused time: the stub answers from threads of its own,
+//! and nothing but pauses sets a timer, so that the clock moves by what a pause takes and no more.
+
+#[path = "../stub/mod.rs"]
+mod stub;
+
+mod errors;
+mod inputs;
+mod pages;
+mod products;
+mod retries;
+mod sessions;
+
+use invoicing_client::{Client, ClientBuilder};
+use stub::Stub;
+
+const ID: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
+const TEAM: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a00";
+const FILE: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a03";
+
+/// A client without timers of its own.
+fn builder(stub: &Stub) -> ClientBuilder {
+    let http = reqwest::Client::builder()
+        .pool_idle_timeout(None)
+        .build()
+        .unwrap();
+    Client::builder(stub.url())
+        .api_key("inv_test_key")
+        .access_token("access-0")
+        .http_client(http)
+}
+
+fn client(stub: &Stub) -> Client {
+    builder(stub).build().unwrap()
+}
