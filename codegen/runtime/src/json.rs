@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::decimal::Number;
-use crate::violation::{Violation, constraint, excerpt};
+use crate::violation::{Violation, constraint, shown};
 
 /// How deep arrays and objects may nest.
 pub const MAX_DEPTH: usize = 100;
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
             let start = self.at;
             let name = self.string()?;
             if names.has(&members, &name) {
-                let what = format!("has the member {} twice, again", excerpt(&name));
+                let what = format!("has the member {} twice, again", shown(&name));
                 return Err(malformed(self.text, start, &what));
             }
             self.skip_whitespace();

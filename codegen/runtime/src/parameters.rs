@@ -17,7 +17,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::json::Value;
-use crate::operation::{Location, Operation, Parameter};
+use crate::operation::{Location, Operation};
 use crate::refusal::{Cause, Refusal};
 use crate::schema::check_parameter;
 use crate::violation::{MAX_VIOLATIONS, Violation, constraint};
@@ -45,6 +45,7 @@ impl<'a> Parameters<'a> {
             operation,
             location,
             texts: vec![None; operation.parameters.len()],
+            unreadable: Vec::new(),
             violations: Vec::new(),
         };
         let cause = match location {
@@ -109,6 +110,8 @@ struct Found<'a> {
     operation: &'static Operation,
     location: Location,
     texts: Vec<Option<Cow<'a, str>>>,
+    /// The positions of those whose text is not UTF-8.
+    unreadable: Vec<usize>,
     violations: Vec<Violation>,
 }
 
@@ -171,11 +174,11 @@ impl<'a> Found<'a> {
             Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).ok(),
         };
         if text.is_none() {
+            self.unreadable.push(at);
             let name = self.operation.parameters[at].name;
             self.violations
                 .push(Violation::new(name, "format", "must be UTF-8"));
         }
-        // Not UTF-8 is reported already; empty keeps it from being reported as missing, too.
         self.texts[at] = Some(text.unwrap_or_default());
     }
 
@@ -189,29 +192,28 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// Step 5, and what is missing.
     fn check(&mut self) {
         for (at, parameter) in self.operation.parameters.iter().enumerate() {
-            if parameter.location == self.location {
-                let found = self.check_one(parameter, self.texts[at].as_deref());
-                self.violations.extend(found);
+            if parameter.location != self.location || self.unreadable.contains(&at) {
+                continue;
+            }
+            let name = parameter.name;
+            match self.texts[at].as_deref() {
+                Some(text) => {
+                    let value = parameter.schema.read_text(text);
+                    let found = check_parameter(name, &parameter.schema, &value);
+                    self.violations.extend(found);
+                }
+                None if parameter.required => {
+                    let message = "is required, but missing";
+                    self.violations
+                        .push(Violation::new(name, "required", message));
+                }
+                None => {}
             }
         }
         self.violations.truncate(MAX_VIOLATIONS);
-    }
-
-    fn check_one(&self, parameter: &Parameter, text: Option<&str>) -> Vec<Violation> {
-        let name = parameter.name;
-        match text {
-            // One violation is enough for a value that could not be read at all.
-            Some(_) if self.violations.iter().any(|it| it.path == name) => Vec::new(),
-            Some(text) => {
-                check_parameter(name, &parameter.schema, &parameter.schema.read_text(text))
-            }
-            None if parameter.required => {
-                vec![Violation::new(name, "required", "is required, but missing")]
-            }
-            None => Vec::new(),
-        }
     }
 }
 

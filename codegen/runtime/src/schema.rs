@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 
 use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
-use crate::violation::{MAX_VIOLATIONS, Violation, constraint, excerpt};
+use crate::violation::{MAX_VIOLATIONS, Violation, constraint, shown};
 
 /// A schema of the document.
 #[derive(Debug)]
@@ -486,7 +486,7 @@ fn not_one_of(allowed: &[&str], came: &str) -> String {
         0 => String::new(),
         more => format!(" or {more} more"),
     };
-    format!("must be one of {named}{more}, but is {}", excerpt(came))
+    format!("must be one of {named}{more}, but is {}", shown(came))
 }
 
 impl Format {

@@ -55,15 +55,16 @@ pub mod constraint {
     pub const METHOD: &str = "method";
 }
 
-/// The longest text that a message repeats, in characters.
-const MAX_EXCERPT: usize = 32;
+/// The longest text that a message repeats, in characters: shorter than any credential.
+const MAX_SHOWN: usize = 32;
 
-/// A text for a message: quoted and with control characters escaped; a long one only by its beginning.
+/// A text for a message: quoted and with control characters escaped, or only its length.
 ///
-/// For what is no secret by its place: names of members and parameters, values of closed lists.
-pub(crate) fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(MAX_EXCERPT) {
-        None => format!("{text:?}"),
-        Some((end, _)) => format!("{:?}…", &text[..end]),
+/// For what is no secret by its place: names of members, values of closed lists. A long one is not
+/// shown even in part, since it may be a secret that was put in the wrong place.
+pub(crate) fn shown(text: &str) -> String {
+    match text.chars().count() {
+        ..=MAX_SHOWN => format!("{text:?}"),
+        length => format!("a text of {length} characters"),
     }
 }
