@@ -15,6 +15,8 @@
 
 use std::error::Error as StdError;
 
+use super::id::SessionId;
+
 /// The one error of the layers `app` and `store`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -48,9 +50,13 @@ pub enum Error {
     #[error("there is no such file or folder")]
     ItemNotFound,
 
-    /// The code or refresh token is unknown, spent, expired, or not this client's; RFC 6749, 5.2.
+    /// The code or refresh token is unknown, expired, or not this client's; RFC 6749, 5.2.
     #[error("the code or refresh token is not valid")]
     InvalidGrant,
+    /// A code or refresh token that was used before came again: two parties hold it, so its session was
+    /// ended (`invalid_grant`). Worth a line in the log.
+    #[error("the code or refresh token was used before; its session {0} was ended")]
+    GrantReused(SessionId),
     /// There is no such client; RFC 6749, 5.2.
     #[error("the client is not known")]
     InvalidClient,

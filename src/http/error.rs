@@ -121,6 +121,10 @@ pub fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem 
             if let Some(cause) = error.cause() {
                 slog::error!(context.log, "{}", error; "cause" => %cause);
             }
+            if let app::Error::GrantReused(session_id) = &error {
+                // Somebody's token may have been stolen: a person should look at this.
+                slog::warn!(context.log, "{}", error; "session_id" => %session_id);
+            }
             of_app(&error)
         }
         Rejection::Error(error) => of_http(error),
@@ -167,7 +171,7 @@ fn of_app(error: &app::Error) -> Problem {
                 "is not a cursor of this list",
             )],
         }),
-        Error::InvalidGrant => grant(
+        Error::InvalidGrant | Error::GrantReused(_) => grant(
             "invalid_grant",
             "The code or refresh token is unknown, expired, spent or not for this client",
         ),

@@ -66,9 +66,19 @@ impl Service {
 
     /// How many rows a table has.
     pub fn rows(&self, table: &str) -> i64 {
+        self.value(&format!("SELECT count(*) FROM {table}"))
+    }
+
+    /// The first value that a query answers.
+    pub fn value<T: rusqlite::types::FromSql>(&self, query: &str) -> T {
         let database = rusqlite::Connection::open(self.path()).unwrap();
-        let count = format!("SELECT count(*) FROM {table}");
-        database.query_row(&count, [], |row| row.get(0)).unwrap()
+        database.query_row(query, [], |row| row.get(0)).unwrap()
+    }
+
+    /// Folds the log of changes into the database file and empties it.
+    pub fn fold_log(&self) {
+        let busy: i64 = self.value("PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_eq!(busy, 0);
     }
 
     /// Whether the bytes are anywhere in the database's files, the log included.

@@ -35,8 +35,8 @@
 //!   the answer was lost on its way, or two refreshes ran at once.
 //! - **R7** Any other spent token ends its session: two parties hold it, and one is a thief. `invalid_grant`.
 //!
-//! In R2, R4 and R7 a client that does not exist is answered `invalid_client`, and changes nothing else:
-//! naming one must not be a way to try a spent token in silence. No client is ever
+//! In R2 and R4 a client that does not exist is `invalid_client` instead. It changes nothing in C2 and R7:
+//! naming one must not be a way to try a spent secret in silence. No client is ever
 //! `unauthorized_client`, since each may use both grants.
 //!
 //! The rulings themselves are in [`rules`]: plain functions that a store calls in its transaction.
@@ -227,7 +227,7 @@ impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
     ///
     /// # Errors
-    /// [`Error::InvalidGrant`], [`Error::InvalidClient`].
+    /// [`Error::InvalidGrant`], [`Error::GrantReused`], [`Error::InvalidClient`].
     pub async fn exchange_token(&self, request: TokenRequest) -> Result<TokenSet, Error> {
         match request {
             TokenRequest::AuthorizationCode {

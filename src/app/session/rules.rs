@@ -38,13 +38,15 @@ pub fn access_token_expires_at(session_created_at: Timestamp, issued_at: Timesta
         .min(session_created_at.after(SESSION_LIFETIME))
 }
 
-/// Why an exchange is refused: the two answers that a client can get.
+/// Why an exchange is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no such client.
+    /// There is no such client. All stays as it was.
     InvalidClient,
-    /// Anything else.
+    /// The code or token is not good, or not good for this client. All stays as it was.
     InvalidGrant,
+    /// The code or token was used before. The session that it belongs to is to be ended.
+    Reused(SessionId),
 }
 
 impl From<Refusal> for Error {
@@ -52,19 +54,9 @@ impl From<Refusal> for Error {
         match refusal {
             Refusal::InvalidClient => Error::InvalidClient,
             Refusal::InvalidGrant => Error::InvalidGrant,
+            Refusal::Reused(session_id) => Error::GrantReused(session_id),
         }
     }
-}
-
-/// What is to be done with an exchange.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ruling<T> {
-    /// It is granted.
-    Grant(T),
-    /// It is refused, and all stays as it was.
-    Refuse(Refusal),
-    /// It is refused, and the session ends.
-    EndSession(SessionId, Refusal),
 }
 
 /// A code on record.
@@ -76,27 +68,30 @@ pub struct KnownCode {
     pub session_id: Option<SessionId>,
 }
 
-/// Rules on the exchange of a code: who is signed in if it is granted.
+/// Rules on the exchange of a code: who is signed in, if it is granted.
+///
+/// # Errors
+/// Why it is refused, and what follows from that.
 pub fn rule_on_code(
     known: Option<&KnownCode>,
     client_exists: bool,
     presented: &CodeExchange,
-) -> Ruling<UserId> {
-    let refusal = refusal(client_exists);
+) -> Result<UserId, Refusal> {
     if let Some(session_id) = known.and_then(|known| known.session_id) {
-        return Ruling::EndSession(session_id, refusal); // C2
+        return Err(Refusal::Reused(session_id)); // C2
     }
-    let good = |code: &AuthCode| {
-        client_exists // C3
-            && presented.now < code.expires_at
+    if !client_exists {
+        return Err(Refusal::InvalidClient); // C3
+    }
+    let good = |code: &&AuthCode| {
+        presented.now < code.expires_at
             && presented.client_id == code.client_id
             && presented.redirect_uri == code.redirect_uri
             && presented.challenge == code.challenge
     };
-    match known {
-        Some(known) if good(&known.code) => Ruling::Grant(known.code.user_id), // C5
-        _ => Ruling::Refuse(refusal),                                          // C3, C4
-    }
+    let code = known.map(|known| &known.code).filter(good);
+    code.map(|code| code.user_id) // C5
+        .ok_or(Refusal::InvalidGrant) // C4
 }
 
 /// A refresh token on record, with its session.
@@ -132,37 +127,32 @@ pub enum RefreshGrant {
 }
 
 /// Rules on a refresh.
+///
+/// # Errors
+/// Why it is refused, and what follows from that.
 pub fn rule_on_refresh(
     known: Option<&KnownToken>,
     client_exists: bool,
     presented: &Refresh,
-) -> Ruling<RefreshGrant> {
-    let refusal = refusal(client_exists);
-    let alive = |token: &&KnownToken| !token.ended && presented.now < token.expires_at;
-    let Some(token) = known.filter(alive) else {
-        return Ruling::Refuse(refusal); // R2
-    };
-    let bound = client_exists
-        && presented.client_id == token.client_id
-        && is_same_install(
-            token.install_id.as_deref(),
-            presented.device.install_id.as_deref(),
-        );
-
-    match (token.spent_at, &token.successor) {
-        (None, _) if bound => Ruling::Grant(RefreshGrant::Rotate), // R5
-        (None, _) => Ruling::Refuse(refusal),                      // R4
-        (Some(spent_at), Some(successor)) if bound && presented.now.since(spent_at) < GRACE => {
-            Ruling::Grant(RefreshGrant::Repeat(successor.clone(), spent_at)) // R6
-        }
-        (Some(_), _) => Ruling::EndSession(token.session_id, refusal), // R7
-    }
-}
-
-fn refusal(client_exists: bool) -> Refusal {
-    match client_exists {
+) -> Result<RefreshGrant, Refusal> {
+    let unfit = match client_exists {
         true => Refusal::InvalidGrant,
         false => Refusal::InvalidClient,
+    };
+    let alive = |token: &&KnownToken| !token.ended && presented.now < token.expires_at;
+    let token = known.filter(alive).ok_or(unfit)?; // R2
+
+    let install_id = presented.device.install_id.as_deref();
+    let bound = client_exists
+        && presented.client_id == token.client_id
+        && is_same_install(token.install_id.as_deref(), install_id);
+    match (token.spent_at, &token.successor) {
+        (None, _) if bound => Ok(RefreshGrant::Rotate), // R5
+        (None, _) => Err(unfit),                        // R4
+        (Some(spent_at), Some(successor)) if bound && presented.now.since(spent_at) < GRACE => {
+            Ok(RefreshGrant::Repeat(successor.clone(), spent_at)) // R6
+        }
+        (Some(_), _) => Err(Refusal::Reused(token.session_id)), // R7
     }
 }
 

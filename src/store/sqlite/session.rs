@@ -16,7 +16,7 @@ use crate::app::id::{SessionId, UserId};
 use crate::app::secret::Digest;
 use crate::app::session::grace::Sealed;
 use crate::app::session::rules::{
-    KnownCode, KnownToken, RefreshGrant, Refusal, Ruling, access_token_expires_at, rule_on_code,
+    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, rule_on_code,
     rule_on_refresh, session_expires_at,
 };
 use crate::app::session::{CodeExchange, PairDigests, Refresh, Refreshed, Session, SignedIn};
@@ -64,17 +64,12 @@ impl SessionStore for Sqlite {
         self.write(move |sql| {
             let known = find_code(sql, exchange.code)?;
             let client_exists = client_exists(sql, &exchange.client_id)?;
-            match rule_on_code(known.as_ref(), client_exists, &exchange) {
-                Ruling::Grant(user_id) => {
-                    begin_session(sql, user_id, &exchange)?;
-                    Ok(Ok(user_id))
-                }
-                Ruling::Refuse(refusal) => Ok(Err(refusal)),
-                Ruling::EndSession(session_id, refusal) => {
-                    end_session(sql, session_id, exchange.now)?;
-                    Ok(Err(refusal))
-                }
+            let ruling = rule_on_code(known.as_ref(), client_exists, &exchange);
+            match ruling {
+                Ok(user_id) => begin_session(sql, user_id, &exchange)?,
+                Err(refusal) => end_session_if_reused(sql, refusal, exchange.now)?,
             }
+            Ok(ruling)
         })
         .await
     }
@@ -90,13 +85,10 @@ impl SessionStore for Sqlite {
                 rule_on_refresh(known.as_ref(), client_exists, &refresh),
                 known,
             ) {
-                (Ruling::Grant(grant), Some(known)) => {
-                    carry_out(sql, grant, &known, &refresh).map(Ok)
-                }
-                (Ruling::Grant(_), None) => Err(Error::internal("an unknown token was granted")),
-                (Ruling::Refuse(refusal), _) => Ok(Err(refusal)),
-                (Ruling::EndSession(session_id, refusal), _) => {
-                    end_session(sql, session_id, refresh.now)?;
+                (Ok(grant), Some(known)) => carry_out(sql, grant, &known, &refresh).map(Ok),
+                (Ok(_), None) => Err(Error::internal("an unknown token was granted")),
+                (Err(refusal), _) => {
+                    end_session_if_reused(sql, refusal, refresh.now)?;
                     Ok(Err(refusal))
                 }
             }
@@ -298,6 +290,14 @@ fn rotate(sql: Sql<'_>, known: &KnownToken, refresh: &Refresh) -> Result<(), Err
         ],
     )?;
     Ok(())
+}
+
+/// C2 and R7
+fn end_session_if_reused(sql: Sql<'_>, refusal: Refusal, now: Timestamp) -> Result<(), Error> {
+    match refusal {
+        Refusal::Reused(session_id) => end_session(sql, session_id, now),
+        Refusal::InvalidClient | Refusal::InvalidGrant => Ok(()),
+    }
 }
 
 /// Ends a session, unless it has ended before. Its tokens and codes go later, in the background.

@@ -150,6 +150,12 @@ fn assert_invalid_grant(result: Result<TokenSet, Error>) {
     assert!(matches!(result, Err(Error::InvalidGrant)), "{result:?}");
 }
 
+/// `invalid_grant` too, and the session is over.
+#[track_caller]
+fn assert_reused(result: Result<TokenSet, Error>) {
+    assert!(matches!(result, Err(Error::GrantReused(_))), "{result:?}");
+}
+
 #[track_caller]
 fn assert_invalid_client(result: Result<TokenSet, Error>) {
     assert!(matches!(result, Err(Error::InvalidClient)), "{result:?}");

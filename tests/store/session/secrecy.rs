@@ -79,6 +79,25 @@ async fn the_sealed_pair_is_erased_when_the_grace_ends() {
     assert!(mobile.refresh(&third.refresh_token).await.is_ok());
 }
 
+/// "it is erased": not only unlinked. Once the log is folded into the file, no byte of it is left on disk.
+#[tokio::test]
+async fn an_erased_pair_leaves_nothing_in_the_files() {
+    let mobile = Mobile::new().await;
+    let first = mobile.sign_in().await;
+    mobile.refresh(&first.refresh_token).await.unwrap();
+    let select = "SELECT successor FROM refresh_token WHERE successor IS NOT NULL";
+    let sealed: Vec<u8> = mobile.service.value(select);
+    mobile.service.fold_log();
+    assert!(mobile.service.keeps(&sealed));
+
+    mobile.pass(30);
+    mobile.erase_successors().await.unwrap();
+    mobile.service.fold_log();
+    for part in sealed.chunks_exact(8) {
+        assert!(!mobile.service.keeps(part));
+    }
+}
+
 /// "it is erased when ... the grace ends": and when the session does.
 #[tokio::test]
 async fn the_sealed_pair_is_erased_when_the_session_ends() {

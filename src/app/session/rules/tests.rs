@@ -59,7 +59,7 @@ mod code {
     fn c5_a_good_exchange_signs_the_user_in() {
         let (known, exchange) = case();
         let ruling = rule_on_code(Some(&known), true, &exchange);
-        assert_eq!(ruling, Ruling::Grant(known.code.user_id));
+        assert_eq!(ruling, Ok(known.code.user_id));
     }
 
     #[test]
@@ -67,7 +67,7 @@ mod code {
         let (known, exchange) = case();
         for known in [None, Some(&known)] {
             let ruling = rule_on_code(known, false, &exchange);
-            assert_eq!(ruling, Ruling::Refuse(Refusal::InvalidClient));
+            assert_eq!(ruling, Err(Refusal::InvalidClient));
         }
     }
 
@@ -91,14 +91,10 @@ mod code {
             let (mut known, mut exchange) = case();
             spoil(&mut known, &mut exchange);
             let ruling = rule_on_code(Some(&known), true, &exchange);
-            assert_eq!(ruling, Ruling::Refuse(Refusal::InvalidGrant), "{what}");
+            assert_eq!(ruling, Err(Refusal::InvalidGrant), "{what}");
         }
         let ruling = rule_on_code(None, true, &case().1);
-        assert_eq!(
-            ruling,
-            Ruling::Refuse(Refusal::InvalidGrant),
-            "unknown code"
-        );
+        assert_eq!(ruling, Err(Refusal::InvalidGrant), "unknown code");
     }
 
     #[test]
@@ -113,7 +109,7 @@ mod code {
             known.code.expires_at = ago(3600);
             exchange.client_id = ClientId::new("other");
             let ruling = rule_on_code(Some(&known), client_exists, &exchange);
-            assert_eq!(ruling, Ruling::EndSession(session, refusal));
+            assert_eq!(ruling, Err(Refusal::Reused(session)));
         }
     }
 }
@@ -174,7 +170,7 @@ mod refresh {
     fn r5_an_unspent_token_rotates() {
         let (known, refresh) = case();
         let ruling = rule_on_refresh(Some(&known), true, &refresh);
-        assert_eq!(ruling, Ruling::Grant(RefreshGrant::Rotate));
+        assert_eq!(ruling, Ok(RefreshGrant::Rotate));
     }
 
     #[test]
@@ -184,7 +180,7 @@ mod refresh {
             known.install_id = None;
             refresh.device.install_id = install_id;
             let ruling = rule_on_refresh(Some(&known), true, &refresh);
-            assert_eq!(ruling, Ruling::Grant(RefreshGrant::Rotate));
+            assert_eq!(ruling, Ok(RefreshGrant::Rotate));
         }
     }
 
@@ -196,9 +192,9 @@ mod refresh {
         ended.ended = true;
         for known in [None, Some(&expired), Some(&ended)] {
             let ruling = rule_on_refresh(known, true, &refresh);
-            assert_eq!(ruling, Ruling::Refuse(Refusal::InvalidGrant));
+            assert_eq!(ruling, Err(Refusal::InvalidGrant));
             let ruling = rule_on_refresh(known, false, &refresh);
-            assert_eq!(ruling, Ruling::Refuse(Refusal::InvalidClient));
+            assert_eq!(ruling, Err(Refusal::InvalidClient));
         }
     }
 
@@ -208,7 +204,7 @@ mod refresh {
             let (known, mut refresh) = case();
             spoil(&mut refresh);
             let ruling = rule_on_refresh(Some(&known), true, &refresh);
-            assert_eq!(ruling, Ruling::Refuse(Refusal::InvalidGrant), "{what}");
+            assert_eq!(ruling, Err(Refusal::InvalidGrant), "{what}");
         }
     }
 
@@ -219,7 +215,7 @@ mod refresh {
             let spent_at = known.spent_at.unwrap();
             let again = RefreshGrant::Repeat(Sealed::from_bytes(vec![2]), spent_at);
             let ruling = rule_on_refresh(Some(&known), true, &refresh);
-            assert_eq!(ruling, Ruling::Grant(again), "after {millis} ms");
+            assert_eq!(ruling, Ok(again), "after {millis} ms");
         }
     }
 
@@ -227,10 +223,7 @@ mod refresh {
     fn r7_a_spent_token_ends_the_session_after_30_seconds() {
         let (known, refresh) = spent(30_000);
         let ruling = rule_on_refresh(Some(&known), true, &refresh);
-        assert_eq!(
-            ruling,
-            Ruling::EndSession(known.session_id, Refusal::InvalidGrant)
-        );
+        assert_eq!(ruling, Err(Refusal::Reused(known.session_id)));
     }
 
     #[test]
@@ -238,10 +231,7 @@ mod refresh {
         let (mut known, refresh) = spent(1);
         known.successor = None;
         let ruling = rule_on_refresh(Some(&known), true, &refresh);
-        assert_eq!(
-            ruling,
-            Ruling::EndSession(known.session_id, Refusal::InvalidGrant)
-        );
+        assert_eq!(ruling, Err(Refusal::Reused(known.session_id)));
     }
 
     #[test]
@@ -250,18 +240,11 @@ mod refresh {
             let (known, mut refresh) = spent(1);
             spoil(&mut refresh);
             let ruling = rule_on_refresh(Some(&known), true, &refresh);
-            assert_eq!(
-                ruling,
-                Ruling::EndSession(known.session_id, Refusal::InvalidGrant),
-                "{what}"
-            );
+            assert_eq!(ruling, Err(Refusal::Reused(known.session_id)), "{what}");
         }
         let (known, refresh) = spent(1);
         let ruling = rule_on_refresh(Some(&known), false, &refresh);
-        assert_eq!(
-            ruling,
-            Ruling::EndSession(known.session_id, Refusal::InvalidClient)
-        );
+        assert_eq!(ruling, Err(Refusal::Reused(known.session_id)));
     }
 }
 
