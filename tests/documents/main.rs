@@ -7,4 +7,5 @@ mod caller;
 mod compatibility;
 mod emitted;
 mod examples;
+mod generated;
 mod judge;

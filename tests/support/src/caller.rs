@@ -110,7 +110,8 @@ impl Request {
         self
     }
 
-    fn path(&self) -> &str {
+    /// The path, without the query.
+    pub fn path(&self) -> &str {
         let (path, _) = self.target.split_once('?').unwrap_or((&self.target, ""));
         path
     }
