@@ -9,7 +9,7 @@
 //! 5. Documentation of several lines stands in several lines.
 //! 6. The client sends no header that the document does not have: progenitor's `api-version`.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use syn::visit_mut::{self, VisitMut};
 use syn::{
@@ -68,7 +68,8 @@ struct Mender<'a> {
     shared: &'a Shared,
     /// The modules around what is visited, outermost first.
     modules: Vec<String>,
-    secrets: HashSet<String>,
+    // In one order, so that the same document always makes the same text.
+    secrets: BTreeSet<String>,
 }
 
 impl VisitMut for Mender<'_> {

@@ -4130,6 +4130,18 @@ pub mod types {
             value.parse()
         }
     }
+    impl ::std::fmt::Debug for AccessToken {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("AccessToken(..)")
+        }
+    }
+    impl ::std::fmt::Debug for AuthorizationCode {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("AuthorizationCode(..)")
+        }
+    }
     impl ::std::fmt::Debug for CodeVerifier {
         /// Shows nothing: the document marks it as a secret.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -4140,18 +4152,6 @@ pub mod types {
         /// Shows nothing: the document marks it as a secret.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("RefreshToken(..)")
-        }
-    }
-    impl ::std::fmt::Debug for AuthorizationCode {
-        /// Shows nothing: the document marks it as a secret.
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("AuthorizationCode(..)")
-        }
-    }
-    impl ::std::fmt::Debug for AccessToken {
-        /// Shows nothing: the document marks it as a secret.
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str("AccessToken(..)")
         }
     }
 }
