@@ -101,6 +101,8 @@ pub fn to_domain(error: rusqlite::Error) -> Error {
     match failure.code {
         ErrorCode::DatabaseBusy
         | ErrorCode::DatabaseLocked
+        // What a reader hears that has waited long for the locks of the log.
+        | ErrorCode::FileLockingProtocolFailed
         | ErrorCode::DiskFull
         | ErrorCode::SystemIoFailure
         | ErrorCode::OutOfMemory

@@ -1,0 +1,16 @@
+//! The service from outside, held against its published documents.
+//!
+//! Everything here goes through [`test_support::caller`], so that besides its own assertions every
+//! test proves that each answer it got is one that the document lists. The tests start a server each,
+//! or call a deployment: see [`test_support::deployment`].
+//!
+//! [`coverage`] has a test for every operation and status that the documents list; the other modules
+//! are laid out like the interface.
+
+mod boundaries;
+mod coverage;
+mod given;
+mod scenarios;
+
+/// The server and command line under test.
+const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

@@ -1,0 +1,53 @@
+//! Answers that the service gives only when something around it is broken.
+
+use std::fs::File;
+
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+use rusqlite::Connection;
+use test_support::caller::Answer;
+use test_support::deployment::Skip;
+
+use crate::given::given_own;
+
+/// A database in which a table is gone that the operation needs after its caller was admitted.
+pub async fn broken_database(operation: &str) -> Result<Answer, Skip> {
+    let given = given_own(&[])?;
+    let request = given.request(operation).await?;
+    let table = match operation {
+        "exchange_token" => "auth_code",
+        "list_links" => "share_link",
+        _ => "product",
+    };
+    let database = Connection::open(given.service.database_file()?).expect("it is a database");
+    let rename = format!("PRAGMA foreign_keys = off; ALTER TABLE {table} RENAME TO gone");
+    database.execute_batch(&rename).expect("the table is there");
+    Ok(given.send(request).await)
+}
+
+/// A database that another process, this one, has locked for longer than the service waits.
+pub async fn locked_database(operation: &str) -> Result<Answer, Skip> {
+    let given = given_own(&[])?;
+    let request = given.request(operation).await?;
+    let index = given.service.database_file()?.with_extension("db-shm");
+    let index = File::options().read(true).write(true).open(index);
+    let index = index.expect("a database in use has an index of its log");
+    lock(&index);
+    Ok(given.send(request).await)
+}
+
+/// Takes the locks that readers and writers of a SQLite database in WAL mode need: the eight bytes
+/// from 120 on, <https://sqlite.org/walformat.html#wal_locks>. They are free again when the file is
+/// closed.
+///
+/// `BEGIN EXCLUSIVE` would not do: in WAL mode, readers do not wait for a writer.
+fn lock(index: &File) {
+    let locks = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 120,
+        l_len: 8,
+        l_pid: 0,
+    };
+    fcntl(index, FcntlArg::F_SETLKW(&locks)).expect("no request holds a lock for long");
+}
