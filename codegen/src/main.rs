@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -38,12 +39,13 @@ enum Request {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match parse(&arguments) {
-        Ok(Request::Help) => {
-            print!("{USAGE}");
-            Ok(())
-        }
+    let arguments = std::env::args_os().skip(1).map(|it| it.into_string());
+    let arguments: Result<Vec<String>, _> = arguments.collect();
+    let request = arguments
+        .map_err(|argument| format!("not Unicode: {}", argument.display()))
+        .and_then(|arguments| parse(&arguments));
+    let outcome = match request {
+        Ok(Request::Help) => show(USAGE),
         Ok(Request::Server { document }) => server(&document),
         Ok(Request::Client {
             documents,
@@ -105,8 +107,15 @@ fn parse_client(arguments: &[String]) -> Result<Request, String> {
 
 fn server(document: &str) -> Result<(), String> {
     let text = Document::read(document).and_then(|document| codegen::server(&document));
-    print!("{}", text.map_err(|problems| problems.to_string())?);
-    Ok(())
+    show(&text.map_err(|problems| problems.to_string())?)
+}
+
+/// Prints on standard output, as much as is wanted there.
+fn show(text: &str) -> Result<(), String> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
 }
 
 fn client(paths: &[String], out: &Path, inner: Option<&str>, check: bool) -> Result<(), String> {

@@ -1,8 +1,9 @@
 //! How the names of a document become Rust names.
 //!
-//! typify and progenitor have rules of their own for this, and these are the same; they are restated because the
-//! server's glue needs them too, and because two names of a document that become one name of Rust are refused when
-//! the document is read, not by the compiler. [`is_plain`] keeps to the names for which the rules cannot differ.
+//! typify and progenitor have rules of their own for this, and these are the same. They are restated
+//! because the server's glue needs them, too, and because two names of a document that become one
+//! name of Rust are refused when the document is read, not by the compiler. [`is_plain`] keeps to
+//! the names for which the rules cannot differ.
 
 use heck::{ToPascalCase, ToSnakeCase};
 
@@ -18,13 +19,13 @@ pub fn value(name: &str) -> String {
     escape(name.to_snake_case())
 }
 
-/// Whether the name begins with an ASCII letter, and goes on with letters, digits and single `_`, `-`, `.` or
-/// spaces between them.
+/// Whether the name begins with an ASCII letter, and goes on with letters, digits and single `_`,
+/// `-` or `.` between them. Such a name is also a token of HTTP (RFC 9110, section 5.6.2).
 #[must_use]
 pub fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name
-            .split(['_', '-', '.', ' '])
+            .split(['_', '-', '.'])
             .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 

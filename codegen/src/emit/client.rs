@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::{Document, Problems};
+use crate::model::Pointer;
+use crate::{Document, Problem, Problems};
 
 use super::mend::Shared;
 use super::types::{self, Side};
@@ -34,8 +35,10 @@ pub(crate) fn modules(
     inner: Option<&str>,
 ) -> Result<BTreeMap<String, String>, Problems> {
     let mut modules = BTreeMap::new();
+    check_modules(documents)?;
     for document in documents {
-        let file = types::file(document, Side::Client { inner }, &Shared::Parent)?;
+        let mut file = types::file(document, Side::Client { inner }, &Shared::Parent)?;
+        super::doc::tidy(&mut file);
         let head = format!(
             "//! Client for {} {}.\n//!\n//! {}\n\n",
             document.title,
@@ -53,6 +56,22 @@ pub(crate) fn modules(
     }
     modules.insert("mod.rs".to_owned(), root(documents, inner));
     Ok(modules)
+}
+
+/// Refuses two documents that would become one module.
+fn check_modules(documents: &[Document]) -> Result<(), Problems> {
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for document in documents {
+        if let Some(other) = seen.insert(&document.module, &document.file) {
+            return Err(Problems::one(Problem {
+                file: document.file.clone(),
+                pointer: Pointer::default(),
+                cause: format!("{other} becomes the module `{}`, too", document.module),
+                remedy: "rename one of the files".to_owned(),
+            }));
+        }
+    }
+    Ok(())
 }
 
 fn origin(source: &str) -> String {

@@ -6,8 +6,7 @@
 //! 2. The members concerned get the serde attributes that keep absent, null and value apart.
 //! 3. Members stand, and are written, in the document's order instead of the alphabet's.
 //! 4. `Debug` of secrets shows nothing.
-//! 5. Documentation of several lines stands in several lines.
-//! 6. The client sends no header that the document does not have: progenitor's `api-version`.
+//! 5. The client sends no header that the document does not have: progenitor's `api-version`.
 
 use std::collections::BTreeSet;
 
@@ -132,14 +131,6 @@ impl VisitMut for Mender<'_> {
         }
     }
 
-    fn visit_attributes_mut(&mut self, attributes: &mut Vec<Attribute>) {
-        let split = std::mem::take(attributes).into_iter().flat_map(in_lines);
-        attributes.extend(split);
-        attributes
-            .iter_mut()
-            .for_each(|it| self.visit_attribute_mut(it));
-    }
-
     fn visit_block_mut(&mut self, block: &mut syn::Block) {
         block
             .stmts
@@ -257,39 +248,6 @@ fn renamed(attribute: &Attribute) -> Option<String> {
         Ok(())
     });
     name
-}
-
-/// Documentation, one attribute a line; any other attribute as it is.
-fn in_lines(attribute: Attribute) -> Vec<Attribute> {
-    let syn::Meta::NameValue(meta) = &attribute.meta else {
-        return vec![attribute];
-    };
-    let Expr::Lit(syn::ExprLit {
-        lit: syn::Lit::Str(text),
-        ..
-    }) = &meta.value
-    else {
-        return vec![attribute];
-    };
-    if !meta.path.is_ident("doc") {
-        return vec![attribute];
-    }
-    let style = attribute.style;
-    let text = text.value();
-    let lines = text.trim().lines().map(str::trim_end);
-    lines
-        .map(|line| {
-            let line = if line.is_empty() {
-                String::new()
-            } else {
-                format!(" {line}")
-            };
-            Attribute {
-                style,
-                ..parse_quote!(#[doc = #line])
-            }
-        })
-        .collect()
 }
 
 fn remove_debug(attributes: &mut [Attribute]) {

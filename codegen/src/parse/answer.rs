@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Answer, Header, Schema};
+use crate::model::{Answer, Header, Pointer, Schema};
 
 use super::graph;
 use super::names;
@@ -164,19 +164,29 @@ fn headers<'a>(reader: &Reader<'a>, answer: &Place<'a>) -> Option<Vec<Header>> {
     let mut headers = Vec::new();
     let mut whole = true;
     for (name, member) in place.members() {
-        if name.eq_ignore_ascii_case("content-type") {
-            reader.refuse(
-                &member.pointer,
-                "OpenAPI describes the header `Content-Type` by the media type of the body",
-                "remove the header",
-            );
-        }
+        check_header_name(reader, name, &member.pointer);
         match header(reader, name, member) {
             Some(header) => headers.push(header),
             None => whole = false,
         }
     }
     whole.then_some(headers)
+}
+
+/// Refuses headers that OpenAPI describes by other means, and those of HTTP itself.
+pub(super) fn check_header_name(reader: &Reader<'_>, name: &str, pointer: &Pointer) {
+    let remedy = match name.to_ascii_lowercase().as_str() {
+        "accept" | "content-type" => "remove it: the media type of a body says it",
+        "authorization" => "remove it: write a security scheme",
+        "connection" | "content-length" | "host" | "te" | "trailer" | "transfer-encoding"
+        | "upgrade" => "remove it: client and server agree about it by themselves",
+        _ => return,
+    };
+    reader.refuse(
+        pointer,
+        format!("the header `{name}` is not one that a document describes as a header"),
+        remedy,
+    );
 }
 
 /// A header, wherever it stands.

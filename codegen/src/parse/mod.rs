@@ -271,7 +271,9 @@ fn scheme<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<SecurityScheme> {
         ("http", Some(scheme), None, None) if scheme.eq_ignore_ascii_case("bearer") => {
             Credential::Bearer
         }
-        ("apiKey", None, Some("header"), Some(name)) => Credential::Header(name.to_owned()),
+        ("apiKey", None, Some("header"), Some(name)) if crate::names::is_plain(name) => {
+            Credential::Header(name.to_owned())
+        }
         _ => {
             reader.refuse(
                 &place.pointer,

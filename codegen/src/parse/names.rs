@@ -18,6 +18,7 @@ const PRELUDE: &[&str] = &[
 
 /// What the client and the server's trait have besides the operations.
 const TAKEN_FUNCTIONS: &[&str] = &[
+    "answered",
     "api_version",
     "baseurl",
     "client",
@@ -25,10 +26,15 @@ const TAKEN_FUNCTIONS: &[&str] = &[
     "inner",
     "new",
     "new_with_client",
+    "operations",
     "post",
     "pre",
+    "public",
     "register",
 ];
+
+/// The associated types that the server's trait has besides the security schemes.
+const TAKEN_TYPES: &[&str] = &["Context", "Error"];
 
 /// What builders and requests have besides the parameters.
 const TAKEN_PARAMETERS: &[&str] = &["body", "body_map", "client", "new", "send"];
@@ -39,6 +45,7 @@ struct Scope<'r, 'a> {
     /// What the names are, as problems call them: `property`.
     what: &'static str,
     taken: &'static [&'static str],
+    plain: fn(&str) -> bool,
     seen: HashMap<String, String>,
 }
 
@@ -48,18 +55,19 @@ impl<'r, 'a> Scope<'r, 'a> {
             reader,
             what,
             taken,
+            plain: is_plain,
             seen: HashMap::new(),
         }
     }
 
     fn add(&mut self, name: &str, to_rust: fn(&str) -> String, pointer: &Pointer) {
         let what = self.what;
-        if !is_plain(name) {
+        if !(self.plain)(name) {
             self.reader.refuse(
                 pointer,
                 format!("the {what} name `{name}` cannot become a name of Rust"),
                 "begin with a letter A-Z or a-z, and go on with letters and digits, \
-                 and one `_`, `-`, `.` or space between words",
+                 and one `_`, `-` or `.` between words",
             );
             return;
         }
@@ -97,6 +105,8 @@ pub(super) fn check_properties(reader: &Reader<'_>, properties: &Place<'_>) {
 
 pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) {
     let mut scope = Scope::new(reader, "variant", &["Self_"]);
+    // Values are not names elsewhere, and may be several words.
+    scope.plain = |value| is_plain(&value.replace(' ', "-"));
     values
         .iter()
         .for_each(|(name, pointer)| scope.add(name, of_type, pointer));
@@ -125,10 +135,10 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
     scope.what = "security scheme";
     for (name, place) in schemes.members() {
         scope.add(name, value, &place.pointer);
-        if of_type(name) == "Context" {
+        if TAKEN_TYPES.contains(&of_type(name).as_str()) {
             reader.refuse(
                 &place.pointer,
-                "`Context` is a type that the trait has already",
+                format!("the trait has another type `{}` already", of_type(name)),
                 "choose another name",
             );
         }

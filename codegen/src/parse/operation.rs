@@ -41,8 +41,6 @@ const METHODS: &[(&str, Method)] = &[
     ("patch", Method::Patch),
     ("delete", Method::Delete),
 ];
-/// Headers that OpenAPI describes by other means, and tells tools to ignore among the parameters.
-const OTHER_MEANS: &[&str] = &["accept", "content-type", "authorization"];
 
 /// What operations refer to.
 pub(super) struct Shared<'a> {
@@ -273,12 +271,8 @@ pub(super) fn parameter<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Par
         }
     };
     let name = name?;
-    if location == Location::Header && OTHER_MEANS.contains(&name.to_lowercase().as_str()) {
-        reader.refuse(
-            &place.pointer,
-            format!("OpenAPI describes the header `{name}` by other means"),
-            "remove the parameter: write a security scheme, or the media type of a body",
-        );
+    if location == Location::Header {
+        answer::check_header_name(reader, &name, &place.pointer);
     }
     let required = reader.flag(&place, "required");
     if location == Location::Path && !required {

@@ -468,7 +468,7 @@ impl ::schemars::JsonSchema for types::Failure {
 #[allow(non_upper_case_globals)]
 pub mod schemas {
     use codegen_runtime::schema::*;
-    ///The schema `NoteId`.
+    /// The schema `NoteId`.
     pub static NoteId: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -479,7 +479,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Text`.
+    /// The schema `Text`.
     pub static Text: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -490,7 +490,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Color`.
+    /// The schema `Color`.
     pub static Color: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -501,7 +501,7 @@ pub mod schemas {
         }),
         nullable: true,
     };
-    ///The schema `Place`.
+    /// The schema `Place`.
     pub static Place: Schema = Schema {
         kind: Kind::Object(Object {
             properties: &[
@@ -524,7 +524,7 @@ pub mod schemas {
         }),
         nullable: true,
     };
-    ///The schema `Moment`.
+    /// The schema `Moment`.
     pub static Moment: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -535,7 +535,7 @@ pub mod schemas {
         }),
         nullable: true,
     };
-    ///The schema `NoteChange`.
+    /// The schema `NoteChange`.
     pub static NoteChange: Schema = Schema {
         kind: Kind::Object(Object {
             properties: &[
@@ -623,7 +623,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Note`.
+    /// The schema `Note`.
     pub static Note: Schema = Schema {
         kind: Kind::Object(Object {
             properties: &[
@@ -719,7 +719,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Failure`.
+    /// The schema `Failure`.
     pub static Failure: Schema = Schema {
         kind: Kind::Object(Object {
             properties: &[
@@ -743,7 +743,7 @@ pub mod schemas {
         nullable: false,
     };
 }
-///`PATCH /notes/{id}`
+/// `PATCH /notes/{id}`
 pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation {
     id: "change_note",
     method: codegen_runtime::http::Method::PATCH,
@@ -786,12 +786,12 @@ pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation 
 };
 /// Every operation of the document, in its order.
 pub static OPERATIONS: &[&codegen_runtime::Operation] = &[&CHANGE_NOTE];
-///A checked request for `change_note`.
+/// A checked request for `change_note`.
 #[derive(Clone, Debug)]
 pub struct ChangeNoteRequest {
-    ///id
+    /// id
     pub id: types::NoteId,
-    ///The body.
+    /// The body.
     pub body: types::NoteChange,
 }
 #[allow(unused_variables)]
@@ -823,9 +823,9 @@ impl codegen_runtime::Request for ChangeNoteRequest {
         ::std::vec![generator.subschema_for:: < types::NoteId > ()]
     }
 }
-/**The success of `change_note`: 200.
-
-Changed.*/
+/// The success of `change_note`: 200.
+///
+/// Changed.
 #[derive(Clone, Debug)]
 pub struct ChangeNoteAnswer {
     headers: codegen_runtime::http::HeaderMap,
@@ -861,18 +861,18 @@ impl codegen_runtime::Answer for ChangeNoteAnswer {
         ::std::vec![]
     }
 }
-/**The operations of "Absence" 1.
-
-A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.*/
+/// The operations of "Absence" 1.
+///
+/// A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.
 pub trait AbsenceApi: Sized + Send + Sync + 'static {
     /// What the server keeps for all requests.
     type Context: dropshot::ServerContext;
     /// What goes wrong in the service, in its own terms. For `?` in a handler, say
     /// `impl From<Error> for codegen_runtime::Rejection<Error>`.
     type Error: Send + 'static;
-    /**Admits the caller of a public operation: everyone, unless overridden.
-
-Headers that come with the admission are added to whatever is answered later.*/
+    /// Admits the caller of a public operation: everyone, unless overridden.
+    ///
+    /// Headers that come with the admission are added to whatever is answered later.
     #[allow(unused_variables)]
     fn public(
         context: &dropshot::RequestContext<Self::Context>,
@@ -899,7 +899,7 @@ Headers that come with the admission are added to whatever is answered later.*/
         answer: &codegen_runtime::http::Response<dropshot::Body>,
         latency: ::std::time::Duration,
     ) {}
-    ///`PATCH /notes/{id}`
+    /// `PATCH /notes/{id}`
     fn change_note(
         context: &dropshot::RequestContext<Self::Context>,
         request: codegen_runtime::Unchecked<ChangeNoteRequest>,
@@ -912,8 +912,7 @@ Headers that come with the admission are added to whatever is answered later.*/
 }
 /// The operations of each path.
 static PATHS: &[&[&codegen_runtime::Operation]] = &[&[&CHANGE_NOTE]];
-///Adds the operations of an implementation of [`AbsenceApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
-///
+/// Adds the operations of an implementation of [`AbsenceApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
 /// When the description holds an endpoint already that is in the way.
 pub fn register<A: AbsenceApi>(

@@ -1347,7 +1347,7 @@ impl ::schemars::JsonSchema for types::Failure {
 #[allow(non_upper_case_globals)]
 pub mod schemas {
     use codegen_runtime::schema::*;
-    ///The schema `Copies`.
+    /// The schema `Copies`.
     pub static Copies: Schema = Schema {
         kind: Kind::Integer(Bounds {
             minimum: ::std::option::Option::Some(Bound {
@@ -1361,7 +1361,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Balance`.
+    /// The schema `Balance`.
     pub static Balance: Schema = Schema {
         kind: Kind::Integer(Bounds {
             minimum: ::std::option::Option::Some(Bound {
@@ -1375,7 +1375,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Count`.
+    /// The schema `Count`.
     pub static Count: Schema = Schema {
         kind: Kind::Integer(Bounds {
             minimum: ::std::option::Option::Some(Bound {
@@ -1389,7 +1389,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Amount`.
+    /// The schema `Amount`.
     pub static Amount: Schema = Schema {
         kind: Kind::Number(Bounds {
             minimum: ::std::option::Option::Some(Bound {
@@ -1403,7 +1403,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Rate`.
+    /// The schema `Rate`.
     pub static Rate: Schema = Schema {
         kind: Kind::Number(Bounds {
             minimum: ::std::option::Option::None,
@@ -1414,7 +1414,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Factor`.
+    /// The schema `Factor`.
     pub static Factor: Schema = Schema {
         kind: Kind::Number(Bounds {
             minimum: ::std::option::Option::None,
@@ -1422,12 +1422,12 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Urgent`.
+    /// The schema `Urgent`.
     pub static Urgent: Schema = Schema {
         kind: Kind::Boolean,
         nullable: false,
     };
-    ///The schema `Speed`.
+    /// The schema `Speed`.
     pub static Speed: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -1438,7 +1438,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Memo`.
+    /// The schema `Memo`.
     pub static Memo: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -1449,7 +1449,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Pin`.
+    /// The schema `Pin`.
     pub static Pin: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 4,
@@ -1460,7 +1460,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `CardMethod`.
+    /// The schema `CardMethod`.
     pub static CardMethod: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -1471,7 +1471,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `CashMethod`.
+    /// The schema `CashMethod`.
     pub static CashMethod: Schema = Schema {
         kind: Kind::String(Text {
             min_length: 0,
@@ -1482,7 +1482,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Card`.
+    /// The schema `Card`.
     pub static Card: Schema = Schema {
         kind: Kind::Object(Object {
             properties: &[
@@ -1515,7 +1515,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Cash`.
+    /// The schema `Cash`.
     pub static Cash: Schema = Schema {
         kind: Kind::Object(Object {
             properties: &[
@@ -1556,7 +1556,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Payment`.
+    /// The schema `Payment`.
     pub static Payment: Schema = Schema {
         kind: Kind::OneOf(OneOf {
             discriminator: "method",
@@ -1564,7 +1564,7 @@ pub mod schemas {
         }),
         nullable: false,
     };
-    ///The schema `Failure`.
+    /// The schema `Failure`.
     pub static Failure: Schema = Schema {
         kind: Kind::Object(Object {
             properties: &[
@@ -1588,7 +1588,7 @@ pub mod schemas {
         nullable: false,
     };
 }
-///`POST /payments`
+/// `POST /payments`
 pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
     id: "pay",
     method: codegen_runtime::http::Method::POST,
@@ -1631,12 +1631,12 @@ pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
 };
 /// Every operation of the document, in its order.
 pub static OPERATIONS: &[&codegen_runtime::Operation] = &[&PAY];
-///A checked request for `pay`.
+/// A checked request for `pay`.
 #[derive(Clone, Debug)]
 pub struct PayRequest {
-    ///copies
+    /// copies
     pub copies: types::Copies,
-    ///The body.
+    /// The body.
     pub body: types::Payment,
 }
 #[allow(unused_variables)]
@@ -1668,9 +1668,9 @@ impl codegen_runtime::Request for PayRequest {
         ::std::vec![generator.subschema_for:: < types::Copies > ()]
     }
 }
-/**The success of `pay`: 204.
-
-Paid.*/
+/// The success of `pay`: 204.
+///
+/// Paid.
 #[derive(Clone, Debug)]
 pub struct PayAnswer {
     headers: codegen_runtime::http::HeaderMap,
@@ -1705,18 +1705,18 @@ impl codegen_runtime::Answer for PayAnswer {
         ::std::vec![]
     }
 }
-/**The operations of "Scalars" 1.
-
-A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.*/
+/// The operations of "Scalars" 1.
+///
+/// A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.
 pub trait ScalarsApi: Sized + Send + Sync + 'static {
     /// What the server keeps for all requests.
     type Context: dropshot::ServerContext;
     /// What goes wrong in the service, in its own terms. For `?` in a handler, say
     /// `impl From<Error> for codegen_runtime::Rejection<Error>`.
     type Error: Send + 'static;
-    /**Admits the caller of a public operation: everyone, unless overridden.
-
-Headers that come with the admission are added to whatever is answered later.*/
+    /// Admits the caller of a public operation: everyone, unless overridden.
+    ///
+    /// Headers that come with the admission are added to whatever is answered later.
     #[allow(unused_variables)]
     fn public(
         context: &dropshot::RequestContext<Self::Context>,
@@ -1743,7 +1743,7 @@ Headers that come with the admission are added to whatever is answered later.*/
         answer: &codegen_runtime::http::Response<dropshot::Body>,
         latency: ::std::time::Duration,
     ) {}
-    ///`POST /payments`
+    /// `POST /payments`
     fn pay(
         context: &dropshot::RequestContext<Self::Context>,
         request: codegen_runtime::Unchecked<PayRequest>,
@@ -1756,8 +1756,7 @@ Headers that come with the admission are added to whatever is answered later.*/
 }
 /// The operations of each path.
 static PATHS: &[&[&codegen_runtime::Operation]] = &[&[&PAY]];
-///Adds the operations of an implementation of [`ScalarsApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
-///
+/// Adds the operations of an implementation of [`ScalarsApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
 /// When the description holds an endpoint already that is in the way.
 pub fn register<A: ScalarsApi>(

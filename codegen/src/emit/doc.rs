@@ -1,0 +1,99 @@
+//! Documentation in generated code.
+//!
+//! Descriptions are written in Markdown for readers of the document. rustdoc would compile and run
+//! every code block in them that does not say otherwise, so they are made to say otherwise; and
+//! text of several lines is to stand in several lines.
+
+use syn::visit_mut::VisitMut;
+use syn::{Attribute, Expr, parse_quote};
+
+/// Tidies the documentation of all items.
+pub(super) fn tidy(file: &mut syn::File) {
+    Tidy.visit_file_mut(file);
+}
+
+struct Tidy;
+
+impl VisitMut for Tidy {
+    fn visit_attributes_mut(&mut self, attributes: &mut Vec<Attribute>) {
+        let tidied = std::mem::take(attributes).into_iter().flat_map(split);
+        attributes.extend(tidied);
+    }
+}
+
+/// Documentation, one attribute a line; any other attribute as it is.
+fn split(attribute: Attribute) -> Vec<Attribute> {
+    let syn::Meta::NameValue(meta) = &attribute.meta else {
+        return vec![attribute];
+    };
+    let Expr::Lit(syn::ExprLit {
+        lit: syn::Lit::Str(text),
+        ..
+    }) = &meta.value
+    else {
+        return vec![attribute];
+    };
+    if !meta.path.is_ident("doc") {
+        return vec![attribute];
+    }
+    let style = attribute.style;
+    without_tests(text.value().trim())
+        .into_iter()
+        .map(|line| {
+            let line = if line.is_empty() {
+                line
+            } else {
+                format!(" {line}")
+            };
+            Attribute {
+                style,
+                ..parse_quote!(#[doc = #line])
+            }
+        })
+        .collect()
+}
+
+/// The lines, without code that rustdoc would take for a test of Rust: a block without a language
+/// becomes one of text, and what is indented far enough to be a block is indented less.
+fn without_tests(text: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in text.lines().map(str::trim_end) {
+        let start = line.trim_start();
+        let fence = ["```", "~~~"]
+            .into_iter()
+            .find(|fence| start.starts_with(fence));
+        let indent = line.len() - start.len();
+        lines.push(match fence {
+            Some(fence) if !inside && start == fence => format!("{line}text"),
+            None if !inside && indent >= 4 => format!("   {start}"),
+            _ => line.to_owned(),
+        });
+        inside ^= fence.is_some();
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_tests;
+
+    #[test]
+    fn code_of_no_language_becomes_text() {
+        let text = "One\n```\nlet x = 1;\n    y\n```\n```json\n{}\n```\n    cargo run\n~~~\n~~~";
+        let expected = [
+            "One",
+            "```text",
+            "let x = 1;",
+            "    y",
+            "```",
+            "```json",
+            "{}",
+            "```",
+            "   cargo run",
+            "~~~text",
+            "~~~",
+        ];
+        assert_eq!(without_tests(text), expected);
+    }
+}
