@@ -14,7 +14,7 @@
 use std::io::{BufWriter, IsTerminal, Write};
 use std::time::Duration;
 
-use slog::{Drain, FnValue, Key, Level, LevelFilter, Logger, Record, o};
+use slog::{Drain, FnValue, Key, Level, LevelFilter, Logger, Record, debug, o};
 use slog_async::{Async, AsyncGuard, OverflowStrategy};
 use uuid::Uuid;
 
@@ -152,16 +152,18 @@ impl Drain for Framework {
     type Err = slog::Never;
 
     fn log(&self, record: &Record<'_>, values: &slog::OwnedKVList) -> Result<(), slog::Never> {
-        let ours = !record.module().starts_with("dropshot");
         let message = record.msg().as_str().unwrap_or_default();
-        if message == "request completed" && !ours {
+        if !record.module().starts_with("dropshot") {
+            self.forward(record, values);
+        } else if message == "request completed" {
             self.refused_by_router(record, values);
-        } else if ours
-            || (record.level().is_at_least(Level::Warning) && !message.starts_with("request "))
-        {
-            match Values::of(record, values).request_id {
-                Some(id) => self.0.new(o!("request_id" => id)).log(record),
-                None => self.0.log(record),
+        } else if record.level().is_at_least(Level::Warning) && !message.starts_with("request ") {
+            let text = record.msg().to_string();
+            if text.starts_with("tls accept err") {
+                // Anybody who connects can cause it, so it must not fill the log.
+                debug!(self.0, "{text}");
+            } else {
+                self.forward(record, values);
             }
         }
         Ok(())
@@ -169,6 +171,14 @@ impl Drain for Framework {
 }
 
 impl Framework {
+    /// The line as it is, with the request's id, but without its other values.
+    fn forward(&self, record: &Record<'_>, values: &slog::OwnedKVList) {
+        match Values::of(record, values).request_id {
+            Some(id) => self.0.new(o!("request_id" => id)).log(record),
+            None => self.0.log(record),
+        }
+    }
+
     /// The line of a request that was answered by dropshot itself. Only such an answer has an error
     /// message: the glue turns its own errors into answers.
     fn refused_by_router(&self, record: &Record<'_>, values: &slog::OwnedKVList) {

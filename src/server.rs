@@ -6,9 +6,9 @@
 //!    request.
 //! 3. SIGHUP reads the certificate files again. Connections that are open keep what they agreed on. If
 //!    the new files cannot be used, the log says why, and the old certificate stays.
-//! 4. SIGTERM or SIGINT: no new connection is served. Idle connections close at once, others after the
-//!    answer that they wait for; in clear, a connection that comes now waits in the kernel and is reset
-//!    when the process ends.
+//! 4. SIGTERM or SIGINT: no new connection is served. Idle connections close, others do after the answer
+//!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
+//!    the process ends: dropshot keeps its socket until then.
 //! 5. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
 //!    change is in the store whole or not at all, and was acknowledged only if it is.
 
@@ -180,21 +180,24 @@ impl<C: ServerContext> Server<C> {
     }
 
     /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 5).
-    pub async fn run(mut self) {
-        while self.signals.next().await == Asked::Reload && !self.stops_at_hang_up {
-            self.reload().await;
-        }
-        info!(self.log, "stopping: finishing what runs");
-        let done = self.http.wait_for_shutdown();
-        // Dropping asks it to close, and gives up our part of the state whose end `done` waits for.
-        drop(self.http);
-        tokio::select! {
-            _ = done => info!(self.log, "stopped"),
-            () = tokio::time::sleep(PATIENCE) => {
-                warn!(self.log, "stopped with requests unfinished"; "seconds" => PATIENCE.as_secs());
+    ///
+    /// # Errors
+    /// Why the server ended unasked: a bug.
+    pub async fn run(mut self) -> Result<(), String> {
+        let mut ended = self.http.wait_for_shutdown();
+        loop {
+            tokio::select! {
+                asked = self.signals.next() => match asked {
+                    Asked::Reload if !self.stops_at_hang_up => self.reload().await,
+                    Asked::Reload | Asked::Stop => break,
+                },
+                result = &mut ended => {
+                    return result.and(Err("the server ended without being asked to".to_owned()));
+                }
             }
-            () = self.signals.stop() => warn!(self.log, "stopped at once, as a second signal asked"),
         }
+        finish(self.http, self.signals.stop(), &self.log).await;
+        Ok(())
     }
 
     /// Step 3.
@@ -212,5 +215,68 @@ impl<C: ServerContext> Server<C> {
             Ok(()) => info!(self.log, "certificate read again"),
             Err(why) => error!(self.log, "the old certificate stays"; "error" => why),
         }
+    }
+}
+
+/// Steps 4 and 5.
+async fn finish<C: ServerContext>(
+    http: HttpServer<C>,
+    second_signal: impl Future<Output = ()>,
+    log: &Logger,
+) {
+    info!(log, "stopping: finishing what runs");
+    let done = http.wait_for_shutdown();
+    // Dropping asks it to close, and gives up our part of the state whose end `done` waits for.
+    drop(http);
+    tokio::select! {
+        _ = done => info!(log, "stopped"),
+        () = tokio::time::sleep(PATIENCE) => {
+            warn!(log, "stopped with requests unfinished"; "seconds" => PATIENCE.as_secs());
+        }
+        () = second_signal => warn!(log, "stopped at once, as a second signal asked"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dropshot::{HttpError, HttpResponseOk, RequestContext, endpoint};
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpStream;
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    /// Says that it has begun, and never ends.
+    #[endpoint { method = GET, path = "/" }]
+    async fn endless(
+        context: RequestContext<Arc<Notify>>,
+    ) -> Result<HttpResponseOk<()>, HttpError> {
+        context.context().notify_one();
+        std::future::pending().await
+    }
+
+    #[tokio::test]
+    async fn a_request_that_does_not_end_is_left_behind_after_thirty_seconds() {
+        let mut api = ApiDescription::new();
+        api.register(endless).unwrap();
+        let begun = Arc::new(Notify::new());
+        let log = Logger::root(slog::Discard, o!());
+        let http = ServerBuilder::new(api, Arc::clone(&begun), log.clone())
+            .start()
+            .unwrap();
+        let mut client = TcpStream::connect(http.local_addr()).await.unwrap();
+        client
+            .write_all(b"GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+            .await
+            .unwrap();
+        begun.notified().await;
+
+        // From here on the clock jumps to whatever is waited for.
+        tokio::time::pause();
+        let before = tokio::time::Instant::now();
+        finish(http, std::future::pending(), &log).await;
+        assert_eq!(before.elapsed().as_secs(), 30);
     }
 }

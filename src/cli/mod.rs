@@ -123,7 +123,7 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
         resolved
             .warnings
             .iter()
-            .for_each(|warning| eprintln!("warning: {warning}"));
+            .for_each(|warning| output::say(&format!("warning: {warning}")));
     }
     match command {
         Command::Serve(serve) => serve.run(settings, &resolved.warnings),
@@ -190,7 +190,7 @@ impl Failure {
             Self::Usage(text) => (text, 2),
         };
         for line in text.lines() {
-            eprintln!("error: {line}");
+            output::say(&format!("error: {line}"));
         }
         ExitCode::from(code)
     }

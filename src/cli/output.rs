@@ -57,7 +57,7 @@ impl Answer {
         };
         print(&text)?;
         if let Some(note) = self.note {
-            eprintln!("note: {note}");
+            say(&format!("note: {note}"));
         }
         Ok(())
     }
@@ -82,6 +82,11 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Writes a line to standard error. Nothing is left to be done when nobody reads that.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 fn to_json(value: &impl Serialize) -> String {

@@ -38,8 +38,7 @@ impl Serve {
         let result = runtime.block_on(async {
             let app = Arc::new(open(settings).await?);
             let server = start(settings, &app, &log)?;
-            run(server, &app, &log).await;
-            Ok(())
+            run(server, &app, &log).await
         });
         // Requests that were left behind must not hold up the end.
         runtime.shutdown_background();
@@ -58,15 +57,20 @@ pub(super) fn start(
 }
 
 /// Serves until the process is asked to stop, with the background tasks beside.
-pub(super) async fn run(server: Server<http::Context>, app: &App, log: &Logger) {
-    tokio::select! {
-        () = server.run() => {}
-        () = app.run_background_tasks(log) => {}
-    }
+pub(super) async fn run(
+    server: Server<http::Context>,
+    app: &App,
+    log: &Logger,
+) -> Result<(), Failure> {
+    let ended = tokio::select! {
+        ended = server.run() => ended,
+        () = app.run_background_tasks(log) => Ok(()),
+    };
     if let Err(failure) = app.record_uses().await {
         let cause = failure
             .cause()
             .map_or_else(|| failure.to_string(), ToString::to_string);
         error!(log, "the last uses of keys and sessions were not recorded"; "error" => cause);
     }
+    ended.map_err(Failure::Failed)
 }

@@ -34,14 +34,16 @@ async fn answers(server: &Server, certificate: &str) -> bool {
         .tls_certs_only([certificate])
         .build()
         .unwrap();
-    let answer = client
-        .get(format!("{}/api/v1/openapi.json", server.url))
-        .send()
-        .await;
-    answer.is_ok_and(|answer| answer.status() == 200)
+    let request = client.get(format!("{}/api/v1/openapi.json", server.url));
+    match request.send().await {
+        // To its end: a server that stops waits for those who still read.
+        Ok(answer) => answer.status() == 200 && answer.bytes().await.is_ok(),
+        Err(_) => false,
+    }
 }
 
-#[tokio::test]
+// With threads of its own, so that the client answers while the test waits for the server to end.
+#[tokio::test(flavor = "multi_thread")]
 async fn sighup_takes_a_new_certificate_and_keeps_the_old_one_when_that_fails() {
     let place = Place::new();
     let first = write_certificate(&place);

@@ -50,8 +50,7 @@ impl Demo {
             let seed = seed::seed(&app).await?;
             let server = serve::start(&settings, &app, &log)?.stopping_at_hang_up();
             output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
-            serve::run(server, &app, &log).await;
-            Ok(())
+            serve::run(server, &app, &log).await
         });
         runtime.shutdown_background();
         folder.close()?;
