@@ -21,10 +21,10 @@
 //!   `security`. Extensions (`x-...`) are taken as documentation, and therefore only in the places
 //!   that document: the document itself, `info`, `contact`, `license`, servers and tags. Servers
 //!   are told to readers; paths are taken as they are written.
-//! - **Paths**: literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a `{variable}`.
-//!   At one place stands either a variable, of one name, or a literal.
-//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, declared tags, at
-//!   most one security requirement of one scheme, one 2xx answer and one or more 4xx and 5xx
+//! - **Paths**: literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
+//!   `{variable}`. At one place stands either a variable, of one name, or a literal.
+//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, declared tags,
+//!   at most one security requirement of one scheme, one 2xx answer and one or more 4xx and 5xx
 //!   answers by number, all of these with one schema.
 //! - **Parameters**: in path, query and header, with a scalar `schema`; no `style`, no `content`.
 //!   Numbers with a fraction are not taken in a query.
@@ -41,6 +41,8 @@
 //!   decimals, whatever their `format` says.
 //! - **Formats of strings**: `uuid`, `date-time`, `password` (a secret, which `Debug` does not
 //!   show) and `uri` (told to readers).
+//! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps
+//!   them; the client's documentation tells them.
 //! - **Null**: `nullable: true` beside a `type`, in properties and items only. An optional property
 //!   that may be null becomes a `Field`, which tells absent, null and value apart; a required one
 //!   becomes an `Option`. The type of a nullable component never holds null itself.
@@ -54,6 +56,7 @@ pub mod names;
 
 mod emit;
 mod parse;
+mod pointer;
 mod problem;
 
 use std::collections::BTreeMap;

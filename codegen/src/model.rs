@@ -1,26 +1,28 @@
 //! What a document means, once it has been read and nothing in it is in doubt.
 //!
-//! This is the seam between the two halves of the generator. [`parse`](crate::parse) makes a [`Document`] or a list
-//! of problems; [`emit`](crate::emit) makes Rust from a [`Document`] and has no errors of its own. So whatever the
-//! emitting half relies upon is promised here, and is refused there:
+//! This is the seam between the two halves of the generator. Parsing makes a
+//! [`Document`] or a list of problems; emission makes Rust from a [`Document`] and has
+//! no errors of its own. So whatever the emitting half relies upon is promised here, and is refused
+//! there:
 //!
-//! - every `$ref` is resolved: references to parameters, headers, responses and examples are gone, and those to
-//!   schemas are [`Kind::Ref`]s that [`Document::schemas`] holds;
+//! - every `$ref` is resolved: references to parameters, headers, responses and examples are gone,
+//!   and those to schemas are [`Kind::Ref`]s that [`Document::schemas`] holds;
 //! - references do not run in circles, and none leads to another reference;
-//! - every component, operation, property and parameter has a Rust name of its own ([`crate::names`]);
-//! - a scalar that is constrained in any way is a named component, so that every check has a type. Inline schemas
-//!   are references, plain booleans, integers, numbers and strings, and arrays of inline schemas;
-//! - `nullable` is a property of the component or inline schema that has it, and never of a parameter, a header, a
-//!   body or an answer;
+//! - every component, operation, property and parameter has a Rust name of its own
+//!   ([`crate::names`]);
+//! - a scalar that is constrained in any way is a named component, so that every check has a type.
+//!   Inline schemas are references, plain booleans, integers, numbers and strings, and arrays of
+//!   inline schemas;
+//! - `nullable` is a property of the component or inline schema that has it, and never of a
+//!   parameter, a header, a body or an answer;
 //! - what `default` says passes the schema that it belongs to;
 //! - an operation has one success, and at least one error; all its errors have one schema.
-
-use std::fmt;
 
 use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::names;
+pub use crate::pointer::Pointer;
 
 /// One OpenAPI document of the subset that [`crate`] states.
 #[derive(Clone, Debug)]
@@ -89,7 +91,8 @@ pub struct Operation {
     pub tags: Vec<String>,
     /// `deprecated`.
     pub deprecated: bool,
-    /// The security scheme that it asks for, which [`Document::security_schemes`] has; `None` when it is public.
+    /// The security scheme that it asks for, which [`Document::security_schemes`] has; `None` when
+    /// it is public.
     pub security: Option<String>,
     /// The parameters, those of the path item included, in the document's order.
     pub parameters: Vec<Parameter>,
@@ -166,7 +169,8 @@ pub struct Answer {
     pub description: String,
     /// The headers that it may carry, in the document's order.
     pub headers: Vec<Header>,
-    /// The component that describes its JSON body; `None` for 204, which has none, and for nothing else.
+    /// The component that describes its JSON body; `None` for 204, which has none, and for nothing
+    /// else.
     pub schema: Option<String>,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -190,7 +194,8 @@ pub struct Header {
 pub struct Schema {
     /// What it admits, null left aside.
     pub kind: Kind,
-    /// Whether it admits null besides. A reference is not nullable itself: see [`Document::is_nullable`].
+    /// Whether it admits null besides. A reference is not nullable itself: see
+    /// [`Document::is_nullable`].
     pub nullable: bool,
     /// `description`.
     pub description: Option<String>,
@@ -243,8 +248,8 @@ pub enum Kind {
     },
     /// One of several objects, told apart by one property; always a component.
     OneOf {
-        /// The property that tells them apart. Every variant has it, required, as a string enumeration of exactly
-        /// the values that lead to this variant.
+        /// The property that tells them apart. Every variant has it, required, as a string
+        /// enumeration of exactly the values that lead to this variant.
         discriminator: String,
         /// From the values of that property to the components, in the document's order.
         mapping: IndexMap<String, String>,
@@ -299,31 +304,6 @@ pub enum Format {
     Uri,
 }
 
-/// A JSON Pointer (RFC 6901) into the document.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Pointer(String);
-
-impl Pointer {
-    /// The pointer to the member, or to the item of this index, of what this points to.
-    #[must_use]
-    pub fn child(&self, token: impl fmt::Display) -> Self {
-        let token = token.to_string().replace('~', "~0").replace('/', "~1");
-        Self(format!("{}/{token}", self.0))
-    }
-
-    /// The pointer as text; empty for the whole document.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Pointer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl Method {
     /// As requests spell it: `GET`.
     #[must_use]
@@ -365,7 +345,8 @@ impl Document {
     #[must_use]
     pub fn resolve<'a>(&'a self, schema: &'a Schema) -> &'a Schema {
         match &schema.kind {
-            // Every reference was resolved when the document was read, so the second half never happens.
+            // Every reference was resolved when the document was read, so the second half never
+            // happens.
             Kind::Ref(name) => self.schemas.get(name).unwrap_or(schema),
             _ => schema,
         }

@@ -1,9 +1,9 @@
 //! How the names of a document become Rust names.
 //!
-//! typify and progenitor have rules of their own for this, and these are the same. They are restated
-//! because the server's glue needs them, too, and because two names of a document that become one
-//! name of Rust are refused when the document is read, not by the compiler. [`is_plain`] keeps to
-//! the names for which the rules cannot differ.
+//! typify and progenitor have rules of their own for this, and these are the same. They are
+//! restated because the server's glue needs them, too, and because two names of a document that
+//! become one name of Rust are refused when the document is read, not by the compiler. [`is_plain`]
+//! keeps to the names for which the rules cannot differ.
 
 use heck::{ToPascalCase, ToSnakeCase};
 
@@ -13,7 +13,8 @@ pub fn of_type(name: &str) -> String {
     escape(name.to_pascal_case())
 }
 
-/// The Rust function, field or module for this name: `unitPrice` becomes `unit_price`, `type` becomes `type_`.
+/// The Rust function, field or module for this name: `unitPrice` becomes `unit_price`, `type`
+/// becomes `type_`.
 #[must_use]
 pub fn value(name: &str) -> String {
     escape(name.to_snake_case())

@@ -6,7 +6,8 @@ use crate::model::Pointer;
 
 /// One thing that the generator refuses.
 ///
-/// Shown as `openapi/catalog.yaml: /paths/~1products/get: the operation has no operationId; write ...`.
+/// Shown as `openapi/catalog.yaml: /paths/~1products/get: the operation has no operationId; write
+/// ...`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The file, as the caller named it.

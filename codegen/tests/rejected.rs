@@ -1,7 +1,7 @@
 //! Documents that the generator refuses, each with everything that it says about them.
 //!
-//! `rejected/CASE.yaml` (or `.json`) and `rejected/CASE.txt` are a pair. After a change of a message:
-//! `EXPECTORATE=overwrite cargo test -p codegen --test rejected`, and read the difference.
+//! `rejected/CASE.yaml` (or `.json`) and `rejected/CASE.txt` are a pair. After a change of a
+//! message: `EXPECTORATE=overwrite cargo test -p codegen --test rejected`, and read the difference.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -150,7 +150,7 @@ fn component(document: &Document, schema: &Schema) -> Value {
         Kind::String(text) => string(text),
         _ => json!({ "type": "boolean" }),
     };
-    tell(&mut value, "description", schema.description.as_deref());
+    tell(&mut value, "description", described(schema).as_deref());
     value
 }
 
@@ -182,9 +182,34 @@ fn property(document: &Document, schema: &Schema, required: bool) -> Value {
         (true, true) => marker("Nullable", Some(inner)),
     };
     if value.get("$ref").is_none() {
-        tell(&mut value, "description", schema.description.as_deref());
+        tell(&mut value, "description", described(schema).as_deref());
     }
     value
+}
+
+/// The description, and the limits that no type keeps: the server's request checker does.
+fn described(schema: &Schema) -> Option<String> {
+    let Kind::Array {
+        min_items,
+        max_items,
+        unique_items,
+        ..
+    } = &schema.kind
+    else {
+        return schema.description.clone();
+    };
+    let mut limits = Vec::new();
+    limits.extend(min_items.map(|limit| format!("at least {limit} items")));
+    limits.extend(max_items.map(|limit| format!("at most {limit} items")));
+    limits.extend(unique_items.then(|| "no item twice".to_owned()));
+    let limits = (!limits.is_empty()).then(|| format!("Limits: {}.", limits.join(", ")));
+    let parts: Vec<_> = schema
+        .description
+        .iter()
+        .chain(&limits)
+        .map(|it| it.trim())
+        .collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
 fn item(document: &Document, schema: &Schema) -> Value {

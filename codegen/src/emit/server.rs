@@ -8,8 +8,8 @@
 //! trait XApi    what a team implements; register()               server/api.rs
 //! ```
 //!
-//! Whatever is the same for all documents is in `codegen-runtime`; what is written here is data, types
-//! and the few lines that connect them.
+//! Whatever is the same for all documents is in `codegen-runtime`; what is written here is data,
+//! types and the few lines that connect them.
 
 mod answer;
 mod api;

@@ -1,8 +1,8 @@
 //! Reading one object of the document with a closed list of keywords.
 //!
-//! Everything that is read goes through [`Reader::object`], which refuses whatever its list does not
-//! have. Problems are collected, never returned: a function that finds one says so to the reader and
-//! answers `None`, so that the rest of the document is still judged.
+//! Everything that is read goes through [`Reader::object`], which refuses whatever its list does
+//! not have. Problems are collected, never returned: a function that finds one says so to the
+//! reader and answers `None`, so that the rest of the document is still judged.
 
 use std::cell::RefCell;
 

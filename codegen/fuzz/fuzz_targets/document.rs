@@ -1,0 +1,19 @@
+//! The text of a document. Run from `codegen/`, for a minute, with the test documents as a start:
+//!
+//! ```text
+//! cargo install cargo-fuzz
+//! cargo +nightly fuzz run document fuzz/corpus tests/documents tests/accepted tests/rejected -- -max_total_time=60
+//! ```
+
+#![no_main]
+
+use codegen::Document;
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let Ok(document) = Document::parse("fuzz", text, "fuzz") else {
+        return;
+    };
+    // What was accepted is written without an error.
+    codegen::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
+    codegen::client(&[document], None).unwrap_or_else(|problems| panic!("{problems}"));
+});
