@@ -861,6 +861,8 @@ pub mod types {
         pub code: ErrorCode,
         pub message: ErrorMessage,
         /// All violations, up to 100 of them. Present whenever `type` is `validation_error`.
+        ///
+        /// Limits: at least 1 items, at most 100 items.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub details: ::std::option::Option<::std::vec::Vec<ErrorDetail>>,
         pub request_id: RequestId,
@@ -1602,6 +1604,8 @@ pub mod types {
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ProductPage {
         /// The products of the page, newest first.
+        ///
+        /// Limits: at most 100 items.
         pub data: ::std::vec::Vec<Product>,
         /// Whether more pages follow.
         #[serde(rename = "hasMore")]

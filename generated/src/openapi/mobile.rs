@@ -386,6 +386,8 @@ pub mod types {
         pub code: ErrorCode,
         pub message: ErrorMessage,
         /// All violations, up to 100 of them. Present whenever `type` is `validation_error`.
+        ///
+        /// Limits: at least 1 items, at most 100 items.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub details: ::std::option::Option<::std::vec::Vec<ErrorDetail>>,
         pub request_id: RequestId,
@@ -1405,6 +1407,8 @@ pub mod types {
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ShareLinkPage {
         /// The links, newest first.
+        ///
+        /// Limits: at most 1000 items.
         pub data: ::std::vec::Vec<ShareLink>,
         /// Whether more pages follow. Always false, as all links of an item are on one page.
         #[serde(rename = "hasMore")]
