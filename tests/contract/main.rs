@@ -9,7 +9,9 @@
 
 mod boundaries;
 mod coverage;
+mod credentials;
 mod given;
+mod methods;
 mod scenarios;
 
 /// The server and command line under test.
