@@ -7,6 +7,7 @@ mod code;
 mod end;
 mod grace;
 mod list;
+mod model;
 mod refresh;
 mod secrecy;
 
