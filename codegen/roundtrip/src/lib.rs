@@ -1,1 +1,80 @@
-//! Under construction.
+//! What the generator makes of documents that are not ours, compiled, implemented and served.
+//!
+//! Each document of `codegen/tests/documents` has a module here: the generated code, and beside it the
+//! smallest service that says something about it. The tests of this crate compare what dropshot emits
+//! for them with the documents, and try over real connections what the runtime promises.
+
+pub mod library;
+pub mod parcels;
+pub mod petstore;
+pub mod shapes;
+
+use codegen_runtime::{Cause, Rejection, Violation};
+
+/// What goes wrong in these services.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The caller has no valid credential.
+    Stranger,
+    /// There is no such thing.
+    Missing,
+    /// Somebody else was faster.
+    Changed,
+}
+
+impl From<Refused> for Rejection<Refused> {
+    fn from(refused: Refused) -> Rejection<Refused> {
+        Rejection::Error(refused)
+    }
+}
+
+/// What these services say of a rejection: the status, and everything that is wrong.
+fn told(rejection: Rejection<Refused>) -> (codegen_runtime::http::StatusCode, Vec<Violation>) {
+    use codegen_runtime::http::StatusCode;
+    match rejection {
+        Rejection::Refusal(refusal) => {
+            let cause = match refusal.cause {
+                Cause::Internal => vec![Violation::new("", "internal", "a mistake of ours")],
+                _ => refusal.violations,
+            };
+            (refusal.cause.status(), cause)
+        }
+        Rejection::Error(error) => {
+            let status = match error {
+                Refused::Stranger => StatusCode::UNAUTHORIZED,
+                Refused::Missing => StatusCode::NOT_FOUND,
+                Refused::Changed => StatusCode::PRECONDITION_FAILED,
+            };
+            (
+                status,
+                vec![Violation::new("", "refused", format!("{error:?}"))],
+            )
+        }
+    }
+}
+
+/// Whether the request has this header with this value.
+fn has_header(request: &dropshot::RequestInfo, name: &str, value: &str) -> bool {
+    request
+        .headers()
+        .get(name)
+        .is_some_and(|it| it.as_bytes() == value.as_bytes())
+}
+
+macro_rules! generated {
+    ($file:literal) => {
+        #[allow(
+            missing_docs,
+            unused_imports,
+            clippy::all,
+            rustdoc::bare_urls,
+            rustdoc::broken_intra_doc_links,
+            rustdoc::invalid_html_tags
+        )]
+        mod generated {
+            include!(concat!(env!("OUT_DIR"), "/", $file));
+        }
+        pub use generated::*;
+    };
+}
+use generated;

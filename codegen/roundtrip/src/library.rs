@@ -1,0 +1,82 @@
+//! A library: shows what reached it of the query and the path.
+
+use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
+use dropshot::RequestContext;
+
+use crate::{Refused, has_header, told};
+
+crate::generated!("library.rs");
+
+/// The library. Its readers have the token `reader`.
+pub enum Library {}
+
+impl LibraryApi for Library {
+    type Context = ();
+    type Error = Refused;
+    type Reader = ();
+
+    async fn reader(
+        context: &RequestContext<()>,
+        _: &'static Operation,
+    ) -> Result<Admitted<()>, Refused> {
+        match has_header(&context.request, "authorization", "Bearer reader") {
+            true => Ok(Admitted::new(())),
+            false => Err(Refused::Stranger),
+        }
+    }
+
+    fn problem(
+        _: &RequestContext<()>,
+        _: &'static Operation,
+        rejection: Rejection<Refused>,
+    ) -> Failure<types::Problem> {
+        let (status, violations) = told(rejection);
+        let violations = violations
+            .iter()
+            .map(|it| format!("{} {}", it.path, it.constraint));
+        let title = violations.collect::<Vec<_>>().join(", ");
+        let detail = codegen_runtime::Field::Absent;
+        Failure::new(status, types::Problem { title, detail })
+    }
+
+    async fn list_books(
+        _: &RequestContext<()>,
+        (): (),
+        request: Unchecked<ListBooksRequest>,
+    ) -> Result<ListBooksAnswer, Rejection<Refused>> {
+        let ListBooksRequest {
+            page_size,
+            cursor,
+            sort,
+        } = request.check().await?;
+        let seen = format!("{page_size}|{}|{sort}", cursor.as_str());
+        let next = seen.parse().ok();
+        Ok(ListBooksAnswer::new(types::BookPage {
+            books: Vec::new(),
+            next,
+            total: None,
+        }))
+    }
+
+    async fn get_copy(
+        _: &RequestContext<()>,
+        (): (),
+        request: Unchecked<GetCopyRequest>,
+    ) -> Result<GetCopyAnswer, Rejection<Refused>> {
+        let GetCopyRequest { isbn, number } = request.check().await?;
+        let history = Some(vec![Some(isbn.into()), None]);
+        Ok(GetCopyAnswer::new(types::BookCopy {
+            number,
+            lent: false,
+            history,
+        }))
+    }
+
+    async fn get_status(
+        _: &RequestContext<()>,
+        request: Unchecked<GetStatusRequest>,
+    ) -> Result<GetStatusAnswer, Rejection<Refused>> {
+        request.check().await?;
+        Ok(GetStatusAnswer::new(types::Status(Default::default())))
+    }
+}

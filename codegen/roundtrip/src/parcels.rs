@@ -1,0 +1,74 @@
+//! Parcels: headers both ways, a condition, and an answer that the document does not list.
+
+use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked, header_value};
+use dropshot::RequestContext;
+
+use crate::{Refused, has_header, told};
+
+crate::generated!("parcels.rs");
+
+/// The carrier. Its token is `carrier`; the version of every parcel is `v1`.
+pub enum Carrier {}
+
+impl ParcelsApi for Carrier {
+    type Context = ();
+    type Error = Refused;
+    type Carrier = ();
+
+    async fn carrier(
+        context: &RequestContext<()>,
+        _: &'static Operation,
+    ) -> Result<Admitted<()>, Refused> {
+        if !has_header(&context.request, "authorization", "Bearer carrier") {
+            return Err(Refused::Stranger);
+        }
+        let mut admitted = Admitted::new(());
+        let name = codegen_runtime::http::HeaderName::from_static("x-remaining");
+        admitted.headers.insert(name, header_value(7));
+        Ok(admitted)
+    }
+
+    fn fault(
+        _: &RequestContext<()>,
+        _: &'static Operation,
+        rejection: Rejection<Refused>,
+    ) -> Failure<types::Fault> {
+        let (status, violations) = told(rejection);
+        let header = violations
+            .first()
+            .map(|it| format!("{} {}", it.path, it.constraint));
+        let code = types::FaultCode::BadRequest;
+        Failure::new(status, types::Fault { code, header })
+    }
+
+    async fn change_parcel(
+        _: &RequestContext<()>,
+        (): (),
+        request: Unchecked<ChangeParcelRequest>,
+    ) -> Result<ChangeParcelAnswer, Rejection<Refused>> {
+        if request.headers()?.if_match.as_str() != "v1" {
+            return Err(Refused::Changed.into());
+        }
+        let request = request.check().await?;
+        let parcel = types::Parcel {
+            id: request.parcel,
+            note: request.body.note.into_option(),
+            insured: request.body.insured.into_option(),
+            fragile: request.x_dry_run,
+            tracking: None,
+        };
+        Ok(ChangeParcelAnswer::new(parcel, request.if_match))
+    }
+
+    /// The location is what the idempotency key says, wherever that leads.
+    async fn send_parcel(
+        _: &RequestContext<()>,
+        (): (),
+        request: Unchecked<SendParcelRequest>,
+    ) -> Result<SendParcelAnswer, Rejection<Refused>> {
+        let Some(key) = request.check().await?.idempotency_key else {
+            return Err(Refused::Missing.into());
+        };
+        Ok(SendParcelAnswer::new(key.into()).x_label_count(2))
+    }
+}

@@ -1,0 +1,122 @@
+//! A pet store: answers what it is told, and panics when asked for pet 13.
+
+use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
+use dropshot::RequestContext;
+
+use crate::{Refused, has_header, told};
+
+crate::generated!("petstore.rs");
+
+/// The store. Its key is `secret`.
+pub enum Store {}
+
+impl PetstoreApi for Store {
+    type Context = ();
+    type Error = Refused;
+    type StoreKey = ();
+
+    async fn store_key(
+        context: &RequestContext<()>,
+        _: &'static Operation,
+    ) -> Result<Admitted<()>, Refused> {
+        match has_header(&context.request, "x-store-key", "secret") {
+            true => Ok(Admitted::new(())),
+            false => Err(Refused::Stranger),
+        }
+    }
+
+    fn failure(
+        _: &RequestContext<()>,
+        _: &'static Operation,
+        rejection: Rejection<Refused>,
+    ) -> Failure<types::Failure> {
+        let (status, violations) = told(rejection);
+        let violations = violations
+            .into_iter()
+            .map(|it| types::Violation {
+                where_: it.path,
+                rule: it.constraint.to_owned(),
+            })
+            .collect();
+        let message = status.to_string();
+        Failure::new(
+            status,
+            types::Failure {
+                message,
+                violations: Some(violations),
+            },
+        )
+    }
+
+    async fn list_pets(
+        _: &RequestContext<()>,
+        request: Unchecked<ListPetsRequest>,
+    ) -> Result<ListPetsAnswer, Rejection<Refused>> {
+        let request = request.check().await?;
+        let name = format!("{:?}", request.adult);
+        Ok(ListPetsAnswer::new(types::Pets(vec![pet(
+            1,
+            request.species,
+            &name,
+        )])))
+    }
+
+    async fn add_pet(
+        _: &RequestContext<()>,
+        (): (),
+        request: Unchecked<AddPetRequest>,
+    ) -> Result<AddPetAnswer, Rejection<Refused>> {
+        let body = request.check().await?.body;
+        Ok(AddPetAnswer::new(types::Pet {
+            weight: body.weight,
+            nickname: body.nickname.into_option(),
+            born: body.born,
+            tags: body.tags,
+            ..pet(1, body.species, &body.name)
+        }))
+    }
+
+    async fn get_pet(
+        _: &RequestContext<()>,
+        request: Unchecked<GetPetRequest>,
+    ) -> Result<GetPetAnswer, Rejection<Refused>> {
+        match i64::from(request.check().await?.pet_id) {
+            13 => panic!("an unlucky pet"),
+            id @ ..100 => Ok(GetPetAnswer::new(pet(id, types::Species::Cat, "Tom"))),
+            _ => Err(Refused::Missing.into()),
+        }
+    }
+
+    async fn replace_pet(
+        _: &RequestContext<()>,
+        (): (),
+        request: Unchecked<ReplacePetRequest>,
+    ) -> Result<ReplacePetAnswer, Rejection<Refused>> {
+        let request = request.check().await?;
+        let (id, body) = (i64::from(request.pet_id), request.body);
+        Ok(ReplacePetAnswer::new(pet(id, body.species, &body.name)))
+    }
+
+    async fn remove_pet(
+        _: &RequestContext<()>,
+        (): (),
+        request: Unchecked<RemovePetRequest>,
+    ) -> Result<RemovePetAnswer, Rejection<Refused>> {
+        request.check().await?;
+        Ok(RemovePetAnswer::new())
+    }
+}
+
+fn pet(id: i64, species: types::Species, name: &str) -> types::Pet {
+    types::Pet {
+        // The document has checked both; a panic is an internal error besides.
+        id: id.try_into().unwrap_or_else(|_| panic!("{id} is no id")),
+        name: name.parse().unwrap_or_else(|_| panic!("{name} is no name")),
+        species,
+        weight: None,
+        nickname: None,
+        born: codegen_runtime::Field::Absent,
+        type_: "pet".to_owned(),
+        tags: None,
+    }
+}

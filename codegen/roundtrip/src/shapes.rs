@@ -1,0 +1,46 @@
+//! Shapes: a oneOf in and out.
+
+use codegen_runtime::{Decimal, Failure, Operation, Rejection, Unchecked};
+use dropshot::RequestContext;
+
+use crate::{Refused, told};
+
+crate::generated!("shapes.rs");
+
+/// Measures nothing, but shows the shape that it was given.
+pub enum Ruler {}
+
+impl ShapesApi for Ruler {
+    type Context = ();
+    type Error = Refused;
+
+    fn mistake(
+        _: &RequestContext<()>,
+        _: &'static Operation,
+        rejection: Rejection<Refused>,
+    ) -> Failure<types::Mistake> {
+        let (status, violations) = told(rejection);
+        let violations = violations
+            .iter()
+            .map(|it| format!("{} {}", it.path, it.constraint));
+        Failure::new(
+            status,
+            types::Mistake {
+                message: violations.collect::<Vec<_>>().join(", "),
+            },
+        )
+    }
+
+    async fn measure_area(
+        _: &RequestContext<()>,
+        request: Unchecked<MeasureAreaRequest>,
+    ) -> Result<MeasureAreaAnswer, Rejection<Refused>> {
+        let shape = request.check().await?.body;
+        let measured = types::Measured {
+            shape,
+            others: None,
+            area: Decimal::from(0),
+        };
+        Ok(MeasureAreaAnswer::new(measured))
+    }
+}

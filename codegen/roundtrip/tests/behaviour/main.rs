@@ -1,0 +1,9 @@
+//! What the runtime promises of every generated server, tried over connections that are written and
+//! read byte by byte.
+
+mod bodies;
+mod connection;
+mod methods;
+mod order;
+mod parameters;
+mod values;

@@ -1,0 +1,50 @@
+//! The round trip: a document becomes traits, dropshot describes the traits by a document, and the two
+//! are the same.
+
+use codegen_roundtrip::{library, parcels, petstore, shapes};
+use dropshot::ApiDescription;
+use serde_json::Value;
+use test_support::emitted::differences;
+
+fn published(file: &str) -> Value {
+    let path = format!("{}/../tests/documents/{file}", env!("CARGO_MANIFEST_DIR"));
+    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn compare(file: &str, register: impl FnOnce(&mut ApiDescription<()>)) {
+    let mut api = ApiDescription::new();
+    register(&mut api);
+    let emitted = api.openapi("", "1.0.0".parse().unwrap()).json().unwrap();
+    assert_eq!(
+        differences(&published(file), &emitted),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_pet_store_comes_back_as_it_is() {
+    compare("petstore.yaml", |api| {
+        petstore::register::<petstore::Store>(api).unwrap()
+    });
+}
+
+#[test]
+fn a_paginated_api_comes_back_as_it_is() {
+    compare("library.yaml", |api| {
+        library::register::<library::Library>(api).unwrap()
+    });
+}
+
+#[test]
+fn headers_come_back_as_they_are() {
+    compare("parcels.yaml", |api| {
+        parcels::register::<parcels::Carrier>(api).unwrap()
+    });
+}
+
+#[test]
+fn a_one_of_comes_back_as_it_is() {
+    compare("shapes.json", |api| {
+        shapes::register::<shapes::Ruler>(api).unwrap()
+    });
+}
