@@ -151,6 +151,13 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
         return None;
     };
     reader.expect(&paths, "an object", Value::as_object)?;
+    if paths.members().next().is_none() {
+        reader.refuse(
+            &paths.pointer,
+            "the document has no paths",
+            "write at least one",
+        );
+    }
     let operations = operation::all(reader, &paths, &shared);
     names::check_functions(reader, &operations, &scheme_places);
     Some(Document {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Operation, Pointer};
+use crate::model::{Location, Operation, Pointer};
 use crate::names::{is_plain, of_type, value};
 
 use super::reader::{Place, Reader};
@@ -23,21 +23,34 @@ const TAKEN_FUNCTIONS: &[&str] = &[
     "baseurl",
     "client",
     "exec",
+    "failure",
     "inner",
     "new",
     "new_with_client",
     "operations",
+    "paths",
     "post",
     "pre",
     "public",
     "register",
 ];
 
+/// What the client's builders, which are named after operations, have around them.
+const TAKEN_STEMS: &[&str] = &[
+    "ByteStream",
+    "ClientHooks",
+    "ClientInfo",
+    "Error",
+    "OperationInfo",
+    "RequestBuilderExt",
+    "ResponseValue",
+];
+
 /// The associated types that the server's trait has besides the security schemes.
 const TAKEN_TYPES: &[&str] = &["Context", "Error"];
 
 /// What builders and requests have besides the parameters.
-const TAKEN_PARAMETERS: &[&str] = &["body", "body_map", "client", "new", "send"];
+const TAKEN_PARAMETERS: &[&str] = &["body", "body_map", "client", "header_map", "new", "send"];
 
 /// The names of one scope.
 struct Scope<'r, 'a> {
@@ -125,11 +138,16 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
         scope.seen.insert(value(name), name.to_owned());
     }
     for operation in operations {
-        scope.add(
-            &operation.id,
-            value,
-            &operation.pointer.child("operationId"),
-        );
+        let pointer = operation.pointer.child("operationId");
+        scope.add(&operation.id, value, &pointer);
+        let stem = operation.stem();
+        if PRELUDE.contains(&stem.as_str()) || TAKEN_STEMS.contains(&stem.as_str()) {
+            reader.refuse(
+                &pointer,
+                format!("the operation's builder would be called `{stem}`, which means something else there"),
+                "choose another name",
+            );
+        }
         parameters(reader, operation);
     }
     scope.what = "security scheme";
@@ -150,14 +168,40 @@ fn parameters(reader: &Reader<'_>, operation: &Operation) {
     for parameter in &operation.parameters {
         scope.add(&parameter.name, value, &parameter.pointer);
     }
+    let headers = operation
+        .parameters
+        .iter()
+        .filter(|it| it.location == Location::Header);
+    check_case(reader, headers.map(|it| (it.name.as_str(), &it.pointer)));
 }
 
 /// The headers of one answer.
 pub(super) fn check_headers(reader: &Reader<'_>, headers: &Place<'_>) {
-    let mut scope = Scope::new(reader, "header", &["body", "new"]);
-    headers
-        .members()
-        .for_each(|(name, place)| scope.add(name, value, &place.pointer));
+    let mut scope = Scope::new(reader, "header", &["body", "headers", "new"]);
+    let headers: Vec<_> = headers.members().collect();
+    for (name, place) in &headers {
+        scope.add(name, value, &place.pointer);
+    }
+    check_case(
+        reader,
+        headers.iter().map(|(name, place)| (*name, &place.pointer)),
+    );
+}
+
+/// Refuses header names that differ in case alone: to HTTP they are the same.
+fn check_case<'n>(reader: &Reader<'_>, names: impl Iterator<Item = (&'n str, &'n Pointer)>) {
+    let mut seen = HashMap::new();
+    for (name, pointer) in names {
+        if let Some(other) = seen.insert(name.to_ascii_lowercase(), name)
+            && value(other) != value(name)
+        {
+            reader.refuse(
+                pointer,
+                format!("the headers `{other}` and `{name}` are the same to HTTP"),
+                "remove one of them",
+            );
+        }
+    }
 }
 
 /// The module made of the document.

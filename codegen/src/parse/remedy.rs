@@ -10,7 +10,7 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         }
         "const" => "write an `enum` of one value",
         "examples" => "write `example`: `examples` is of OpenAPI 3.1 here",
-        "type" => "move it to a component under components/schemas, and refer to that",
+        "type" => "remove it; a parameter or a header has it inside `schema`",
         "oneOf" | "properties" | "enum" | "minimum" | "maximum" | "minLength" | "maxLength"
         | "pattern" | "default" => "remove it: it means nothing here",
         "patternProperties" | "propertyNames" => "write the properties by name",
