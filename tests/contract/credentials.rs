@@ -248,7 +248,7 @@ async fn an_item_of_another_team_does_not_exist_and_a_foreign_team_is_forbidden(
         .send(links(&nobody, &device.file_id))
         .await
         .expect(403, "not_a_member");
-    let other_team = given!(given.service.team());
+    let other_team = given!(given.service.new_team());
     let other = given!(given.service.device(&other_team).await);
     let answer = given.send(links(&device.team_id, &other.file_id)).await;
     answer.expect(404, "item_not_found");

@@ -14,5 +14,6 @@ pub mod document;
 pub mod edit;
 pub mod emitted;
 pub mod judge;
+pub mod number;
 pub mod schema;
 pub mod service;
