@@ -23,6 +23,7 @@ const FILE: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a03";
 /// A client without timers of its own.
 fn builder(stub: &Stub) -> ClientBuilder {
     let http = reqwest::Client::builder()
+        .no_proxy()
         .pool_idle_timeout(None)
         .build()
         .unwrap();

@@ -211,6 +211,11 @@ impl Caller {
         }
     }
 
+    /// The server's address.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
     /// Sends a request to a published path.
     ///
     /// # Panics
