@@ -110,6 +110,11 @@ impl Request {
         self
     }
 
+    /// The method.
+    pub fn method_name(&self) -> &str {
+        &self.method
+    }
+
     /// The path, without the query.
     pub fn path(&self) -> &str {
         let (path, _) = self.target.split_once('?').unwrap_or((&self.target, ""));
