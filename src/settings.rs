@@ -68,6 +68,7 @@ pub struct Settings {
         env = "INVOICING_LISTEN",
         default_value = "127.0.0.1:8080",
         value_name = "ADDRESS:PORT",
+        value_parser = values::address,
         help_heading = HEADING
     )]
     pub listen: SocketAddr,
@@ -223,6 +224,7 @@ impl Default for Settings {
     /// The defaults alone, as if nothing were set anywhere.
     fn default() -> Self {
         let command = sources::complete(clap::Command::new("defaults"), &Default::default());
+        let command = sources::without_variables(command);
         let matches = command
             .no_binary_name(true)
             .get_matches_from(std::iter::empty::<&str>());

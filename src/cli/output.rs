@@ -55,7 +55,8 @@ impl Answer {
             (Body::One(record), false) => record.lines(),
             (Body::Many(records), false) => table(records),
         };
-        print(&text)?;
+        // Here a reader that has gone is a failure: a key is shown only once.
+        write(&text).map_err(unwritable)?;
         if let Some(note) = self.note {
             say(&format!("note: {note}"));
         }
@@ -72,14 +73,21 @@ impl From<Record> for Answer {
     }
 }
 
-/// Writes to standard output. A reader that has seen enough (`| head`) is no failure.
-pub fn print(text: &str) -> Result<(), Failure> {
+/// Writes to standard output.
+fn write(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}
+
+fn unwritable(error: io::Error) -> Failure {
+    Failure::Failed(format!("cannot write to standard output: {error}"))
+}
+
+/// Writes a text that can be had again. A reader that has seen enough (`| head`) is no failure.
+pub fn print(text: &str) -> Result<(), Failure> {
+    match write(text) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
         _ => Ok(()),
     }
 }

@@ -111,9 +111,10 @@ impl Create {
 /// One line, without its end.
 fn read_password(input: impl Read) -> Result<Secret, Failure> {
     let mut text = String::new();
-    input
+    let read = input
         .take(PASSWORD_INPUT_MAX_BYTES)
-        .read_to_string(&mut text)?;
+        .read_to_string(&mut text);
+    read.map_err(|error| Failure::Failed(format!("cannot read the password: {error}")))?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     let line = line.strip_suffix('\r').unwrap_or(line);
     if line.contains('\n') {

@@ -154,7 +154,8 @@ pub fn leaf(matches: &ArgMatches) -> &ArgMatches {
         .map_or(matches, |(_, matches)| leaf(matches))
 }
 
-fn without_variables(command: Command) -> Command {
+/// The same command, for which no variable counts.
+pub(super) fn without_variables(command: Command) -> Command {
     command
         .mut_args(|arg| arg.env(Resettable::Reset))
         .mut_subcommands(without_variables)

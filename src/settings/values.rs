@@ -4,7 +4,7 @@
 //! (`invoicing.toml:3: listen: ...`), so it says only what is wrong and what to write instead.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -55,6 +55,12 @@ impl fmt::Display for Database {
         let Self::Sqlite(path) = self;
         write!(f, "sqlite:{}", path.display())
     }
+}
+
+/// An address and a port to listen on. Names are not looked up: they may mean several addresses.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080".into())
 }
 
 /// An `http` or `https` address that others reach this server by, without a final slash.

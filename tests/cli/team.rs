@@ -40,3 +40,17 @@ fn a_name_that_is_refused_fails_with_1() {
         .run(&["team", "create", "--name", "  ", "--json"])
         .failed(1, "error: the team name is empty");
 }
+
+#[test]
+fn an_answer_that_nobody_can_read_fails_with_1() {
+    let place = Place::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = place.command(["team", "create", "--name", "Acme"]);
+    let status = command
+        .stdout(writer)
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(1));
+}

@@ -98,7 +98,7 @@ fn every_problem_of_the_file_is_reported_with_its_line() {
     assert_eq!(
         problems,
         [
-            "invoicing.toml:2: listen: invalid socket address syntax",
+            "invoicing.toml:2: listen: write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080",
             "invoicing.toml:3: `rate-limit` is no setting; did you mean `rate_limit`?",
             "invoicing.toml:4: log_level: write one of error, warn, info, debug",
             "invoicing.toml:5: `port` is no setting",
