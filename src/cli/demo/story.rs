@@ -70,7 +70,7 @@ impl Story<'_> {
     fn create(&self) -> Step {
         let title = "Create a product. Paste it twice: the idempotency key makes that safe.";
         let body = json!({
-            "name": "Workshop", "unitPrice": 1490.00, "currency": "EUR", "sku": "WORK-1",
+            "name": "Workshop", "unitPrice": 1490, "currency": "EUR", "sku": "WORK-1",
             "taxRate": 19, "type": "SERVICES", "unitOfMeasure": "day",
         });
         let request = self.catalog("POST", "", &self.seed.key, Some(body));
