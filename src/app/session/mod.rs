@@ -68,7 +68,7 @@ pub struct Session {
     pub user_agent: Option<String>,
     /// When the code was exchanged.
     pub created_at: Timestamp,
-    /// When a token of it was last used, to the minute.
+    /// When it was last used: to the minute for an access token, exactly for an exchange.
     pub last_used_at: Timestamp,
     /// When it ends unless it is refreshed before.
     pub expires_at: Timestamp,

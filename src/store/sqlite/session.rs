@@ -181,7 +181,7 @@ fn find_code(sql: Sql<'_>, digest: Digest) -> Result<Option<KnownCode>, Error> {
 fn begin_session(sql: Sql<'_>, user_id: UserId, exchange: &CodeExchange) -> Result<(), Error> {
     let insert = "INSERT INTO session \
          (id, user_id, client_id, install_id, user_agent, created_at, last_used_at, expires_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)";
     let CodeExchange {
         session_id,
         client_id,
@@ -189,19 +189,12 @@ fn begin_session(sql: Sql<'_>, user_id: UserId, exchange: &CodeExchange) -> Resu
         now,
         ..
     } = exchange;
-    let (last_used_at, expires_at) = (now.to_the_minute(), session_expires_at(*now, *now));
+    let expires_at = session_expires_at(*now, *now);
     let (install_id, user_agent) = (&device.install_id, &device.user_agent);
     sql.execute(
         insert,
         params![
-            session_id,
-            user_id,
-            client_id,
-            install_id,
-            user_agent,
-            now,
-            last_used_at,
-            expires_at
+            session_id, user_id, client_id, install_id, user_agent, now, expires_at
         ],
     )?;
     let used = "UPDATE auth_code SET session_id = ?2 WHERE digest = ?1";
@@ -276,18 +269,13 @@ fn rotate(sql: Sql<'_>, known: &KnownToken, refresh: &Refresh) -> Result<(), Err
     let expires_at = access_token_expires_at(known.created_at, now);
     add_pair(sql, known.session_id, refresh.pair, expires_at)?;
 
-    let live_on = "UPDATE session SET expires_at = ?2, last_used_at = ?3, user_agent = coalesce(?4, user_agent) \
-         WHERE id = ?1";
+    let live_on = "UPDATE session SET expires_at = ?2, last_used_at = max(last_used_at, ?3), \
+         user_agent = coalesce(?4, user_agent) WHERE id = ?1";
     let expires_at = session_expires_at(known.created_at, now);
     let user_agent = &refresh.device.user_agent;
     sql.execute(
         live_on,
-        params![
-            known.session_id,
-            expires_at,
-            now.to_the_minute(),
-            user_agent
-        ],
+        params![known.session_id, expires_at, now, user_agent],
     )?;
     Ok(())
 }

@@ -88,6 +88,9 @@ CREATE TABLE refresh_token (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX refresh_token_session_id ON refresh_token (session_id);
+
+-- Few sessions are in a grace, and each has one at most: found by session, and by when it ends.
+CREATE INDEX refresh_token_grace ON refresh_token (session_id) WHERE successor IS NOT NULL;
 CREATE INDEX refresh_token_successor ON refresh_token (spent_at) WHERE successor IS NOT NULL;
 
 CREATE TABLE folder (
@@ -114,8 +117,8 @@ CREATE TABLE file (
 CREATE UNIQUE INDEX file_id ON file (id);
 
 CREATE TABLE share_link (
+    id             BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     team_id        BLOB    NOT NULL REFERENCES team (id),
-    id             BLOB    NOT NULL CHECK (length(id) = 16),
     item_type      TEXT    NOT NULL CHECK (item_type IN ('file', 'folder')),
     item_id        BLOB    NOT NULL CHECK (length(item_id) = 16),
     secret         TEXT    NOT NULL,
@@ -132,12 +135,11 @@ CREATE TABLE share_link (
     created_by     BLOB    NOT NULL REFERENCES user (id),
     created_at     INTEGER NOT NULL,
     updated_at     INTEGER NOT NULL,
-    revoked_at     INTEGER,
-    PRIMARY KEY (team_id, id)
+    revoked_at     INTEGER
 ) STRICT, WITHOUT ROWID;
 
-CREATE UNIQUE INDEX share_link_id ON share_link (id);
 CREATE UNIQUE INDEX share_link_secret ON share_link (secret);
 
--- The links of an item, in order, and how many there are.
+-- The links of an item, in order, and how many there are. No other index begins with the team, so that
+-- SQLite, which knows no numbers of rows, cannot take one that reads all links of the team.
 CREATE INDEX share_link_item ON share_link (team_id, item_type, item_id, id) WHERE revoked_at IS NULL;
