@@ -1,9 +1,10 @@
 //! Sessions: one signed-in device each, from the exchange of a code to the end.
 //!
 //! A session is alive while nobody has ended it and `expires_at` lies ahead. Access tokens and refresh
-//! tokens are random texts that name it. The store holds their SHA-256 and nothing else, so whoever
-//! reads the database can use neither. All that one exchange looks at and changes is one write
-//! transaction, and writes happen one after the other: of two uses of a code or token, one is first.
+//! tokens are random texts that name it. The store holds their SHA-256, and for half a minute one pair
+//! that it cannot read itself ([`grace`]), so whoever reads the database can use none of them. All that
+//! one exchange looks at and changes is one write transaction, and writes happen one after the other: of
+//! two uses of a code or token, one is first.
 //!
 //! # Exchange of an authorization code (RFC 6749, 4.1.3; RFC 7636, 4.6)
 //!

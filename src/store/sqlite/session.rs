@@ -221,7 +221,8 @@ fn add_pair(
 }
 
 fn find_refresh_token(sql: Sql<'_>, digest: Digest) -> Result<Option<KnownToken>, Error> {
-    let select = "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at, spent_at, successor \
+    let select = "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at, \
+         spent_at, successor \
          FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
          WHERE refresh_token.digest = ?1";
     sql.optional(select, [digest], |row| {
