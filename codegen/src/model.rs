@@ -39,7 +39,7 @@ pub struct Document {
     pub description: Option<String>,
     /// The tags, in the document's order. Operations use no others.
     pub tags: IndexMap<String, Tag>,
-    /// All operations: by path, in the document's order.
+    /// All operations, in the document's order.
     pub operations: Vec<Operation>,
     /// `components.schemas`, in the document's order.
     pub schemas: IndexMap<String, Schema>,

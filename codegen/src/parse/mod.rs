@@ -125,7 +125,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     let root = reader.object(reader.root(), &DOCUMENT)?;
     names::check_module(reader, module);
     check_version(reader, &root);
-    let (title, version, description) = info(reader, &root)?;
+    let info = info(reader, &root);
     let tags = tags(reader, &root);
     let components = components(reader, &root);
     let at = |name| components.as_ref().and_then(|it| it.get(name));
@@ -160,6 +160,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     }
     let operations = operation::all(reader, &paths, &shared);
     names::check_functions(reader, &operations, &scheme_places);
+    let (title, version, description) = info?;
     Some(Document {
         file: String::new(),
         module: crate::names::value(module),

@@ -51,7 +51,7 @@ pub(super) struct Shared<'a> {
     pub(super) security: Option<String>,
 }
 
-/// All operations, by path.
+/// All operations, in the document's order.
 pub(super) fn all(reader: &Reader<'_>, paths: &Place<'_>, shared: &Shared<'_>) -> Vec<Operation> {
     let mut tree = Tree::default();
     let mut operations: Vec<Operation> = Vec::new();
@@ -60,10 +60,9 @@ pub(super) fn all(reader: &Reader<'_>, paths: &Place<'_>, shared: &Shared<'_>) -
         let Some(item) = reader.object(item, &PATH_ITEM) else {
             continue;
         };
-        for &(name, method) in METHODS {
-            let Some(place) = item.get(name) else {
-                continue;
-            };
+        for (name, place) in item.members() {
+            let known = METHODS.iter().find(|(method, _)| *method == name);
+            let Some(&(_, method)) = known else { continue };
             let route = Route {
                 path,
                 method,
