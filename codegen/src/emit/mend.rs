@@ -6,14 +6,15 @@
 //! 2. The members concerned get the serde attributes that keep absent, null and value apart.
 //! 3. Members stand, and are written, in the document's order instead of the alphabet's.
 //! 4. `Debug` of secrets shows nothing.
-//! 5. The client sends no header that the document does not have: progenitor's `api-version`.
+//! 5. Every string can be displayed but a secret: typify leaves those with limits out.
+//! 6. The client sends no header that the document does not have: progenitor's `api-version`.
 
 use std::collections::BTreeSet;
 
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Expr, Field, GenericArgument, Ident, ItemMod, ItemStruct, Path, PathArguments, Stmt,
-    Type, parse_quote,
+    Attribute, Expr, Field, Fields, GenericArgument, Ident, Item, ItemMod, ItemStruct, Path,
+    PathArguments, Stmt, Type, parse_quote,
 };
 
 use crate::model::{Document, Format, Kind};
@@ -81,6 +82,11 @@ impl VisitMut for Mender<'_> {
             for secret in &self.secrets {
                 items.push(redacted(&quote::format_ident!("{secret}")));
             }
+            let hidden: Vec<Ident> = hidden_strings(items)
+                .filter(|name| !self.secrets.contains(&name.to_string()))
+                .cloned()
+                .collect();
+            items.extend(hidden.iter().map(displayed));
         }
         self.modules.pop();
     }
@@ -266,13 +272,51 @@ fn remove_debug(attributes: &mut [Attribute]) {
     }
 }
 
-fn redacted(name: &Ident) -> syn::Item {
+fn redacted(name: &Ident) -> Item {
     let shown = format!("{name}(..)");
     parse_quote! {
         impl ::std::fmt::Debug for #name {
             /// Shows nothing: the document marks it as a secret.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.write_str(#shown)
+            }
+        }
+    }
+}
+
+/// The newtypes over a string that have no `Display`.
+fn hidden_strings(items: &[Item]) -> impl Iterator<Item = &Ident> {
+    let displayed = |name: &Ident| {
+        items.iter().any(|item| match item {
+            Item::Impl(it) => {
+                let (of, ty) = (it.trait_.as_ref(), &it.self_ty);
+                of.and_then(|(_, path, _)| path.segments.last())
+                    .is_some_and(|last| last.ident == "Display")
+                    && *ty == parse_quote!(#name)
+            }
+            _ => false,
+        })
+    };
+    let string: Type = parse_quote!(::std::string::String);
+    items
+        .iter()
+        .filter_map(move |item| match item {
+            Item::Struct(it) => match &it.fields {
+                Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
+                    (fields.unnamed[0].ty == string).then_some(&it.ident)
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+        .filter(move |name| !displayed(name))
+}
+
+fn displayed(name: &Ident) -> Item {
+    parse_quote! {
+        impl ::std::fmt::Display for #name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
             }
         }
     }

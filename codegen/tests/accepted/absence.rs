@@ -340,6 +340,11 @@ pub mod types {
             value.parse()
         }
     }
+    impl ::std::fmt::Display for Text {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
 }
 impl ::schemars::JsonSchema for types::NoteId {
     fn schema_name() -> ::std::string::String {

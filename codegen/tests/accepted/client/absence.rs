@@ -762,6 +762,11 @@ pub mod types {
             value.parse()
         }
     }
+    impl ::std::fmt::Display for Text {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
 }
 #[derive(Clone, Debug)]
 /// Client for Absence
