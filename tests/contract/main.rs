@@ -12,6 +12,8 @@ mod coverage;
 mod credentials;
 mod given;
 mod methods;
+mod products;
+mod properties;
 mod scenarios;
 
 /// The server and command line under test.

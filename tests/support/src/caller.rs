@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
+use futures::{Stream, StreamExt as _};
 use reqwest::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
 };
@@ -36,6 +36,8 @@ pub struct Request {
 enum Body {
     None,
     Complete(Vec<u8>),
+    /// These bytes, without telling how many.
+    Streamed(Vec<u8>),
     /// These bytes, and then nothing more, while the request stays open.
     Stalled(Vec<u8>),
 }
@@ -97,6 +99,13 @@ impl Request {
         let json = HeaderValue::from_static("application/json");
         self.headers.insert(CONTENT_TYPE, json);
         self.body = Body::Complete(text.into());
+        self
+    }
+
+    /// With this text as a JSON body whose length is not declared.
+    pub fn streamed(mut self, text: impl Into<Vec<u8>>) -> Self {
+        self = self.text("");
+        self.body = Body::Streamed(text.into());
         self
     }
 
@@ -263,7 +272,11 @@ impl Caller {
         sending = match request.body {
             Body::None => sending,
             Body::Complete(bytes) => sending.body(bytes),
-            Body::Stalled(beginning) => sending.body(stalled(beginning)),
+            Body::Streamed(bytes) => sending.body(reqwest::Body::wrap_stream(once(bytes))),
+            Body::Stalled(beginning) => {
+                let stalled = once(beginning).chain(futures::stream::pending());
+                sending.body(reqwest::Body::wrap_stream(stalled))
+            }
         };
         let answer = sending.send().await?;
         let status = answer.status().as_u16();
@@ -282,10 +295,9 @@ impl Caller {
     }
 }
 
-/// A body that begins and does not go on.
-fn stalled(beginning: Vec<u8>) -> reqwest::Body {
-    let beginning = futures::stream::once(async move { Ok::<_, std::io::Error>(beginning) });
-    reqwest::Body::wrap_stream(beginning.chain(futures::stream::pending()))
+/// A stream of one piece.
+fn once(bytes: Vec<u8>) -> impl Stream<Item = std::io::Result<Vec<u8>>> + Send + 'static {
+    futures::stream::once(async move { Ok(bytes) })
 }
 
 /// The published document that a path belongs to.
@@ -305,7 +317,7 @@ fn describe(request: &Request) -> String {
         };
         let _ = write!(text, "\n  {name}: {value}");
     }
-    if let Body::Complete(body) | Body::Stalled(body) = &request.body {
+    if let Body::Complete(body) | Body::Streamed(body) | Body::Stalled(body) = &request.body {
         let _ = write!(text, "\n  {}", beginning(body));
     }
     text
