@@ -373,3 +373,6 @@ fn allowed(character: char) -> char {
         _ => '?',
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,7 @@ use crate::json::Value;
 use crate::operation::{Location, Operation};
 use crate::refusal::{Cause, Refusal};
 use crate::schema::check_parameter;
-use crate::violation::{MAX_VIOLATIONS, Violation, constraint};
+use crate::violation::{MAX_VIOLATIONS, Violation, constraint, cut};
 
 /// The texts of the parameters of one location, checked.
 #[derive(Debug)]
@@ -137,10 +137,9 @@ impl<'a> Found<'a> {
                 Some(at) => self.set(at, decode_query(text)),
                 None if self.violations.len() >= MAX_VIOLATIONS => return,
                 None => {
-                    let shown: String = name.chars().take(64).collect();
                     let message = "is not a parameter of this operation";
                     self.violations
-                        .push(Violation::new(shown, constraint::UNKNOWN, message));
+                        .push(Violation::new(cut(&name), constraint::UNKNOWN, message));
                 }
             }
         }

@@ -5,6 +5,8 @@
 //! list is shown, when it is short. Whatever a request carries may be a secret, and answers and logs
 //! are read by more people than requests.
 
+use std::borrow::Cow;
+
 /// What is wrong with one value of a request, as it stands in an error's `details`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
@@ -66,5 +68,16 @@ pub(crate) fn shown(text: &str) -> String {
     match text.chars().count() {
         ..=MAX_SHOWN => format!("{text:?}"),
         length => format!("a text of {length} characters"),
+    }
+}
+
+/// The longest name in a path, in characters. A caller may give members and parameters any name.
+const MAX_NAME: usize = 64;
+
+/// A name for a path, cut when it is long.
+pub(crate) fn cut(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_NAME) {
+        None => Cow::Borrowed(name),
+        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
     }
 }

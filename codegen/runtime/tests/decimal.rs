@@ -101,6 +101,8 @@ fn digits_and_exponents_beyond_the_limits_are_refused() {
         "0.1e-400".into(),
         "1e999999999".into(),
         "1e-99999999999999999999999999".into(),
+        "0.001e-99999999999999999999999999".into(),
+        "100e99999999999999999999999999".into(),
         "0.0".to_owned() + &"0".repeat(600),
         "1e".to_owned() + &"0".repeat(600),
     ] {

@@ -1,0 +1,317 @@
+//! Holding a value against a schema, and telling everything that is wrong with it at once.
+//!
+//! - Paths are JSON Pointers; `required` and `additionalProperties` point at the missing or unknown
+//!   member itself.
+//! - Lengths count Unicode code points, as JSON Schema has it.
+//! - Numbers compare as exact decimals, and `integer` means a literal without fraction and exponent.
+//! - Of a `oneOf`, the discriminator selects the one schema that the value is held against.
+//! - At most [`MAX_VIOLATIONS`] are told.
+//!
+//! A value that passes costs no allocation, unless a list asks for items that differ.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::fmt;
+
+use super::{Array, Bounds, Kind, Object, OneOf, Schema, Text};
+use crate::decimal::{Decimal, DecimalError, Number};
+use crate::json::Value;
+use crate::violation::{MAX_VIOLATIONS, Violation, constraint, cut, shown};
+
+/// Everything that is wrong with a body, by its schema. Empty when it passes.
+pub fn check(schema: &Schema, value: &Value<'_>) -> Vec<Violation> {
+    let mut check = Check::default();
+    check.value(schema, value, &Place::Body);
+    check.violations
+}
+
+/// Everything that is wrong with the value of this parameter, by its schema.
+pub(crate) fn check_parameter(name: &str, schema: &Schema, value: &Value<'_>) -> Vec<Violation> {
+    let mut check = Check::default();
+    check.value(schema, value, &Place::Parameter(name));
+    check.violations
+}
+
+/// Where a value stands: a path that is only written out when something is wrong there.
+enum Place<'a> {
+    Body,
+    Parameter(&'a str),
+    Member(&'a Place<'a>, &'a str),
+    Item(&'a Place<'a>, usize),
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Body => Ok(()),
+            Place::Parameter(name) => f.write_str(name),
+            Place::Member(parent, name) => {
+                let token = cut(name).replace('~', "~0").replace('/', "~1");
+                write!(f, "{parent}/{token}")
+            }
+            Place::Item(parent, index) => write!(f, "{parent}/{index}"),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Check {
+    violations: Vec<Violation>,
+}
+
+impl Check {
+    fn report(&mut self, place: &Place<'_>, constraint: &'static str, message: String) {
+        if !self.is_full() {
+            self.violations
+                .push(Violation::new(place.to_string(), constraint, message));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.violations.len() >= MAX_VIOLATIONS
+    }
+
+    fn value(&mut self, schema: &Schema, value: &Value<'_>, place: &Place<'_>) {
+        let expected = match (&schema.kind, value) {
+            (Kind::Ref(schema), value) => return self.value(schema, value, place),
+            (_, Value::Null) if schema.nullable => return,
+            (Kind::Boolean, Value::Boolean(_)) => return,
+            (Kind::Integer(bounds), Value::Number(literal)) if is_whole(literal) => {
+                return self.number(bounds, literal, place);
+            }
+            (Kind::Number(bounds), Value::Number(literal)) => {
+                return self.number(bounds, literal, place);
+            }
+            (Kind::String(rules), Value::String(text)) => return self.text(rules, text, place),
+            (Kind::Array(rules), Value::Array(items)) => return self.array(rules, items, place),
+            (Kind::Object(rules), Value::Object(members)) => {
+                return self.object(rules, members, place);
+            }
+            (Kind::OneOf(rules), Value::Object(members)) => {
+                return self.one_of(rules, members, value, place);
+            }
+            (Kind::Boolean, _) => "a boolean",
+            (Kind::Integer(_), _) => "an integer, without fraction and exponent",
+            (Kind::Number(_), _) => "a number",
+            (Kind::String(_), _) => "a string",
+            (Kind::Array(_), _) => "an array",
+            (Kind::Object(_) | Kind::OneOf(_), _) => "an object",
+        };
+        let or_null = if schema.nullable { " or null" } else { "" };
+        let message = format!("must be {expected}{or_null}, but is {}", value.kind());
+        self.report(place, "type", message);
+    }
+
+    fn number(&mut self, bounds: &Bounds, literal: &str, place: &Place<'_>) {
+        let number = match Number::parse(literal) {
+            Ok(number) => number,
+            // Of syntax the reader of the text took care.
+            Err(error @ (DecimalError::Precision | DecimalError::Syntax)) => {
+                let message = format!("must be a number of reasonable size, but has {error}");
+                return self.report(place, constraint::PRECISION, message);
+            }
+        };
+        let came = if literal.len() <= Decimal::MAX_DIGITS {
+            literal
+        } else {
+            "not"
+        };
+        let ends = [
+            (
+                &bounds.minimum,
+                Ordering::Less,
+                "minimum",
+                "at least",
+                "more than",
+            ),
+            (
+                &bounds.maximum,
+                Ordering::Greater,
+                "maximum",
+                "at most",
+                "less than",
+            ),
+        ];
+        for (bound, outside, keyword, inclusive, exclusive) in ends {
+            let Some(bound) = bound else { continue };
+            // The generator writes no bound that is not a decimal.
+            let Ok(limit) = Number::parse(bound.value) else {
+                continue;
+            };
+            let order = number.compare(&limit);
+            if order == outside || (bound.exclusive && order == Ordering::Equal) {
+                let relation = if bound.exclusive {
+                    exclusive
+                } else {
+                    inclusive
+                };
+                let message = format!("must be {relation} {}, but is {came}", bound.value);
+                self.report(place, keyword, message);
+            }
+        }
+    }
+
+    fn text(&mut self, rules: &Text, text: &str, place: &Place<'_>) {
+        if !rules.enumeration.is_empty() && !rules.enumeration.contains(&text) {
+            self.report(place, "enum", not_one_of(rules.enumeration, text));
+        }
+        if rules.min_length > 0 || rules.max_length.is_some() {
+            let length = text.chars().count();
+            if length < rules.min_length {
+                let least = characters(rules.min_length);
+                self.report(
+                    place,
+                    "minLength",
+                    format!("must have at least {least}, but has {length}"),
+                );
+            }
+            if let Some(most) = rules.max_length.filter(|&most| length > most) {
+                let most = characters(most);
+                self.report(
+                    place,
+                    "maxLength",
+                    format!("must have at most {most}, but has {length}"),
+                );
+            }
+        }
+        if let Some(pattern) = rules
+            .pattern
+            .as_ref()
+            .filter(|pattern| !pattern.matches(text))
+        {
+            let message = format!("must match the regular expression {}", pattern.source);
+            self.report(place, "pattern", message);
+        }
+        if let Some(format) = rules.format.filter(|format| !format.matches(text)) {
+            let message = format!("must be {}", format.description());
+            self.report(place, "format", message);
+        }
+    }
+
+    fn array(&mut self, rules: &Array, items: &[Value<'_>], place: &Place<'_>) {
+        let length = items.len();
+        if length < rules.min_items {
+            let message = format!(
+                "must have at least {} items, but has {length}",
+                rules.min_items
+            );
+            self.report(place, "minItems", message);
+        }
+        if let Some(most) = rules.max_items.filter(|&most| length > most) {
+            let message = format!("must have at most {most} items, but has {length}");
+            self.report(place, "maxItems", message);
+        }
+        if rules.unique_items && !are_unique(items) {
+            self.report(
+                place,
+                "uniqueItems",
+                "must not have the same item twice".to_owned(),
+            );
+        }
+        for (index, item) in items.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
+            self.value(rules.items, item, &Place::Item(place, index));
+        }
+    }
+
+    fn object(&mut self, rules: &Object, members: &Members<'_>, place: &Place<'_>) {
+        for property in rules.properties.iter().filter(|property| property.required) {
+            if find(members, property.name).is_none() {
+                let place = Place::Member(place, property.name);
+                self.report(&place, "required", "is required, but missing".to_owned());
+            }
+        }
+        for (name, value) in members {
+            if self.is_full() {
+                return;
+            }
+            let place = Place::Member(place, name);
+            match rules
+                .properties
+                .iter()
+                .find(|property| property.name == name)
+            {
+                Some(property) => self.value(&property.schema, value, &place),
+                None if rules.additional => {}
+                None => {
+                    self.report(
+                        &place,
+                        "additionalProperties",
+                        "is not a known member".to_owned(),
+                    );
+                }
+            }
+        }
+    }
+
+    fn one_of(
+        &mut self,
+        rules: &OneOf,
+        members: &Members<'_>,
+        value: &Value<'_>,
+        place: &Place<'_>,
+    ) {
+        let place_of_kind = Place::Member(place, rules.discriminator);
+        let kind = match find(members, rules.discriminator) {
+            Some(Value::String(kind)) => kind,
+            Some(other) => {
+                let message = format!("must be a string, but is {}", other.kind());
+                return self.report(&place_of_kind, "type", message);
+            }
+            None => {
+                let message = "is required, but missing".to_owned();
+                return self.report(&place_of_kind, "required", message);
+            }
+        };
+        match rules.variants.iter().find(|(name, _)| name == kind) {
+            Some((_, schema)) => self.value(schema, value, place),
+            None => {
+                let names: Vec<&str> = rules.variants.iter().map(|(name, _)| *name).collect();
+                self.report(&place_of_kind, "enum", not_one_of(&names, kind));
+            }
+        }
+    }
+}
+
+type Members<'a> = [(Cow<'a, str>, Value<'a>)];
+
+fn find<'a, 'b>(members: &'a Members<'b>, name: &str) -> Option<&'a Value<'b>> {
+    members
+        .iter()
+        .find(|(other, _)| other == name)
+        .map(|(_, value)| value)
+}
+
+/// What `type: integer` admits: the literal of a whole number, as JSON Schema had it when OpenAPI 3.0
+/// took it over.
+fn is_whole(literal: &str) -> bool {
+    !literal.contains(['.', 'e', 'E'])
+}
+
+fn are_unique(items: &[Value<'_>]) -> bool {
+    let mut seen = HashSet::with_capacity(items.len());
+    items.iter().all(|item| {
+        let mut text = String::new();
+        item.write_canonical(&mut text);
+        seen.insert(text)
+    })
+}
+
+fn characters(count: usize) -> String {
+    format!("{count} character{}", if count == 1 { "" } else { "s" })
+}
+
+/// The most values of a list that a message names.
+const MAX_NAMED: usize = 12;
+
+fn not_one_of(allowed: &[&str], came: &str) -> String {
+    let named = allowed[..allowed.len().min(MAX_NAMED)].join(", ");
+    let more = match allowed.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" or {more} more"),
+    };
+    format!("must be one of {named}{more}, but is {}", shown(came))
+}
