@@ -4,6 +4,7 @@
 //! nothing fitted, and reads from serde's buffer, which cannot hold an exact decimal. Here the raw
 //! JSON is looked at twice: once for the discriminator, once for the variant that it names.
 
+use indexmap::IndexMap;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -31,11 +32,7 @@ pub(super) fn own(name: &str, schema: &Schema) -> TokenStream {
             variants.push(variant);
         }
     }
-    let arms = mapping.iter().map(|(value, component)| {
-        let variant = format_ident!("{}", names::of_type(component));
-        quote!(#value => ::serde_json::from_str(raw.get()).map(Self::#variant),)
-    });
-    let unknown = format!("`{{other}}` is not a `{discriminator}` of `{name}`");
+    let reading = reading(name, discriminator, mapping);
     quote! {
         #[doc = #doc]
         #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
@@ -53,6 +50,19 @@ pub(super) fn own(name: &str, schema: &Schema) -> TokenStream {
                 }
             }
         )*
+        #reading
+    }
+}
+
+/// `Deserialize` by the discriminator.
+fn reading(name: &str, discriminator: &str, mapping: &IndexMap<String, String>) -> TokenStream {
+    let ident = format_ident!("{}", names::of_type(name));
+    let arms = mapping.iter().map(|(value, component)| {
+        let variant = format_ident!("{}", names::of_type(component));
+        quote!(#value => ::serde_json::from_str(raw.get()).map(Self::#variant),)
+    });
+    let unknown = format!("`{{other}}` is not a `{discriminator}` of `{name}`");
+    quote! {
         impl<'de> ::serde::Deserialize<'de> for #ident {
             fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
             where

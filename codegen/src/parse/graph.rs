@@ -141,7 +141,7 @@ fn check_variant(
     schemas: &Schemas,
     variant: &str,
     discriminator: &str,
-    mut values: Vec<&String>,
+    values: Vec<&String>,
 ) {
     let Some(schema) = schemas.get(variant) else {
         return;
@@ -176,9 +176,19 @@ fn check_variant(
         );
         return;
     }
-    let Some(property) = properties.get(discriminator) else {
-        return;
-    };
+    if let Some(property) = properties.get(discriminator) {
+        check_values(reader, schemas, variant, property, values);
+    }
+}
+
+/// The discriminator of a variant lists the values that lead to the variant, and no others.
+fn check_values(
+    reader: &Reader<'_>,
+    schemas: &Schemas,
+    variant: &str,
+    property: &Schema,
+    mut values: Vec<&String>,
+) {
     let Some(target) = resolve(schemas, property) else {
         return;
     };
