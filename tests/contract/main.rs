@@ -11,10 +11,13 @@ mod boundaries;
 mod coverage;
 mod credentials;
 mod given;
+mod links;
 mod methods;
 mod products;
 mod properties;
 mod scenarios;
+mod served;
+mod sessions;
 
 /// The server and command line under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

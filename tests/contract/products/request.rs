@@ -99,11 +99,7 @@ async fn content_types_other_than_json_are_not_supported() {
             .without_header("content-type");
         let answer = given.send(create.header("content-type", media)).await;
         let answer = answer.expect(415, "unsupported_media_type");
-        assert_eq!(
-            answer.violations(),
-            only("", "contentType"),
-            "{media}"
-        );
+        assert_eq!(answer.violations(), only("", "contentType"), "{media}");
     }
 }
 

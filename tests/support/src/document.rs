@@ -43,6 +43,15 @@ pub fn mobile() -> Arc<Document> {
     MOBILE.clone()
 }
 
+/// A document from the text of a YAML file.
+///
+/// # Panics
+///
+/// When the text is no YAML.
+pub fn parse(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("this is no YAML: {error}"))
+}
+
 /// One OpenAPI document.
 #[derive(Debug)]
 pub struct Document {
@@ -123,10 +132,8 @@ impl Document {
     pub fn read(file: &Path) -> Self {
         let text = std::fs::read_to_string(file)
             .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let json = serde_saphyr::from_str(&text)
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        Self::from_json(&name, json)
+        Self::from_json(&name, parse(&text))
     }
 
     /// Indexes a document that is already at hand, for tests that break a copy of one.
