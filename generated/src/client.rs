@@ -78,7 +78,7 @@ impl Client {
     /// # let stub = Stub::example();
     /// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
     /// for product in client.products().list().send().await?.data {
-    ///     println!("{} at {} {}", *product.name, product.unit_price, product.currency);
+    ///     println!("{} at {} {}", product.name, product.unit_price, product.currency);
     /// }
     /// # Ok(())
     /// # }

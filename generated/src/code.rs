@@ -22,6 +22,12 @@ macro_rules! codes {
 
         impl $name {
             /// The code as it is sent.
+            ///
+            /// ```
+            #[doc = concat!("use invoicing_client::", stringify!($name), ";")]
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($name), "::from(\"any_code\").as_str(), \"any_code\");")]
+            /// ```
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*

@@ -30,3 +30,6 @@ pub use response::{RateLimit, Response};
 pub use retry::RetryPolicy;
 pub use session::{InMemory, Session, SessionStore};
 pub use token_source::TokenSource;
+
+// What appears in the types of this crate, in the versions that it does.
+pub use {chrono, reqwest, uuid};

@@ -1,6 +1,7 @@
 //! What an app keeps of a signed-in user.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
@@ -118,6 +119,18 @@ pub trait SessionStore: Send + Sync + 'static {
 
     /// Forgets the session: it is over.
     fn forget(&self) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+impl<S: SessionStore> SessionStore for Arc<S> {
+    type Error = S::Error;
+
+    async fn save(&self, session: &Session) -> Result<(), Self::Error> {
+        S::save(self, session).await
+    }
+
+    async fn forget(&self) -> Result<(), Self::Error> {
+        S::forget(self).await
+    }
 }
 
 /// A store that keeps nothing: the session lasts as long as its

@@ -48,7 +48,7 @@ const REFRESH_TIMEOUT: Duration = Duration::from_secs(7);
 ///     .install_id("phone-1")
 ///     .send()
 ///     .await?;
-/// println!("signed in: {}", *session.user_id);
+/// println!("signed in: {}", session.user_id);
 /// # Ok(())
 /// # }
 /// ```

@@ -4,9 +4,9 @@
 //! 2. The request is sent and its whole answer read, again if need be (see [`retry`](crate::retry)).
 //!    An attempt counts as answered only when the last byte has come: a connection that breaks in
 //!    the middle of a body is a lost answer like any other.
-//! 3. An answer that is not a success is handed over as it is, as `UnexpectedResponse`, with its body
-//!    beside it ([`Refused`]). The generated code reads the bodies of listed statuses itself, and
-//!    loses status and headers when a proxy's page comes instead of JSON.
+//! 3. An answer that is not a success in JSON is handed over as it is, as `UnexpectedResponse`, with
+//!    its body beside it ([`Refused`]). The generated code reads the bodies of listed statuses itself,
+//!    and loses status and headers when a proxy's page comes instead of JSON.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use progenitor_client::{ClientHooks, ClientInfo, Error, OperationInfo};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Request, Response, StatusCode};
 
 use crate::openapi::{catalog, mobile};
@@ -130,7 +130,13 @@ async fn attempt(http: &reqwest::Client, request: Request) -> reqwest::Result<An
 }
 
 impl Answer {
+    fn is_json(&self) -> bool {
+        let content_type = self.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+        content_type.is_some_and(|value| value.starts_with(b"application/json"))
+    }
+
     fn into_response(self, lost_answer: bool) -> Response {
+        let success = self.status.is_success() && (self.body.is_empty() || self.is_json());
         let refused = Refused {
             body: self.body.clone(),
             lost_answer,
@@ -138,14 +144,14 @@ impl Answer {
         let mut response = http::Response::new(self.body);
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
-        if !self.status.is_success() {
+        if !success {
             response.extensions_mut().insert(refused);
         }
         Response::from(response)
     }
 }
 
-/// What an answer carries beside it when it is not a success.
+/// What an answer carries beside it when it is not a success in JSON.
 #[derive(Clone)]
 struct Refused {
     body: Bytes,

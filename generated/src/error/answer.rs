@@ -87,7 +87,7 @@ impl fmt::Display for ApiError {
                 "" => "the body",
                 path => path,
             };
-            write!(f, "{separator}{path} {}", *detail.message)?;
+            write!(f, "{separator}{path} {}", detail.message)?;
         }
         write!(f, " (request {})", self.request_id)
     }
@@ -181,13 +181,13 @@ impl std::error::Error for OAuthError {}
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct UnexpectedResponse {
-    /// The status of the answer; none for a success whose body is not of its schema.
+    /// The status of the answer; none for a success whose JSON is not of its schema.
     pub status: Option<StatusCode>,
     /// The id under which the service logged the call, if the answer named one.
     pub request_id: Option<String>,
     /// How long the answer asked to wait before the next call.
     pub retry_after: Option<Duration>,
-    /// The body of the answer; empty for a success, which may hold secrets.
+    /// The body of the answer; empty for a success in JSON, which may hold secrets.
     pub body: Bytes,
     /// Why it is unexpected.
     pub reason: String,

@@ -31,7 +31,7 @@ use crate::openapi::{catalog, mobile};
 /// let client = Client::builder(base_url).api_key("inv_test_...").build()?;
 /// let created = client.products().create("Consulting", "120.00", "EUR").sku("C-1").send().await;
 /// match created {
-///     Ok(product) => println!("created {}", *product.id),
+///     Ok(product) => println!("created {}", product.id),
 ///     Err(Error::Api(error)) if error.code == Code::DuplicateSku => println!("C-1 exists already"),
 ///     Err(error) => return Err(error),
 /// }
@@ -113,7 +113,7 @@ impl Error {
         }
     }
 
-    /// The error in an answer that is not a success.
+    /// The error in an answer that is not a success in JSON.
     pub(crate) fn from_answer(status: StatusCode, headers: &HeaderMap, body: &Bytes) -> Error {
         if let Ok(answer) = serde_json::from_slice::<catalog::types::ErrorResponse>(body) {
             return Error::Api(Box::new(ApiError::new(status, headers, answer.error)));
@@ -121,7 +121,10 @@ impl Error {
         if let Ok(answer) = serde_json::from_slice::<mobile::types::TokenError>(body) {
             return Error::OAuth(Box::new(OAuthError::new(status, headers, answer)));
         }
-        let reason = "the body is not the error that the document describes";
+        let reason = match status.is_success() {
+            true => "the body is not JSON",
+            false => "the body is not the error that the document describes",
+        };
         let answer = UnexpectedResponse::new(Some(status), headers, body.clone(), reason);
         Error::UnexpectedResponse(Box::new(answer))
     }

@@ -87,8 +87,11 @@ impl List {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn limit(mut self, limit: u32) -> List {
-        self.limit = self.inputs.take("limit", limit.to_string());
+    pub fn limit<V>(mut self, limit: V) -> List
+    where
+        V: TryInto<PageLimit, Error: Display>,
+    {
+        self.limit = self.inputs.take("limit", limit);
         self
     }
 
@@ -182,7 +185,7 @@ impl List {
     /// ```
     pub fn stream(self) -> ProductStream {
         /// The most that the document allows: fewest requests.
-        const MOST: u32 = 100;
+        const MOST: i32 = 100;
         let list = if self.limit.is_some() {
             self
         } else {
@@ -214,7 +217,7 @@ impl List {
 /// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
 /// let mut products = client.products().stream();
 /// while let Some(product) = products.next().await {
-///     println!("{}", *product?.name);
+///     println!("{}", product?.name);
 /// }
 /// # Ok(())
 /// # }

@@ -41,7 +41,7 @@ use crate::types::{Amount, CurrencyCode, ProductId, ProductName};
 ///
 /// let mut products = client.products().stream();
 /// while let Some(product) = products.try_next().await? {
-///     println!("{} at {} {}", *product.name, product.unit_price, product.currency);
+///     println!("{} at {} {}", product.name, product.unit_price, product.currency);
 /// }
 /// # Ok(())
 /// # }

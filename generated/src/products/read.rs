@@ -18,7 +18,7 @@ use crate::types::{Product, ProductId};
 /// # let stub = Stub::example();
 /// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
 /// let product = client.products().get("018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49").send().await?;
-/// println!("{}", *product.name);
+/// println!("{}", product.name);
 /// # Ok(())
 /// # }
 /// ```

@@ -40,7 +40,8 @@ macro_rules! sending {
     ($call:literal: $operation:ident $(, $parameter:ident)?) => {
         /// The idempotency key, 1 to 255 visible ASCII characters: give one that outlives this
         /// process, such as an id of yours, when the call may be made again after a crash. Unless
-        /// given, each call makes a random one, which its attempts share.
+        /// given, `send` makes a random one, which its attempts share; sending a copy of the call is
+        /// another call.
         ///
         /// ```
         /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();

@@ -183,6 +183,23 @@ async fn a_success_of_another_shape_is_unexpected() {
 }
 
 #[tokio::test]
+async fn a_page_in_place_of_a_success_keeps_its_status() {
+    let portal = Reply::new(200)
+        .header("content-type", "text/html")
+        .body("<html>Sign in</html>");
+    let error = error(portal).await;
+    assert_eq!(error.status().unwrap(), 200);
+    assert!(error.to_string().contains("Sign in"), "{error}");
+}
+
+#[test]
+fn errors_cross_threads_and_fit_into_a_box() {
+    fn check<E: std::error::Error + Send + Sync + 'static>() {}
+    check::<Error>();
+    assert!(size_of::<Error>() <= 48, "cheap in every Result");
+}
+
+#[tokio::test]
 async fn a_success_or_redirect_that_the_document_does_not_list_is_unexpected() {
     let elsewhere = Reply::new(302).header("location", "http://127.0.0.1:1/");
     for (reply, status) in [(Reply::product(202), 202), (elsewhere, 302)] {
