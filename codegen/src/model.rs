@@ -172,6 +172,21 @@ pub struct Answer {
     /// The component that describes its JSON body; `None` for 204, which has none, and for nothing
     /// else.
     pub schema: Option<String>,
+    /// What can be done next.
+    pub links: Vec<Link>,
+    /// Where in the document it is.
+    pub pointer: Pointer,
+}
+
+/// What a reader of an answer can do next.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The operation, which [`Document::operations`] has.
+    pub operation: String,
+    /// The parameters of it that the link has values for, as published: `id` or `path.id`.
+    pub parameters: Vec<String>,
+    /// Whether the link has a request body.
+    pub body: bool,
     /// Where in the document it is.
     pub pointer: Pointer,
 }

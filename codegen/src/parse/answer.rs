@@ -6,11 +6,16 @@ use serde_json::Value;
 use crate::model::{Answer, Header, Pointer, Schema};
 
 use super::graph;
+use super::link;
 use super::names;
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
 
-const ANSWER: Keywords = Keywords::new("an answer", &["content", "headers"], &["description"]);
+const ANSWER: Keywords = Keywords::new(
+    "an answer",
+    &["content", "headers", "links"],
+    &["description"],
+);
 const HEADER: Keywords = Keywords::new(
     "a header",
     &["required", "schema"],
@@ -125,6 +130,7 @@ pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Opt
     let place = reader.object(place, &ANSWER)?;
     let description = reader.required_text(&place, "description");
     let headers = headers(reader, &place);
+    let links = link::all(reader, &place);
     let schema = match (place.get("content"), status) {
         (Some(content), 204 | 205) => {
             reader.refuse(
@@ -151,6 +157,7 @@ pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Opt
         description: description?,
         headers: headers?,
         schema,
+        links,
         pointer: place.pointer,
     })
 }

@@ -4,7 +4,7 @@
 //! 2. This file: the document, from top to bottom. Components come first, because operations look
 //!    into them.
 //! 3. [`schema`] and [`scalar`]: each schema by itself. [`graph`]: schemas among each other.
-//! 4. [`operation`], [`answer`] and [`paths`]: operations.
+//! 4. [`operation`], [`answer`], [`link`] and [`paths`]: operations.
 //! 5. [`names`]: what would collide in Rust.
 //!
 //! Every object is read by [`reader`], with a closed list of keywords.
@@ -12,6 +12,7 @@
 mod answer;
 mod bounds;
 mod graph;
+mod link;
 mod names;
 mod operation;
 mod paths;
@@ -59,6 +60,7 @@ const COMPONENTS: Keywords = Keywords::new(
         "responses",
         "requestBodies",
         "examples",
+        "links",
         "securitySchemes",
     ],
     &[],
@@ -159,6 +161,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
         );
     }
     let operations = operation::all(reader, &paths, &shared);
+    link::check(reader, &paths, &operations);
     names::check_functions(reader, &operations, &scheme_places);
     let (title, version, description) = info?;
     Some(Document {
@@ -245,6 +248,7 @@ fn components<'a>(reader: &Reader<'a>, root: &Place<'a>) -> Option<Place<'a>> {
     all("responses").for_each(|(_, it)| drop(answer::one(reader, it, 500)));
     all("requestBodies").for_each(|(_, it)| drop(operation::request_body(reader, it)));
     all("examples").for_each(|(_, it)| answer::example(reader, it));
+    all("links").for_each(|(_, it)| drop(link::one(reader, it)));
     all("schemas").chain(all("securitySchemes")).for_each(drop);
     Some(place)
 }

@@ -20,9 +20,10 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         }
         "content" => "write `schema`",
         "encoding" => "remove it: bodies are JSON",
-        "links" | "callbacks" | "webhooks" => "remove it, and tell it in the description",
+        "callbacks" | "webhooks" => "remove it, and tell it in the description",
         "head" | "options" | "trace" => "remove it: the server answers these methods itself",
-        "servers" => "write `servers` once, at the top of the document",
+        "operationRef" => "write `operationId`: the operation is one of this document",
+        "server" | "servers" => "write `servers` once, at the top of the document",
         "flows" | "openIdConnectUrl" => {
             "write `type: http` with `scheme: bearer`, and tell in its description how to get a token"
         }
