@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Runs a command against a service of its own: `service.py COMMAND [ARGUMENT...]`.
 
 1. A temporary database is filled with the commands of `invoicing`, as an operator would do it: two teams, API keys of
@@ -8,7 +9,7 @@
 4. The command runs, and finds all of that in its environment (`Service.environment`).
 5. The server is stopped. Its end has to be clean and its log free of errors, or the run fails.
 
-`python3 service.py bash` is a shell with everything ready.
+`service.py bash` is a shell with everything ready.
 """
 
 import base64
@@ -40,7 +41,10 @@ class Service:
     def command(self, *arguments: str) -> dict:
         """What a command of `invoicing` prints."""
         line = [self.binary, *arguments, "--database", self.database, "--json"]
-        return json.loads(subprocess.run(line, check=True, stdout=subprocess.PIPE).stdout)
+        done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(arguments)}: {done.stderr}")
+        return json.loads(done.stdout)
 
     def seed(self) -> dict[str, str]:
         """Fills the database."""
