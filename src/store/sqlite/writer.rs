@@ -12,7 +12,7 @@
 //! 5. A job whose caller has stopped waiting ([`WRITE_TIMEOUT`]) before its turn never runs.
 //!
 //! A job sees what the jobs before it did, also those of its own group. That is sound because either
-//! all of them become durable or none is answered.
+//! all of them become durable, or none is answered with anything that it saw: not even a refusal.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -82,11 +82,13 @@ where
 
     fn answer(self: Box<Self>, outcome: Result<(), Error>) {
         let result = match (outcome, self.result) {
-            // What failed by itself changed nothing, whatever became of the group.
-            (_, Some(Err(error))) => Err(error),
-            (Ok(()), Some(Ok(value))) => Ok(value),
-            (Err(error), _) => Err(error),
+            (Ok(()), Some(result)) => result,
             (Ok(()), None) => Err(Error::internal("a change was acknowledged that never ran")),
+            // A bug is reported as one, whatever became of the group.
+            (Err(_), Some(Err(bug @ Error::Internal(_)))) => Err(bug),
+            // Also for one that was refused: what it was refused for may be work of the jobs before it,
+            // such as a sku that was taken by a product which now does not exist.
+            (Err(error), _) => Err(error),
         };
         // A caller that stopped waiting does not need the answer.
         let _ = self.reply.send(result);

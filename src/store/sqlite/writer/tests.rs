@@ -115,17 +115,39 @@ async fn a_commit_that_fails_answers_no_success_and_leaves_the_writer_usable() {
     let (held, release) = hold(&writer);
     let group = async {
         let good = writer.write(|sql| insert(sql, 1));
-        let fails = writer.write(|_| Err::<(), _>(Error::AlreadyArchived));
         let orphan = writer.write(|sql| sql.execute("INSERT INTO child (parent) VALUES (9)", []));
         let release = async move { release.send(()).unwrap() };
-        tokio::join!(good, fails, orphan, release)
+        tokio::join!(good, orphan, release)
     };
-    let (_, (good, fails, orphan, ())) = tokio::join!(held, group);
+    let (_, (good, orphan, ())) = tokio::join!(held, group);
     assert!(matches!(good, Err(Error::Unavailable(_))), "{good:?}");
-    assert!(matches!(fails, Err(Error::AlreadyArchived)), "{fails:?}");
     assert!(matches!(orphan, Err(Error::Unavailable(_))), "{orphan:?}");
     assert_eq!(numbers(&folder), [0; 0]);
     writer.write(|sql| insert(sql, 1)).await.unwrap();
+}
+
+/// What it saw, such as a sku that is taken, may have been work that was not committed.
+#[tokio::test]
+async fn a_commit_that_fails_answers_no_refusal_either_but_a_bug_is_told() {
+    let (_folder, writer) = writer();
+    let (held, release) = hold(&writer);
+    let group = async {
+        let good = writer.write(|sql| insert(sql, 1));
+        let refused = writer.write(|sql| {
+            let taken = "SELECT 1 FROM number WHERE value = 1";
+            match sql.optional(taken, [], |_| Ok(()))? {
+                Some(()) => Err(Error::DuplicateSku),
+                None => insert(sql, 2),
+            }
+        });
+        let bug = writer.write(|_| Err::<(), _>(Error::internal("a bug")));
+        let orphan = writer.write(|sql| sql.execute("INSERT INTO child (parent) VALUES (9)", []));
+        let release = async move { release.send(()).unwrap() };
+        tokio::join!(good, refused, bug, orphan, release)
+    };
+    let (_, (_, refused, bug, _, ())) = tokio::join!(held, group);
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    assert!(matches!(bug, Err(Error::Internal(_))), "{bug:?}");
 }
 
 #[tokio::test]
