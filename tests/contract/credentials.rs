@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use test_support::caller::{Answer, Request};
+use test_support::deployment::available;
 use test_support::document::{self, Document};
 use test_support::given;
 
@@ -38,7 +39,10 @@ fn is_refused(answer: Answer, challenge: &str) {
 async fn no_credential_is_challenged_without_an_error() {
     let given = given!(given());
     for operation in both().iter().flat_map(|document| secured(document)) {
-        let request = given!(given.request(&operation).await).without_header("authorization");
+        let Some(request) = available(given.request(&operation).await) else {
+            continue;
+        };
+        let request = request.without_header("authorization");
         is_refused(given.send(request).await, "Bearer");
     }
 }
@@ -63,7 +67,9 @@ fn bad() -> Vec<String> {
 async fn a_bad_credential_is_invalid_in_every_form() {
     let given = given!(given());
     for operation in both().iter().flat_map(|document| secured(document)) {
-        let valid = given!(given.request(&operation).await);
+        let Some(valid) = available(given.request(&operation).await) else {
+            continue;
+        };
         for credential in bad() {
             let request = valid.clone().without_header("authorization");
             let answer = given

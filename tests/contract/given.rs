@@ -105,3 +105,8 @@ pub fn path(product: &Value) -> String {
     let id = product["id"].as_str().expect("a product has an id");
     format!("{PRODUCTS}/{id}")
 }
+
+/// When a product was last changed. Timestamps are in the order of their texts.
+pub fn updated_at(product: &Value) -> &str {
+    product["updatedAt"].as_str().expect("a product has this")
+}

@@ -176,7 +176,7 @@ fn same_violations(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<
     let told = answer.violations();
     let expected = as_told(violations);
     let refused = answer.code() == "invalid_body";
-    if refused == !expected.is_empty() && told == expected {
+    if refused != expected.is_empty() && told == expected {
         return Ok(());
     }
     Err(format!("expected {expected:?}, got {}", answer.text()))
@@ -207,7 +207,7 @@ fn as_told(violations: &BTreeSet<Violation>) -> BTreeSet<Violation> {
 fn same_verdict(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<(), String> {
     let code = answer.code();
     let refused = code == "invalid_request" || code == "unsupported_grant_type";
-    match refused == !violations.is_empty() {
+    match refused != violations.is_empty() {
         true => Ok(()),
         false => Err(format!("expected {violations:?}, got {}", answer.text())),
     }

@@ -58,7 +58,7 @@ impl Writer {
             if self.ask(caller, update).await.is_none() {
                 return;
             }
-            if self.acknowledged.len() % 3 == 0 {
+            if self.acknowledged.len().is_multiple_of(3) {
                 let request = Request::new("DELETE", path).bearer(&self.key);
                 let archive = Change {
                     request,

@@ -60,7 +60,7 @@ fn the_service_answers_as_the_model_does() {
             let stage = Stage::new(&service).expect("it was possible before");
             runtime
                 .block_on(stage.run(&plan))
-                .map_err(|divergence| TestCaseError::fail(divergence))
+                .map_err(TestCaseError::fail)
         },
     );
     if let Err(failure) = outcome {

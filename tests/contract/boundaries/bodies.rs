@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use test_support::caller::Answer;
+use test_support::deployment::available;
 use test_support::document::{self, Document, escape};
 use test_support::given;
 use test_support::schema::Violation;
@@ -29,7 +30,9 @@ async fn every_member_of_a_body_is_checked_on_both_sides_of_every_keyword() {
             let Some(body) = &operation.body else {
                 continue;
             };
-            let valid = given!(given.request(&operation.id).await);
+            let Some(valid) = available(given.request(&operation.id).await) else {
+                continue;
+            };
             let cases = cases(&document, body);
             assert!(
                 cases.len() > 50,

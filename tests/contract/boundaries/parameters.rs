@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use test_support::caller::{Answer, Request};
+use test_support::deployment::available;
 use test_support::document::{self, Document, Operation, Parameter};
 use test_support::given;
 use test_support::schema::Violation;
@@ -16,7 +17,9 @@ async fn every_parameter_is_checked_on_both_sides_of_every_keyword() {
     let mut sent = 0;
     for document in [document::catalog(), document::mobile()] {
         for operation in &document.operations {
-            let valid = given!(given.request(&operation.id).await);
+            let Some(valid) = available(given.request(&operation.id).await) else {
+                continue;
+            };
             for parameter in &operation.parameters {
                 for attempt in tries(&document, &parameter.schema) {
                     let Some(text) = text(parameter, &attempt) else {

@@ -39,6 +39,12 @@ impl Skip {
     }
 }
 
+/// The value, or none when this deployment does not give it: for a test of many parts that can do
+/// without some of them.
+pub fn available<T>(value: Result<T, Skip>) -> Option<T> {
+    value.map_err(|skip| skip.print()).ok()
+}
+
 /// The value, or the end of the test that asked for it when this deployment does not give it.
 #[macro_export]
 macro_rules! given {
