@@ -4,11 +4,11 @@
 //! (decisions.md, "Both APIs"), and where it is:
 //!
 //! 1. the method (405), by the generated registration;
-//! 2. who calls (401), then how often (429): [`credential`];
+//! 2. who calls (401), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
-//!    400), then what the service has to say (404, 409): the handlers in [`product`], [`session`] and
-//!    [`link`], each named after its operationId;
-//! 4. whatever is not a success becomes an answer in [`error`], and only there.
+//!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
+//!    `link`, each named after its operationId;
+//! 4. whatever is not a success becomes an answer in `error`, and only there.
 
 mod credential;
 mod document;

@@ -27,7 +27,7 @@ use crate::violation::{MAX_VIOLATIONS, Violation, constraint, cut};
 pub struct Parameters<'a> {
     operation: &'static Operation,
     location: Location,
-    /// By the position of the parameter in the operation.
+    /// By the position of the parameter in the operation; empty when none is of this location.
     texts: Vec<Option<Cow<'a, str>>>,
 }
 
@@ -41,10 +41,16 @@ impl<'a> Parameters<'a> {
         location: Location,
         head: &'a Parts,
     ) -> Result<Parameters<'a>, Refusal> {
+        // An operation may have none here, and then needs no place for them.
+        let any = operation
+            .parameters
+            .iter()
+            .any(|it| it.location == location);
+        let places = if any { operation.parameters.len() } else { 0 };
         let mut found = Found {
             operation,
             location,
-            texts: vec![None; operation.parameters.len()],
+            texts: vec![None; places],
             unreadable: Vec::new(),
             violations: Vec::new(),
         };

@@ -31,7 +31,7 @@ use serde::Serialize;
 
 use crate::metadata::Described;
 use crate::operation::Operation;
-use crate::refusal::{Failure, Refusal, Rejection};
+use crate::refusal::{Cause, Failure, Refusal, Rejection};
 use crate::reply::{Answer, Reply, error_response, response};
 use crate::request::{Captured, Request};
 
@@ -104,11 +104,13 @@ where
     F: Future<Output = Result<A, Rejection<X>>>,
 {
     let start = Instant::now();
-    let (mut headers, mut notes) = (HeaderMap::new(), Extensions::new());
+    let (mut extra, mut notes) = (HeaderMap::new(), Extensions::new());
     let steps = async {
         let admitted = admit.await.map_err(Rejection::Error)?;
-        (headers, notes) = (admitted.headers, admitted.notes);
-        let answer = handle(admitted.caller).await?;
+        (extra, notes) = (admitted.headers, admitted.notes);
+        let answer = handle(admitted.caller)
+            .await
+            .inspect_err(|it| tell_misfit(it, &context.log))?;
         // A body that cannot be written is a mistake of the service.
         answer.into_parts().map_err(|error| {
             slog::error!(context.log, "an answer cannot be written"; "error" => %error);
@@ -126,11 +128,26 @@ where
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
         Err(rejection) => failed(|| error_response(fail(rejection)), &context.log),
     };
-    response.headers_mut().extend(headers);
+    response.headers_mut().extend(extra);
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
     answered(&response, start.elapsed());
     Ok(Reply::of(response))
+}
+
+/// Tells the log about a request that passed the document and yet did not fit the types made of it. The
+/// reason is not told, since it may repeat a value.
+fn tell_misfit<X>(rejection: &Rejection<X>, log: &slog::Logger) {
+    if let Rejection::Refusal(Refusal {
+        cause: Cause::Internal,
+        ..
+    }) = rejection
+    {
+        slog::error!(
+            log,
+            "a request that passed its schemas does not fit its types"
+        );
+    }
 }
 
 /// The answer that a hook makes; a bare one when the hook itself panics.

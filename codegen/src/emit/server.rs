@@ -103,24 +103,5 @@ fn doc<'a>(paragraphs: impl IntoIterator<Item = Option<&'a str>>) -> TokenStream
         .map(str::trim)
         .collect::<Vec<_>>()
         .join("\n\n");
-    let text = without_tests(&text);
     quote!(#[doc = #text])
-}
-
-/// Marks code without a language as text: rustdoc would compile and run it.
-fn without_tests(text: &str) -> String {
-    let mut inside = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        let fence = line.trim_start().starts_with("```");
-        let opens = fence && !inside;
-        inside ^= fence;
-        let bare = opens && line.trim() == "```";
-        lines.push(if bare {
-            format!("{line}text")
-        } else {
-            line.to_owned()
-        });
-    }
-    lines.join("\n")
 }
