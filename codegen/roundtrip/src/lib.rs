@@ -9,6 +9,8 @@ pub mod parcels;
 pub mod petstore;
 pub mod shapes;
 
+use std::sync::{Mutex, PoisonError};
+
 use codegen_runtime::{Cause, Rejection, Violation};
 
 /// What goes wrong in these services.
@@ -50,6 +52,27 @@ fn told(rejection: Rejection<Refused>) -> (codegen_runtime::http::StatusCode, Ve
                 vec![Violation::new("", "refused", format!("{error:?}"))],
             )
         }
+    }
+}
+
+/// What the hook was told of every answer, by services that want to know.
+#[derive(Debug, Default)]
+pub struct Answered(Mutex<Vec<String>>);
+
+impl Answered {
+    /// Everything so far: operation, status and note of the admission.
+    pub fn all(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn add(&self, line: String) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(line);
     }
 }
 

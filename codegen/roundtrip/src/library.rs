@@ -3,7 +3,7 @@
 use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
 
-use crate::{Refused, has_header, told};
+use crate::{Answered, Refused, has_header, told};
 
 crate::generated!("library.rs");
 
@@ -11,12 +11,12 @@ crate::generated!("library.rs");
 pub enum Library {}
 
 impl LibraryApi for Library {
-    type Context = ();
+    type Context = Answered;
     type Error = Refused;
     type Reader = ();
 
     async fn reader(
-        context: &RequestContext<()>,
+        context: &RequestContext<Answered>,
         _: &'static Operation,
     ) -> Result<Admitted<()>, Refused> {
         match has_header(&context.request, "authorization", "Bearer reader") {
@@ -26,7 +26,7 @@ impl LibraryApi for Library {
     }
 
     fn problem(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
     ) -> Failure<types::Problem> {
@@ -40,7 +40,7 @@ impl LibraryApi for Library {
     }
 
     async fn list_books(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         (): (),
         request: Unchecked<ListBooksRequest>,
     ) -> Result<ListBooksAnswer, Rejection<Refused>> {
@@ -59,7 +59,7 @@ impl LibraryApi for Library {
     }
 
     async fn get_copy(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         (): (),
         request: Unchecked<GetCopyRequest>,
     ) -> Result<GetCopyAnswer, Rejection<Refused>> {
@@ -73,7 +73,7 @@ impl LibraryApi for Library {
     }
 
     async fn get_status(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         request: Unchecked<GetStatusRequest>,
     ) -> Result<GetStatusAnswer, Rejection<Refused>> {
         request.check().await?;

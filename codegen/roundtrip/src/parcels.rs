@@ -3,7 +3,7 @@
 use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked, header_value};
 use dropshot::RequestContext;
 
-use crate::{Refused, has_header, told};
+use crate::{Answered, Refused, has_header, told};
 
 crate::generated!("parcels.rs");
 
@@ -11,12 +11,12 @@ crate::generated!("parcels.rs");
 pub enum Carrier {}
 
 impl ParcelsApi for Carrier {
-    type Context = ();
+    type Context = Answered;
     type Error = Refused;
     type Carrier = ();
 
     async fn carrier(
-        context: &RequestContext<()>,
+        context: &RequestContext<Answered>,
         _: &'static Operation,
     ) -> Result<Admitted<()>, Refused> {
         if !has_header(&context.request, "authorization", "Bearer carrier") {
@@ -29,7 +29,7 @@ impl ParcelsApi for Carrier {
     }
 
     fn fault(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
     ) -> Failure<types::Fault> {
@@ -42,7 +42,7 @@ impl ParcelsApi for Carrier {
     }
 
     async fn change_parcel(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         (): (),
         request: Unchecked<ChangeParcelRequest>,
     ) -> Result<ChangeParcelAnswer, Rejection<Refused>> {
@@ -62,7 +62,7 @@ impl ParcelsApi for Carrier {
 
     /// The location is what the idempotency key says, wherever that leads.
     async fn send_parcel(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         (): (),
         request: Unchecked<SendParcelRequest>,
     ) -> Result<SendParcelAnswer, Rejection<Refused>> {

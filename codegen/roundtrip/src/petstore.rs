@@ -3,7 +3,7 @@
 use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
 
-use crate::{Refused, has_header, told};
+use crate::{Answered, Refused, has_header, told};
 
 crate::generated!("petstore.rs");
 
@@ -11,22 +11,26 @@ crate::generated!("petstore.rs");
 pub enum Store {}
 
 impl PetstoreApi for Store {
-    type Context = ();
+    type Context = Answered;
     type Error = Refused;
     type StoreKey = ();
 
     async fn store_key(
-        context: &RequestContext<()>,
+        context: &RequestContext<Answered>,
         _: &'static Operation,
     ) -> Result<Admitted<()>, Refused> {
         match has_header(&context.request, "x-store-key", "secret") {
-            true => Ok(Admitted::new(())),
+            true => {
+                let mut admitted = Admitted::new(());
+                admitted.notes.insert("with key");
+                Ok(admitted)
+            }
             false => Err(Refused::Stranger),
         }
     }
 
     fn failure(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
     ) -> Failure<types::Failure> {
@@ -48,8 +52,25 @@ impl PetstoreApi for Store {
         )
     }
 
+    fn answered(
+        context: &RequestContext<Answered>,
+        operation: &'static Operation,
+        answer: &codegen_runtime::http::Response<dropshot::Body>,
+        latency: std::time::Duration,
+    ) {
+        assert!(
+            latency < std::time::Duration::from_secs(60),
+            "it is measured"
+        );
+        let note = answer.extensions().get().copied().unwrap_or("without key");
+        let status = answer.status().as_u16();
+        context
+            .context()
+            .add(format!("{} {status} {note}", operation.id));
+    }
+
     async fn list_pets(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         request: Unchecked<ListPetsRequest>,
     ) -> Result<ListPetsAnswer, Rejection<Refused>> {
         let request = request.check().await?;
@@ -62,7 +83,7 @@ impl PetstoreApi for Store {
     }
 
     async fn add_pet(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         (): (),
         request: Unchecked<AddPetRequest>,
     ) -> Result<AddPetAnswer, Rejection<Refused>> {
@@ -77,7 +98,7 @@ impl PetstoreApi for Store {
     }
 
     async fn get_pet(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         request: Unchecked<GetPetRequest>,
     ) -> Result<GetPetAnswer, Rejection<Refused>> {
         match i64::from(request.check().await?.pet_id) {
@@ -88,7 +109,7 @@ impl PetstoreApi for Store {
     }
 
     async fn replace_pet(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         (): (),
         request: Unchecked<ReplacePetRequest>,
     ) -> Result<ReplacePetAnswer, Rejection<Refused>> {
@@ -98,7 +119,7 @@ impl PetstoreApi for Store {
     }
 
     async fn remove_pet(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         (): (),
         request: Unchecked<RemovePetRequest>,
     ) -> Result<RemovePetAnswer, Rejection<Refused>> {

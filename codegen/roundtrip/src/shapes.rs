@@ -3,7 +3,7 @@
 use codegen_runtime::{Decimal, Failure, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
 
-use crate::{Refused, told};
+use crate::{Answered, Refused, told};
 
 crate::generated!("shapes.rs");
 
@@ -11,11 +11,11 @@ crate::generated!("shapes.rs");
 pub enum Ruler {}
 
 impl ShapesApi for Ruler {
-    type Context = ();
+    type Context = Answered;
     type Error = Refused;
 
     fn mistake(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
     ) -> Failure<types::Mistake> {
@@ -32,7 +32,7 @@ impl ShapesApi for Ruler {
     }
 
     async fn measure_area(
-        _: &RequestContext<()>,
+        _: &RequestContext<Answered>,
         request: Unchecked<MeasureAreaRequest>,
     ) -> Result<MeasureAreaAnswer, Rejection<Refused>> {
         let shape = request.check().await?.body;

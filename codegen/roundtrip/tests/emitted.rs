@@ -1,7 +1,7 @@
 //! The round trip: a document becomes traits, dropshot describes the traits by a document, and the two
 //! are the same.
 
-use codegen_roundtrip::{library, parcels, petstore, shapes};
+use codegen_roundtrip::{Answered, library, parcels, petstore, shapes};
 use dropshot::ApiDescription;
 use serde_json::Value;
 use test_support::emitted::differences;
@@ -11,7 +11,7 @@ fn published(file: &str) -> Value {
     serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn compare(file: &str, register: impl FnOnce(&mut ApiDescription<()>)) {
+fn compare(file: &str, register: impl FnOnce(&mut ApiDescription<Answered>)) {
     let mut api = ApiDescription::new();
     register(&mut api);
     let emitted = api.openapi("", "1.0.0".parse().unwrap()).json().unwrap();

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use codegen_roundtrip::{library, parcels, petstore, shapes};
+use codegen_roundtrip::{Answered, library, parcels, petstore, shapes};
 use dropshot::{ApiDescription, ConfigDropshot, HttpServer, ServerBuilder};
 use serde_json::Value;
 use slog::{Drain, Level, Logger, Never, OwnedKVList, Record, o};
@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 /// A server of all the test documents.
 pub struct Server {
-    http: HttpServer<()>,
+    http: HttpServer<Answered>,
     errors: Errors,
 }
 
@@ -45,7 +45,7 @@ impl Server {
             bind_address: SocketAddr::from(([127, 0, 0, 1], 0)),
             ..ConfigDropshot::default()
         };
-        let http = ServerBuilder::new(api, (), log)
+        let http = ServerBuilder::new(api, Answered::default(), log)
             .config(config)
             .start()
             .unwrap();
@@ -66,6 +66,11 @@ impl Server {
         connection.write(&head(request, headers, body.len())).await;
         connection.write(body).await;
         connection.answer().await
+    }
+
+    /// What the hook was told of the answers.
+    pub fn answered(&self) -> Vec<String> {
+        self.http.app_private().all()
     }
 
     /// What has been logged as an error.

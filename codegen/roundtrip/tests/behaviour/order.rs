@@ -127,3 +127,27 @@ async fn an_unlisted_header_is_sent_and_logged_as_an_error() {
             .contains(&"a header of an answer is not in the document".to_owned())
     );
 }
+
+#[tokio::test]
+async fn the_hook_is_told_of_every_answer_once_with_the_notes_of_the_admission() {
+    let server = Server::start();
+    for (request, headers) in [
+        ("GET /pets", &[][..]),
+        ("DELETE /pets/1", &[KEY]),
+        ("DELETE /pets/1", &[]),
+        ("PUT /pets/1", &[KEY]),
+        ("GET /pets/13", &[]),
+        ("PATCH /pets/1", &[KEY]),
+    ] {
+        server.send(request, headers, "").await;
+    }
+    let expected = [
+        "listPets 200 without key",
+        "removePet 204 with key",
+        "removePet 401 without key",
+        "replacePet 400 with key",
+        "getPet 500 without key",
+        "getPet 405 without key",
+    ];
+    assert_eq!(server.answered(), expected);
+}

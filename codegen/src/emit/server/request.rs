@@ -84,36 +84,37 @@ fn take(document: &Document, parameter: &Parameter, from: &str) -> TokenStream {
     }
 }
 
+/// The type of the headers, and the expression that takes them from the parameters.
+fn headers_of(document: &Document, operation: &Operation) -> (TokenStream, TokenStream) {
+    if !has_headers(operation) {
+        return (quote!(()), quote!(()));
+    }
+    let name = format_ident!("{}Headers", operation.stem());
+    let values = of(operation, Location::Header).map(|it| take(document, it, "headers"));
+    (quote!(#name), quote!(#name { #(#values),* }))
+}
+
+/// The field of the request for a parameter.
+fn value(document: &Document, parameter: &Parameter) -> TokenStream {
+    match parameter.location {
+        Location::Path => take(document, parameter, "path"),
+        Location::Query => take(document, parameter, "query"),
+        Location::Header => {
+            let field = ident(&names::value(&parameter.name));
+            quote!(#field: headers.#field)
+        }
+    }
+}
+
 fn implementation(document: &Document, operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Request", operation.stem());
     let constant = operation_static(operation);
-    let headers_type = match has_headers(operation) {
-        true => {
-            let name = format_ident!("{}Headers", operation.stem());
-            quote!(#name)
-        }
-        false => quote!(()),
-    };
-    let header_values = of(operation, Location::Header).map(|it| take(document, it, "headers"));
-    let header_value = match has_headers(operation) {
-        true => quote!(#headers_type { #(#header_values),* }),
-        false => quote!(()),
-    };
+    let (headers_type, header_value) = headers_of(document, operation);
     let body_type = match &operation.body {
         Some(body) => component_type(&body.schema),
         None => quote!(()),
     };
-    let values = operation
-        .parameters
-        .iter()
-        .map(|parameter| match parameter.location {
-            Location::Path => take(document, parameter, "path"),
-            Location::Query => take(document, parameter, "query"),
-            Location::Header => {
-                let field = ident(&names::value(&parameter.name));
-                quote!(#field: headers.#field)
-            }
-        });
+    let values = operation.parameters.iter().map(|it| value(document, it));
     let body = operation.body.as_ref().map(|_| quote!(body));
     let schemas = operation
         .parameters
