@@ -5,7 +5,10 @@
 
 mod caller;
 mod compatibility;
+mod decisions;
 mod emitted;
 mod examples;
 mod generated;
 mod judge;
+mod rules;
+mod units;

@@ -19,6 +19,15 @@
 //! | `INVOICING_PROXY_HEADERS` | names of headers, separated by commas, that proxies before the server add to its answers |
 //!
 //! The tests leave products behind, with names that begin with `contract test`. Use a team for them.
+//!
+//! How much is tried, here and with servers of the tests' own:
+//!
+//! | Variable | | Unless set |
+//! |---|---|---|
+//! | `INVOICING_PROPERTY_CASES` | random bodies for each operation (`tests/contract`) | 200 |
+//! | `INVOICING_MODEL_PLANS`, `INVOICING_MODEL_STEPS` | random plans, and operations in each (`tests/model`) | 24, 60 |
+//! | `INVOICING_MODEL_SEED` | the seed that a failure printed, to repeat it | random |
+//! | `INVOICING_CRASH_ROUNDS` | how often the server is killed (`tests/kill`) | 8 |
 
 /// The server to call.
 pub const BASE_URL: &str = "INVOICING_BASE_URL";
