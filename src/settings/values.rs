@@ -68,6 +68,9 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 pub struct PublicUrl(String);
 
 impl PublicUrl {
+    /// The most characters: the document bounds the links that begin with it (`ShareLinkUrl`).
+    const LENGTH: usize = 1_000;
+
     /// The address as text, to put a path behind.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -82,9 +85,16 @@ impl FromStr for PublicUrl {
         let uri: http::Uri = text
             .parse()
             .map_err(|_| format!("is not a URL; {EXAMPLE}"))?;
-        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        // Not by the scheme of `uri`, which may also be written in capitals.
+        if !(text.starts_with("http://") || text.starts_with("https://")) {
             return Err(format!(
                 "begins with neither http:// nor https://; {EXAMPLE}"
+            ));
+        }
+        if text.len() > PublicUrl::LENGTH || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!(
+                "is longer than {} characters, or has one that is not ASCII; {EXAMPLE}",
+                PublicUrl::LENGTH
             ));
         }
         let authority = uri.authority().map_or("", |authority| authority.as_str());
@@ -268,6 +278,9 @@ mod tests {
         for text in [
             "a.example",
             "ftp://a.example",
+            "HTTPS://a.example",
+            "https://a.example/ü",
+            &format!("https://a.example/{}", "x".repeat(1_000)),
             "https://u:p@a.example",
             "https://a.example/?q",
             "",
