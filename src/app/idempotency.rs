@@ -13,11 +13,9 @@
 //! A request is the same when its method, its path and its body as a JSON value are the same: spacing,
 //! the order of members and the way a number or a string is written do not count.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use codegen_runtime::Decimal;
-use serde_json::value::RawValue;
+use codegen_runtime::json;
 
 use super::Error;
 use super::secret::Digest;
@@ -101,61 +99,13 @@ impl Record {
     }
 }
 
-/// How deep a body may be nested: more than any published one is.
-const DEPTH: usize = 32;
-
 /// The same text for every way to write one JSON value.
 fn canonical_json(text: &str) -> Result<String, Error> {
-    let value: &RawValue = serde_json::from_str(text).map_err(Error::internal)?;
+    let value =
+        json::parse(text.as_bytes()).map_err(|violation| Error::internal(violation.message))?;
     let mut canonical = String::new();
-    push_canonical(&mut canonical, value, DEPTH)?;
+    value.write_canonical(&mut canonical);
     Ok(canonical)
-}
-
-/// Members in the order of their names, numbers as decimals, strings escaped one way, no spaces.
-fn push_canonical(text: &mut String, value: &RawValue, depth: usize) -> Result<(), Error> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Err(Error::internal(
-            "a body that was accepted is nested too deep to digest",
-        ));
-    };
-    let raw = value.get();
-    match raw.as_bytes().first() {
-        Some(b'{') => {
-            let members: BTreeMap<String, &RawValue> = read(raw)?;
-            let mut separator = '{';
-            for (name, value) in members {
-                text.push(separator);
-                separator = ',';
-                text.push_str(&serde_json::to_string(&name).map_err(Error::internal)?);
-                text.push(':');
-                push_canonical(text, value, depth)?;
-            }
-            text.push_str(if separator == '{' { "{}" } else { "}" });
-        }
-        Some(b'[') => {
-            let items: Vec<&RawValue> = read(raw)?;
-            text.push('[');
-            for item in items {
-                push_canonical(text, item, depth)?;
-                text.push(',');
-            }
-            text.push(']');
-        }
-        Some(b'"') => {
-            let string: String = read(raw)?;
-            text.push_str(&serde_json::to_string(&string).map_err(Error::internal)?);
-        }
-        Some(b'-' | b'0'..=b'9') => {
-            text.push_str(&raw.parse::<Decimal>().map_err(Error::internal)?.canonical());
-        }
-        _ => text.push_str(raw), // null, true, false
-    }
-    Ok(())
-}
-
-fn read<'a, T: serde::Deserialize<'a>>(raw: &'a str) -> Result<T, Error> {
-    serde_json::from_str(raw).map_err(Error::internal)
 }
 
 #[cfg(test)]
