@@ -196,10 +196,8 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if types.next().is_some() || !essence.eq_ignore_ascii_case(b"application/json") {
         return Err(Refusal::media_type("must be application/json"));
     }
-    let coding = headers
-        .get(header::CONTENT_ENCODING)
-        .map(|value| value.as_bytes());
-    if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")) {
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return Err(Refusal::media_type(
             "must not be compressed (Content-Encoding)",
         ));

@@ -66,6 +66,10 @@ async fn the_media_type_is_json_or_missing() {
             415,
         ),
         (&[KEY, "Content-Encoding: gzip"], 415),
+        (
+            &[KEY, "Content-Encoding: identity", "Content-Encoding: gzip"],
+            415,
+        ),
     ] {
         let answer = server.send("POST /pets", headers, &pet_of(100)).await;
         assert_eq!(answer.status, status, "{headers:?}");
