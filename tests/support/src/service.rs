@@ -1,4 +1,4 @@
-//! A running service; [`people`] are the teams, keys and devices that a test needs in it.
+//! A running service, with the teams, keys and devices that a test needs in it.
 //!
 //! Unless a deployment is given ([`crate::deployment`]), every test has a server of its own: the real
 //! binary as a process, on a free port, with a database in a folder of its own. What a test needs is
