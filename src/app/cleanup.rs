@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use slog::{Logger, warn};
-use tokio::time::{Interval, MissedTickBehavior};
+use tokio::time::MissedTickBehavior;
 
 use super::session::rules::GRACE;
 use super::{App, Error, idempotency};
@@ -31,22 +31,15 @@ impl App {
     /// Runs for ever; whoever serves requests runs this beside them, drops it to stop, and calls
     /// [`App::record_uses`] once more at the end. Failures are logged and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
-        let mut erase = every(ERASE_EVERY);
-        let mut record = every(RECORD_USES_EVERY);
-        let mut cleanup = every(CLEANUP_EVERY);
-        loop {
-            let (task, result) = tokio::select! {
-                _ = erase.tick() => ("erasing sealed pairs", self.erase_successors().await),
-                _ = record.tick() => ("recording uses", self.record_uses().await),
-                _ = cleanup.tick() => ("deleting expired rows", self.delete_expired().await),
-            };
-            if let Err(error) = result {
-                let cause = error
-                    .cause()
-                    .map_or_else(|| error.to_string(), ToString::to_string);
-                warn!(log, "a background task failed and will be tried again"; "task" => task, "error" => cause);
-            }
-        }
+        let erase = async || self.erase_successors().await;
+        let record = async || self.record_uses().await;
+        let delete = async || self.delete_expired().await;
+        // Beside each other: a long deletion must not keep sealed pairs from being erased.
+        tokio::join!(
+            repeat(ERASE_EVERY, "erasing sealed pairs", log, erase),
+            repeat(RECORD_USES_EVERY, "recording uses", log, record),
+            repeat(CLEANUP_EVERY, "deleting expired rows", log, delete),
+        );
     }
 
     /// Deletes everything that has expired, step by step.
@@ -77,9 +70,22 @@ impl App {
     }
 }
 
-/// Ticks now and then every `period`; after a long run it waits, instead of catching up.
-fn every(period: Duration) -> Interval {
+/// Runs a task now and then every `period`; after a long run it waits, instead of catching up.
+async fn repeat(
+    period: Duration,
+    name: &str,
+    log: &Logger,
+    task: impl AsyncFn() -> Result<(), Error>,
+) {
     let mut interval = tokio::time::interval(period);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    interval
+    loop {
+        interval.tick().await;
+        if let Err(error) = task().await {
+            let cause = error
+                .cause()
+                .map_or_else(|| error.to_string(), ToString::to_string);
+            warn!(log, "a background task failed and will be tried again"; "task" => name, "error" => cause);
+        }
+    }
 }

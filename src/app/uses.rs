@@ -11,6 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use super::time::Timestamp;
 use super::{App, Error};
 
+/// Uses recorded in one change, so that no request waits long behind it.
+const STEP: usize = 500;
+
 /// Minutes of use that the store does not know yet.
 #[derive(Debug)]
 pub(super) struct Uses<Id>(Mutex<HashMap<Id, Timestamp>>);
@@ -32,16 +35,15 @@ impl<Id: Copy + Eq + Hash> Uses<Id> {
         }
     }
 
-    /// Hands all notes to `record`. Only what it has taken is forgotten: it may fail, and whoever waits
-    /// for it may stop waiting.
+    /// Hands all notes to `record`, at most [`STEP`] at once. Only what it has taken is forgotten: it may
+    /// fail, and whoever waits for it may stop waiting.
     async fn hand_over(
         &self,
-        record: impl AsyncFnOnce(Vec<(Id, Timestamp)>) -> Result<(), Error>,
+        record: impl AsyncFn(Vec<(Id, Timestamp)>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let uses = self.all();
-        if !uses.is_empty() {
-            record(uses.clone()).await?;
-            self.forget(&uses);
+        for uses in self.all().chunks(STEP) {
+            record(uses.to_vec()).await?;
+            self.forget(uses);
         }
         Ok(())
     }
@@ -116,5 +118,18 @@ mod tests {
         assert_eq!(uses.all(), [("key", at(60_000))]);
         assert!(uses.hand_over(async |_| Ok(())).await.is_ok());
         assert_eq!(uses.all(), []);
+    }
+
+    #[tokio::test]
+    async fn the_store_takes_them_in_bounded_steps() {
+        let uses = Uses::default();
+        (0..2 * STEP + 1).for_each(|id| uses.note(id, at(60_000), None));
+        let steps = Mutex::new(Vec::new());
+        let record = async |step: Vec<_>| {
+            steps.lock().unwrap().push(step.len());
+            Ok(())
+        };
+        uses.hand_over(record).await.unwrap();
+        assert_eq!(steps.into_inner().unwrap(), [STEP, STEP, 1]);
     }
 }
