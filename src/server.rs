@@ -2,6 +2,7 @@
 //!
 //! 1. Certificates are read and checked first, then the port is taken: what cannot work fails before
 //!    anybody connects.
+//!    A connection is an open file, so the server takes as many of them as the system lets it have.
 //! 2. Handlers run detached from their connection: a client that hangs up does not cancel half a
 //!    request.
 //! 3. SIGHUP reads the certificate files again. Connections that are open keep what they agreed on. If
@@ -11,6 +12,11 @@
 //!    the process ends: dropshot keeps its socket until then.
 //! 5. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
 //!    change is in the store whole or not at all, and was acknowledged only if it is.
+//!
+//! What dropshot leaves open: it closes a connection whose headers come too slowly, or that is idle between
+//! two requests, after thirty seconds; but it limits neither how many connections there are nor how long
+//! one stays that has not sent a byte, or not finished its TLS handshake. Where strangers connect, what
+//! stands in front of the server has to.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,6 +27,7 @@ use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, BuildError, ConfigDropshot, ConfigTls,
     HandlerTaskMode, HttpServer, ServerBuilder, ServerContext,
 };
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use slog::{Logger, error, info, o, warn};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -122,6 +129,9 @@ impl<C: ServerContext> Server<C> {
     ) -> Result<Self, StartError> {
         let signals = Signals::listen().map_err(StartError::Signals)?;
         let tls = settings.tls().map(tls::load).transpose()?;
+        if let Err(error) = allow_many_connections() {
+            warn!(log, "the limit of open files stays as it is"; "error" => %error);
+        }
         let config = ConfigDropshot {
             bind_address: settings.listen,
             default_request_body_max_bytes: BODY_MAX_BYTES,
@@ -216,6 +226,13 @@ impl<C: ServerContext> Server<C> {
             Err(why) => error!(self.log, "the old certificate stays"; "error" => why),
         }
     }
+}
+
+/// Raises the limit of open files from what the system gives at first, often 1,024, to the most that it
+/// allows this process.
+fn allow_many_connections() -> nix::Result<()> {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    setrlimit(Resource::RLIMIT_NOFILE, most, most)
 }
 
 /// Steps 4 and 5.

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -96,6 +97,30 @@ fn a_request_is_one_line_of_the_log_without_what_it_carries() {
         3,
         "{log:#?}"
     );
+}
+
+/// Each is an open file, and the system's first limit of those is meant for interactive programs.
+#[test]
+fn more_connections_than_the_first_limit_of_open_files_leave_room_for_another() {
+    let place = Place::new();
+    let serve = place.command(SERVE);
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "ulimit -S -n 64 && exec \"$0\" \"$@\""])
+        .arg(serve.get_program())
+        .args(serve.get_args())
+        .current_dir(place.path(""))
+        .stdin(Stdio::null());
+    for (name, _) in serve.get_envs() {
+        limited.env_remove(name);
+    }
+    let server = Server::start(&mut limited);
+    let _idle: Vec<_> = (0..100).map(|_| server.connect()).collect();
+    let answer = status(
+        &mut server.connect(),
+        "GET /api/v1/products HTTP/1.1\r\nHost: test\r\n\r\n",
+    );
+    assert_eq!(answer, "HTTP/1.1 401 Unauthorized");
 }
 
 #[test]
