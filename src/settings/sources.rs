@@ -23,19 +23,6 @@ const PREFIX: &str = "INVOICING_";
 /// Names the file.
 const CONFIG: &str = "INVOICING_CONFIG";
 
-/// Beginnings of the variables that tell the tests about a deployment (`tests/support`). They may stand in
-/// the environment of a server under test.
-const TESTS: [&str; 8] = [
-    "INVOICING_BASE_URL",
-    "INVOICING_LIVE_",
-    "INVOICING_TEST_",
-    "INVOICING_OTHER_TEAM_",
-    "INVOICING_TEAM_ID",
-    "INVOICING_FILE_ID",
-    "INVOICING_ACCESS_TOKEN",
-    "INVOICING_PROXY_HEADERS",
-];
-
 /// Where the file is; the one thing that the file itself cannot say.
 #[derive(clap::Args)]
 struct File {
@@ -185,7 +172,6 @@ fn from_variables(variables: &BTreeMap<OsString, OsString>) -> Found {
                 Ok(()) => drop(found.texts.insert(arg.get_id().to_string(), text.clone())),
                 Err(problem) => found.problems.push(format!("{name}: {problem}")),
             },
-            None if TESTS.iter().any(|prefix| name.starts_with(prefix)) => {}
             None => {
                 let similar = similar(&name, known.iter().map(|(known, _)| *known));
                 found

@@ -137,14 +137,16 @@ fn a_wrong_variable_is_refused_by_name() {
 fn an_unknown_variable_is_only_warned_about() {
     let variables = [
         ("INVOICING_LISTN", "x"),
-        ("INVOICING_BASE_URL", "http://example.com"),
-        ("INVOICING_TEST_API_KEY", "x"),
+        ("INVOICING_ACCESS_TOKEN", "x"),
         ("OTHER", "x"),
     ];
     let (_, warnings) = resolve_all(&[], &variables, None).unwrap();
     assert_eq!(
         warnings,
-        ["INVOICING_LISTN is no setting and is ignored; did you mean `INVOICING_LISTEN`?"]
+        [
+            "INVOICING_LISTN is no setting and is ignored; did you mean `INVOICING_LISTEN`?",
+            "INVOICING_ACCESS_TOKEN is no setting and is ignored"
+        ]
     );
 }
 
