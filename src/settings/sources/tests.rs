@@ -144,8 +144,8 @@ fn an_unknown_variable_is_only_warned_about() {
     assert_eq!(
         warnings,
         [
+            "INVOICING_ACCESS_TOKEN is no setting and is ignored",
             "INVOICING_LISTN is no setting and is ignored; did you mean `INVOICING_LISTEN`?",
-            "INVOICING_ACCESS_TOKEN is no setting and is ignored"
         ]
     );
 }
