@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use test_support::caller::Request;
+use test_support::deployment::say;
 use test_support::given;
 use test_support::schema::Violation;
 
@@ -187,7 +188,7 @@ async fn a_cursor_outlives_the_server() {
         return;
     };
     if given.service.process_id().is_none() {
-        return; // A deployment is not restarted for a test.
+        return say("a deployment is not restarted for a test");
     }
     let cursor = page(&given, "limit=2").await["nextCursor"].clone();
     given.service.crash_and_restart();

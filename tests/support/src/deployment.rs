@@ -40,12 +40,27 @@ pub struct Skip(pub String);
 
 impl Skip {
     /// Tells the person who runs the tests. The harness would keep what `eprintln!` prints to itself.
+    ///
+    /// # Panics
+    ///
+    /// When no deployment is given: with servers of their own, tests have all that they need, and one
+    /// that skipped itself would never fail again.
     pub fn print(&self) {
-        use std::io::Write as _;
-        let thread = std::thread::current();
-        let name = thread.name().unwrap_or("a test");
-        let _ = writeln!(std::io::stderr(), "skipped: {name}: {}", self.0);
+        assert!(
+            is_given(),
+            "no deployment is given, and this is missing: {}",
+            self.0
+        );
+        say(&self.0);
     }
+}
+
+/// Says on standard error that the test of this thread, or a part of it, is skipped, and why.
+pub fn say(reason: &str) {
+    use std::io::Write as _;
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("a test");
+    let _ = writeln!(std::io::stderr(), "skipped: {name}: {reason}");
 }
 
 /// The value, or none when this deployment does not give it: for a test of many parts that can do
