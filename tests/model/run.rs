@@ -21,6 +21,9 @@ pub struct Stage<'a> {
 /// What the service answered otherwise than the model.
 type Divergence = String;
 
+/// The idempotency key of a request, if it has one, and what makes another request the same.
+type Kept = Option<(Option<u8>, String)>;
+
 const PRODUCTS: &str = "/api/v1/products";
 
 impl<'a> Stage<'a> {
@@ -51,68 +54,52 @@ impl<'a> Stage<'a> {
         step: &Step,
     ) -> Result<(), Divergence> {
         let client = step.client;
-        // Numbers beyond the products address what is not there, now and then.
-        let number = |product: usize, model: &Model| product % (model.products.len() + 1);
-        let (expected, answer, kept) = match &step.action {
-            Action::Create { body, sent } => {
-                let expected = model.create(client, body, sent.key);
-                let answer = self
-                    .send(self.with_body("POST", PRODUCTS, client, body, sent))
-                    .await;
-                (
-                    expected,
-                    answer,
-                    Some((sent.key, request("POST", "", body))),
-                )
-            }
-            Action::Update {
-                product,
-                body,
-                sent,
-            } => {
-                let number = number(*product, model);
-                let id = model.id(number);
-                let target = format!("{PRODUCTS}/{id}");
-                let expected = model.update(client, number, body, sent.key);
-                let answer = self
-                    .send(self.with_body("PATCH", &target, client, body, sent))
-                    .await;
-                (
-                    expected,
-                    answer,
-                    Some((sent.key, request("PATCH", &id, body))),
-                )
-            }
-            Action::Archive { product } => {
-                let number = number(*product, model);
-                let target = format!("{PRODUCTS}/{}", model.id(number));
-                let expected = model.archive(client, number);
-                (
-                    expected,
-                    self.send(self.request("DELETE", &target, client)).await,
-                    None,
-                )
-            }
-            Action::Read { product } => {
-                let number = number(*product, model);
-                let target = format!("{PRODUCTS}/{}", model.id(number));
-                let expected = model.read(client, number);
-                (
-                    expected,
-                    self.send(self.request("GET", &target, client)).await,
-                    None,
-                )
-            }
-            Action::Walk { status, limit } => {
-                return self.walk(model, moments, client, *status, *limit).await;
-            }
-        };
+        if let Action::Walk { status, limit } = step.action {
+            return self.walk(model, moments, client, status, limit).await;
+        }
+        let (expected, sent, kept) = self.ask(model, client, &step.action);
+        let answer = self.service.caller.send(sent).await;
         check(model, moments, client, &expected, &answer)?;
         let success = matches!(expected, Expected::Created(_) | Expected::Updated(_));
         if let Some((key, request)) = kept.filter(|_| success) {
             model.keep(client, key, request, kept_of(&answer));
         }
         Ok(())
+    }
+
+    /// What the model expects of an action, the request for it, and what an idempotency key keeps.
+    fn ask(&self, model: &mut Model, client: Client, action: &Action) -> (Expected, Request, Kept) {
+        // Numbers beyond the products address what is not there, now and then.
+        let count = model.products.len() + 1;
+        let path = |id: &str| format!("{PRODUCTS}/{id}");
+        match action {
+            Action::Create { body, sent } => {
+                let request = request("POST", "", body);
+                let expected = model.create(client, body, sent.key);
+                let create = self.with_body("POST", PRODUCTS, client, body, sent);
+                (expected, create, Some((sent.key, request)))
+            }
+            Action::Update {
+                product,
+                body,
+                sent,
+            } => {
+                let id = model.id(product % count);
+                let request = request("PATCH", &id, body);
+                let expected = model.update(client, product % count, body, sent.key);
+                let update = self.with_body("PATCH", &path(&id), client, body, sent);
+                (expected, update, Some((sent.key, request)))
+            }
+            Action::Archive { product } => {
+                let archive = self.request("DELETE", &path(&model.id(product % count)), client);
+                (model.archive(client, product % count), archive, None)
+            }
+            Action::Read { product } => {
+                let read = self.request("GET", &path(&model.id(product % count)), client);
+                (model.read(client, product % count), read, None)
+            }
+            Action::Walk { .. } => unreachable!("a walk is more than one request"),
+        }
     }
 
     /// Walks through all pages of a list.
@@ -128,7 +115,11 @@ impl<'a> Stage<'a> {
         let filter = status.map_or(String::new(), |status| format!("&status={status}"));
         let mut target = format!("{PRODUCTS}?limit={limit}{filter}");
         for (index, page) in pages(&expected, limit).iter().enumerate() {
-            let answer = self.send(self.request("GET", &target, client)).await;
+            let answer = self
+                .service
+                .caller
+                .send(self.request("GET", &target, client))
+                .await;
             let shown: Page = parse(&answer)?;
             if shown.data.data.len() != page.len() {
                 return Err(format!("page {index} of {page:?}: {}", answer.text()));
@@ -147,10 +138,6 @@ impl<'a> Stage<'a> {
             target = format!("{PRODUCTS}?limit={limit}{filter}&after={cursor}");
         }
         Ok(())
-    }
-
-    async fn send(&self, request: Request) -> Answer {
-        self.service.caller.send(request).await
     }
 
     fn request(&self, method: &str, target: &str, client: Client) -> Request {

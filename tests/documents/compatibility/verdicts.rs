@@ -83,6 +83,13 @@ fn what_narrows_a_request_breaks() {
             "a field less",
             catalog().without(&format!("{create}/properties/taxRate")),
         ),
+    ];
+    expect(Some(Severity::Breaking), cases);
+}
+
+#[test]
+fn what_changes_the_meaning_of_a_parameter_breaks() {
+    let cases = vec![
         (
             "another default",
             catalog().set(&schema("PageLimit/default"), json!(50)),
