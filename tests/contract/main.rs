@@ -18,6 +18,7 @@ mod properties;
 mod scenarios;
 mod served;
 mod sessions;
+mod strange;
 
 /// The server and command line under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

@@ -23,7 +23,8 @@ use test_support::schema::Violation;
 
 use crate::given::{Given, given};
 
-fn cases() -> u32 {
+/// How many random requests are tried for each operation.
+pub fn cases() -> u32 {
     let set = std::env::var("INVOICING_PROPERTY_CASES").ok();
     set.map_or(200, |text| {
         text.parse().expect("INVOICING_PROPERTY_CASES is a number")
