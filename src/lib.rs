@@ -16,3 +16,8 @@ pub mod server;
 pub mod settings;
 pub mod store;
 mod tls;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
