@@ -39,6 +39,10 @@ pub struct Limits {
     api_keys: Option<Limiter<Uuid>>,
     sessions: Option<Limiter<Uuid>>,
     addresses: Option<Limiter<IpAddr>>,
+    /// Of an API key and a session, were there limits.
+    pub of_callers: Policy,
+    /// Of a client address at the token endpoint, were there limits.
+    pub of_addresses: Policy,
 }
 
 impl Limits {
@@ -57,6 +61,8 @@ impl Limits {
             api_keys: on.then(|| Limiter::new(caller)),
             sessions: on.then(|| Limiter::new(caller)),
             addresses: on.then(|| Limiter::new(address)),
+            of_callers: caller,
+            of_addresses: address,
         }
     }
 
@@ -108,6 +114,16 @@ impl Policy {
     /// Nanoseconds in which an empty bucket fills.
     fn fill(self) -> u64 {
         self.token() * u64::from(self.burst.max(1))
+    }
+
+    /// What somebody is told whose bucket has just become empty.
+    pub fn used_up(self) -> Verdict {
+        Verdict {
+            policy: self,
+            remaining: 0,
+            full_in: Duration::from_nanos(self.fill()),
+            wait: Some(Duration::from_nanos(self.token())),
+        }
     }
 }
 

@@ -184,7 +184,7 @@ fn prefix(mode: Mode) -> &'static str {
 }
 
 /// Step 1.
-fn new_key(mode: Mode) -> Secret {
+pub(crate) fn new_key(mode: Mode) -> Secret {
     let mut key = format!("{}{}", prefix(mode), Secret::base62().reveal());
     push_checksum(&mut key);
     Secret::from_text(key)

@@ -13,6 +13,7 @@ pub mod auth_code;
 pub mod cleanup;
 mod cursor;
 pub mod error;
+pub mod fixture;
 pub mod id;
 pub mod idempotency;
 pub mod item;

@@ -6,18 +6,21 @@
 //!    whether a credential came at all (RFC 6750, section 3).
 //! 3. A caller who is known counts against the limit of its key or session; one who is not is refused
 //!    at no such cost to anybody. The public token endpoint counts client addresses.
+//! 4. In a demo, a caller who has come this far may ask for another answer than it would get
+//!    ([`rehearsal`](super::rehearsal)).
 
 use codegen_runtime::{Admitted, header_value};
 use http::HeaderName;
 use http::header::{AUTHORIZATION, HeaderMap};
 
+use super::rehearsal::{Asked, Rehearsal, Rehearsed};
 use super::{Error, RequestContext};
 use crate::app::api_key::ApiKey;
 use crate::app::secret::Secret;
 use crate::app::session::SignedIn;
 use crate::app::{self, App};
 use crate::client_address::client_address;
-use crate::limit::Verdict;
+use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
 
 /// What a caller proves itself with.
@@ -34,9 +37,9 @@ pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
     let key = app(context).authenticate_api_key(presented).await;
     let key = key.map_err(|error| unauthenticated(Credential::ApiKey, error))?;
-    let verdict = context.context().limits.api_key(key.id.0);
-    let caller = Caller::ApiKey(key.id.0);
-    admit(key, caller, verdict)
+    let limits = &context.context().limits;
+    let (id, quota) = (key.id.0, limits.of_callers);
+    admit(context, key, Caller::ApiKey(id), limits.api_key(id), quota).await
 }
 
 /// Admits a signed-in device.
@@ -45,16 +48,26 @@ pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>
     let token = Secret::from_text(presented);
     let signed_in = app(context).authenticate_access_token(&token).await;
     let signed_in = signed_in.map_err(|error| unauthenticated(Credential::AccessToken, error))?;
-    let verdict = context.context().limits.session(signed_in.session_id.0);
-    admit(signed_in, Caller::User(signed_in.user_id.0), verdict)
+    let limits = &context.context().limits;
+    let (who, quota) = (Caller::User(signed_in.user_id.0), limits.of_callers);
+    let verdict = limits.session(signed_in.session_id.0);
+    admit(context, signed_in, who, verdict, quota).await
 }
 
 /// Admits anybody, as often as one client address may.
-pub fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
+pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let (request, shared) = (&context.request, context.context());
     let peer = request.remote_addr().ip();
     let address = client_address(peer, request.headers(), &shared.trusted_proxies);
-    admit((), Caller::Unknown, shared.limits.address(address))
+    let (limits, who) = (&shared.limits, Caller::Unknown);
+    admit(
+        context,
+        (),
+        who,
+        limits.address(address),
+        limits.of_addresses,
+    )
+    .await
 }
 
 fn app(context: &RequestContext) -> &App {
@@ -95,8 +108,14 @@ fn unauthenticated(credential: Credential, error: app::Error) -> Error {
     }
 }
 
-/// Step 3.
-fn admit<P>(caller: P, who: Caller, verdict: Option<Verdict>) -> Result<Admitted<P>, Error> {
+/// Steps 3 and 4.
+async fn admit<P>(
+    context: &RequestContext,
+    caller: P,
+    who: Caller,
+    verdict: Option<Verdict>,
+    quota: Policy,
+) -> Result<Admitted<P>, Error> {
     let mut admitted = Admitted::new(caller);
     admitted.notes.insert(who);
     if let Some(verdict) = verdict {
@@ -105,7 +124,40 @@ fn admit<P>(caller: P, who: Caller, verdict: Option<Verdict>) -> Result<Admitted
         }
         admitted.headers = rate_limit_headers(&verdict);
     }
+    if let Some(rehearsal) = &context.context().rehearsal {
+        rehearse(&**rehearsal, context, who, verdict, quota).await?;
+    }
     Ok(admitted)
+}
+
+/// Step 4.
+async fn rehearse(
+    rehearsal: &dyn Rehearsal,
+    context: &RequestContext,
+    who: Caller,
+    verdict: Option<Verdict>,
+    quota: Policy,
+) -> Result<(), Error> {
+    let asked = rehearsal
+        .asked(context.request.headers())
+        .unwrap_or_else(|mistake| {
+            let why = "a request asks for nothing that is known";
+            slog::warn!(context.log, "{}", why; "mistake" => mistake);
+            Asked::default()
+        });
+    tokio::time::sleep(asked.latency).await;
+    match asked.answer.map(Rehearsed::error) {
+        None => Ok(()),
+        Some(None) => Err(Error::RateLimited {
+            verdict: quota.used_up(),
+            who,
+        }),
+        Some(Some(error)) => Err(Error::Rehearsed {
+            error,
+            verdict,
+            who,
+        }),
+    }
 }
 
 /// The headers that tell a caller where it stands (IETF draft ratelimit-headers-10).

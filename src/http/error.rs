@@ -44,6 +44,15 @@ pub enum Error {
         /// Who it is, for the log.
         who: Caller,
     },
+    /// The caller has asked for it, in a demo.
+    Rehearsed {
+        /// What would have happened.
+        error: app::Error,
+        /// What the limiter said, if there is one.
+        verdict: Option<Verdict>,
+        /// Who it is, for the log.
+        who: Caller,
+    },
 }
 
 impl From<app::Error> for Rejection<Error> {
@@ -204,6 +213,18 @@ fn of_http(error: Error) -> Problem {
             )
             .header(RETRY_AFTER, verdict.retry_after().unwrap_or(1));
             problem.headers.extend(rate_limit_headers(&verdict));
+            problem.who = Some(who);
+            problem
+        }
+        Error::Rehearsed {
+            error,
+            verdict,
+            who,
+        } => {
+            let mut problem = of_app(&error);
+            problem
+                .headers
+                .extend(verdict.iter().flat_map(rate_limit_headers));
             problem.who = Some(who);
             problem
         }

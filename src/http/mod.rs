@@ -15,6 +15,7 @@ mod document;
 mod error;
 mod link;
 mod product;
+pub(crate) mod rehearsal;
 mod session;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::log;
 use crate::settings::{Settings, TrustedProxies};
 
 pub use error::Error;
+use rehearsal::Rehearsal;
 
 /// What all requests share.
 pub struct Context {
@@ -38,6 +40,7 @@ pub struct Context {
     limits: Limits,
     trusted_proxies: TrustedProxies,
     log: Logger,
+    rehearsal: Option<Box<dyn Rehearsal>>,
 }
 
 /// A request as dropshot hands it over.
@@ -51,6 +54,15 @@ impl Context {
             limits: Limits::new(settings),
             trusted_proxies: settings.trusted_proxies.clone(),
             log: log.clone(),
+            rehearsal: None,
+        }
+    }
+
+    /// The same, but requests get the answers that they ask for by this rehearsal.
+    pub(crate) fn rehearsing(self, rehearsal: impl Rehearsal + 'static) -> Context {
+        Context {
+            rehearsal: Some(Box::new(rehearsal)),
+            ..self
         }
     }
 }

@@ -29,7 +29,7 @@ impl MobileApi for Service {
         context: &RequestContext,
         _: &'static Operation,
     ) -> Result<Admitted<()>, Error> {
-        credential::anybody(context)
+        credential::anybody(context).await
     }
 
     fn error_response(

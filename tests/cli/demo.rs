@@ -12,15 +12,19 @@ use crate::server::Server;
 const STATUSES: &str = "set -o pipefail\ncurl() { command curl --silent --show-error --output /dev/null --write-out '%{http_code}\\n' \"$@\"; }\n";
 
 /// A demo that runs, and what it printed.
-struct Demo {
-    server: Server,
+pub struct Demo {
+    pub server: Server,
     story: String,
 }
 
 impl Demo {
     fn start(place: &Place) -> Self {
+        Self::start_with(place, &[])
+    }
+
+    pub fn start_with(place: &Place, options: &[&str]) -> Self {
         let (reader, writer) = std::io::pipe().unwrap();
-        let mut command = place.command(["demo", "--listen", "127.0.0.1:0"]);
+        let mut command = place.command([&["demo", "--listen", "127.0.0.1:0"], options].concat());
         let server = Server::start(command.stdout(writer));
         let mut story = String::new();
         for line in BufReader::new(reader).lines() {
@@ -34,7 +38,7 @@ impl Demo {
     }
 
     /// The word of the story that follows this one.
-    fn word_after(&self, word: &str) -> &str {
+    pub fn word_after(&self, word: &str) -> &str {
         let mut words = self.story.split_whitespace();
         words.find(|other| *other == word).expect(word);
         words.next().unwrap()

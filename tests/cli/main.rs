@@ -10,6 +10,7 @@ mod link;
 mod member;
 mod openapi;
 mod place;
+mod rehearsal;
 mod serve;
 mod server;
 mod session;

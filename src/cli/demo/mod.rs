@@ -5,17 +5,21 @@
 //! pasted at once, and every request stands alone, so that each may be pasted by itself. Log lines go
 //! to standard error as usual.
 
+mod credentials;
+mod rehearsal;
 mod seed;
 mod story;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use crate::http;
 use crate::log;
-use crate::server::StartError;
+use crate::server::{Server, StartError};
 use crate::settings::{Database, PublicUrl, Settings};
 
 use super::{Failure, open, output, serve};
+use credentials::Credentials;
 
 /// Runs a server on a temporary database and prints requests to try.
 ///
@@ -24,7 +28,23 @@ use super::{Failure, open, output, serve};
 ///
 /// It listens on 127.0.0.1:8080, or on a free port when that is taken; `--listen` insists.
 #[derive(Debug, clap::Args)]
-pub struct Demo {}
+#[command(
+    after_help = r#"For tests of your own, in CI too, with credentials that never change:
+    invoicing demo --fixed --listen 127.0.0.1:8080
+
+A request to the demo may ask for an answer that a well server would not give:
+    Demo-Answer: 429                         or 500, or 503
+    Demo-Answer: 503; times=2; test=NAME     for the first two requests with these words
+    Demo-Latency: 1500                       milliseconds, 60000 at most
+
+The credentials and all the rest: src/cli/demo/testing.md"#
+)]
+pub struct Demo {
+    /// Uses the same published ids, API keys and tokens at each start, for tests that are written
+    /// against them.
+    #[arg(long)]
+    fixed: bool,
+}
 
 impl Demo {
     /// `insisting` says that the address to listen on was chosen, and must not be replaced.
@@ -47,8 +67,20 @@ impl Demo {
             .build()?;
         let result = runtime.block_on(async {
             let app = Arc::new(open(&settings).await?);
-            let seed = seed::seed(&app).await?;
-            let server = serve::start(&settings, &app, &log)?.stopping_at_hang_up();
+            let credentials = match self.fixed {
+                true => Credentials::fixed(),
+                false => Credentials::drawn(),
+            };
+            let seed = seed::seed(&app, credentials).await?;
+            let context = http::Context::new(Arc::clone(&app), &settings, &log)
+                .rehearsing(rehearsal::ByHeader::default());
+            let server = Server::start(
+                &settings,
+                http::api().map_err(StartError::from)?,
+                context,
+                &log,
+            )?
+            .stopping_at_hang_up();
             output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
             serve::run(server, &app, &log).await
         });

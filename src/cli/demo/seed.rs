@@ -3,16 +3,16 @@
 use codegen_runtime::Decimal;
 
 use crate::app::api_key::{ApiKey, Mode, Scope};
-use crate::app::auth_code::CodeChallenge;
-use crate::app::id::{FileId, ProductId, TeamId, UserId};
+use crate::app::id::ProductId;
 use crate::app::item::ItemId;
 use crate::app::member::Role;
-use crate::app::oauth_client::ClientId;
 use crate::app::product::NewProduct;
 use crate::app::secret::Secret;
-use crate::app::session::{Device, TokenRequest, TokenSet};
+use crate::app::session::Device;
 use crate::app::share_link::{Audience, CreateLink};
 use crate::app::{App, Error};
+
+use super::credentials::Credentials;
 
 /// The app that users of the demo sign in with.
 pub const CLIENT: &str = "demo-app";
@@ -25,61 +25,70 @@ pub const INSTALL_ID: &str = "demo-phone";
 
 /// What the story needs to know of what is there.
 pub struct Seed {
-    pub team: TeamId,
-    /// Live, read and write.
-    pub key: Secret,
-    /// Live, read only.
-    pub read_only_key: Secret,
-    /// Test, read and write.
-    pub test_key: Secret,
+    pub credentials: Credentials,
     /// To change.
     pub consulting: ProductId,
     /// To archive.
     pub brochure: ProductId,
-    pub user: UserId,
-    pub file: FileId,
-    /// Of the device that is signed in.
-    pub tokens: TokenSet,
 }
 
 /// Fills an empty database.
-pub async fn seed(app: &App) -> Result<Seed, Error> {
-    let team = app.create_team("Acme").await?.id;
-    let (live, key) = api_key(app, team, Mode::Live, Scope::ReadWrite, "Web shop").await?;
-    let (_, read_only_key) = api_key(app, team, Mode::Live, Scope::ReadOnly, "Reports").await?;
-    let (test, test_key) = api_key(app, team, Mode::Test, Scope::ReadWrite, "Trial").await?;
+pub async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Error> {
+    let Credentials { team, user, .. } = credentials;
+    app.given_team(team, "Acme").await?;
+    app.given_user(user, "ada@example.com", "Ada Lovelace")
+        .await?;
+    app.add_member(team, user, Role::Owner).await?;
+    let (consulting, brochure) = catalogs(app, &credentials).await?;
+    links(app, &credentials).await?;
+    sign_in(app, &credentials).await?;
+    Ok(Seed {
+        credentials,
+        consulting,
+        brochure,
+    })
+}
+
+/// Three products in the live catalog, the first and the last of which have a part in the story, and
+/// one in the test catalog.
+async fn catalogs(app: &App, credentials: &Credentials) -> Result<(ProductId, ProductId), Error> {
+    let key = async |secret, mode, scope, name| {
+        app.given_api_key(secret, credentials.team, mode, scope, name)
+            .await
+    };
+    let live = key(&credentials.key, Mode::Live, Scope::ReadWrite, "Web shop").await?;
+    let test = key(&credentials.test_key, Mode::Test, Scope::ReadWrite, "Trial").await?;
+    key(
+        &credentials.read_only_key,
+        Mode::Live,
+        Scope::ReadOnly,
+        "Reports",
+    )
+    .await?;
 
     let brochure = product("Brochure 2019", "2.50", "BRO-19", "GOODS", "pcs");
-    let brochure = create(app, &live, brochure).await?;
-    create(
-        app,
-        &live,
-        product("Desk lamp", "39.90", "LAMP-1", "GOODS", "pcs"),
-    )
-    .await?;
+    let lamp = product("Desk lamp", "39.90", "LAMP-1", "GOODS", "pcs");
     let consulting = product("Consulting", "120", "CONS-1", "SERVICES", "hr");
+    let trial = product("A product to try things with", "1", "TRY-1", "GOODS", "ea");
+    let brochure = create(app, &live, brochure).await?;
+    create(app, &live, lamp).await?;
     let consulting = create(app, &live, consulting).await?;
-    create(
-        app,
-        &test,
-        product("A product to try things with", "1", "TRY-1", "GOODS", "ea"),
-    )
-    .await?;
+    create(app, &test, trial).await?;
+    Ok((consulting, brochure))
+}
 
-    let user = app.create_user("ada@example.com", "Ada Lovelace").await?.id;
-    app.add_member(team, user, Role::Owner).await?;
-    let folder = app.create_folder(team, "Offers").await?.id;
-    let file = app
-        .create_file(team, "Offer 2026-017.pdf", Some(folder))
-        .await?
-        .id;
+/// A file in a folder, with two links.
+async fn links(app: &App, credentials: &Credentials) -> Result<(), Error> {
+    let folder = app.create_folder(credentials.team, "Offers").await?;
+    app.given_file(credentials.file, "Offer 2026-017.pdf", &folder)
+        .await?;
     for (name, password) in [
         ("For the customer", None),
         ("For the auditor", Some("s3cret")),
     ] {
         app.create_link(CreateLink {
-            item_id: ItemId::File(file),
-            user_id: user,
+            item_id: ItemId::File(credentials.file),
+            user_id: credentials.user,
             name: Some(name.to_owned()),
             audience: Audience::Public,
             can_download: password.is_some(),
@@ -88,29 +97,7 @@ pub async fn seed(app: &App) -> Result<Seed, Error> {
         })
         .await?;
     }
-    let tokens = sign_in(app, user).await?;
-    Ok(Seed {
-        team,
-        key,
-        read_only_key,
-        test_key,
-        consulting,
-        brochure,
-        user,
-        file,
-        tokens,
-    })
-}
-
-async fn api_key(
-    app: &App,
-    team: TeamId,
-    mode: Mode,
-    scope: Scope,
-    name: &str,
-) -> Result<(ApiKey, Secret), Error> {
-    app.create_api_key(team, mode, scope, Some(name), None)
-        .await
+    Ok(())
 }
 
 /// A product in euros with German VAT.
@@ -132,26 +119,16 @@ async fn create(app: &App, key: &ApiKey, product: NewProduct) -> Result<ProductI
     Ok(app.create_product(key, product, None).await?.value.id)
 }
 
-/// A signed-in device, in the way in which devices sign in.
-async fn sign_in(app: &App, user: UserId) -> Result<TokenSet, Error> {
+/// The device that is signed in.
+async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
     let client = app
         .create_oauth_client(CLIENT, "Demo app", &[REDIRECT_URI.to_owned()])
-        .await?
-        .id;
-    let verifier = Secret::base64url();
-    let challenge = CodeChallenge::of(&verifier);
-    let issued = app
-        .issue_auth_code(user, &client, REDIRECT_URI, challenge)
         .await?;
-    app.exchange_token(TokenRequest::AuthorizationCode {
-        code: issued.code,
-        code_verifier: verifier,
-        redirect_uri: REDIRECT_URI.to_owned(),
-        client_id: ClientId::new(CLIENT),
-        device: Device {
-            install_id: Some(INSTALL_ID.to_owned()),
-            user_agent: Some("Demo/1.0 (Phone)".to_owned()),
-        },
-    })
-    .await
+    let device = Device {
+        install_id: Some(INSTALL_ID.to_owned()),
+        user_agent: Some("Demo/1.0 (Phone)".to_owned()),
+    };
+    let tokens = (&credentials.access_token, &credentials.refresh_token);
+    app.given_session(credentials.user, &client, REDIRECT_URI, device, tokens)
+        .await
 }

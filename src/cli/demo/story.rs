@@ -63,7 +63,7 @@ impl Story<'_> {
         let title = "List the products, newest first. `nextCursor` would lead to the next page.";
         (
             title,
-            self.catalog("GET", "?limit=20", &self.seed.key, None),
+            self.catalog("GET", "?limit=20", &self.seed.credentials.key, None),
         )
     }
 
@@ -73,7 +73,7 @@ impl Story<'_> {
             "name": "Workshop", "unitPrice": 1490, "currency": "EUR", "sku": "WORK-1",
             "taxRate": 19, "type": "SERVICES", "unitOfMeasure": "day",
         });
-        let request = self.catalog("POST", "", &self.seed.key, Some(body));
+        let request = self.catalog("POST", "", &self.seed.credentials.key, Some(body));
         (
             title,
             request + " \\\n  -H 'Idempotency-Key: demo-workshop-1'",
@@ -86,28 +86,34 @@ impl Story<'_> {
         let path = format!("/{}", self.seed.consulting);
         (
             title,
-            self.catalog("PATCH", &path, &self.seed.key, Some(body)),
+            self.catalog("PATCH", &path, &self.seed.credentials.key, Some(body)),
         )
     }
 
     fn archive(&self) -> Step {
         let title = "Archive one. Old invoices still find it.";
         let path = format!("/{}", self.seed.brochure);
-        (title, self.catalog("DELETE", &path, &self.seed.key, None))
+        (
+            title,
+            self.catalog("DELETE", &path, &self.seed.credentials.key, None),
+        )
     }
 
     fn list_all(&self) -> Step {
         let title = "List all, archived ones too.";
         (
             title,
-            self.catalog("GET", "?status=all", &self.seed.key, None),
+            self.catalog("GET", "?status=all", &self.seed.credentials.key, None),
         )
     }
 
     fn invalid(&self) -> Step {
         let title = "A mistake, or rather four: every one of them is reported.";
         let body = json!({ "name": "", "unitPrice": -1, "currency": "Euro", "colour": "red" });
-        (title, self.catalog("POST", "", &self.seed.key, Some(body)))
+        (
+            title,
+            self.catalog("POST", "", &self.seed.credentials.key, Some(body)),
+        )
     }
 
     fn forbidden(&self) -> Step {
@@ -115,13 +121,16 @@ impl Story<'_> {
         let path = format!("/{}", self.seed.consulting);
         (
             title,
-            self.catalog("DELETE", &path, &self.seed.read_only_key, None),
+            self.catalog("DELETE", &path, &self.seed.credentials.read_only_key, None),
         )
     }
 
     fn other_mode(&self) -> Step {
         let title = "A test key sees the team's other catalog, and nothing of the live one.";
-        (title, self.catalog("GET", "", &self.seed.test_key, None))
+        (
+            title,
+            self.catalog("GET", "", &self.seed.credentials.test_key, None),
+        )
     }
 
     fn links(&self) -> Step {
@@ -130,9 +139,9 @@ impl Story<'_> {
             "curl -i '{}/api/mobile/items/file/{}/links' \\\n  -H 'Authorization: Bearer {}' \\\n  \
              -H 'X-Team-Id: {}'",
             self.url,
-            self.seed.file,
-            self.seed.tokens.access_token.reveal(),
-            self.seed.team,
+            self.seed.credentials.file,
+            self.seed.credentials.access_token.reveal(),
+            self.seed.credentials.team,
         );
         (title, request)
     }
@@ -155,7 +164,7 @@ impl Story<'_> {
              curl -i {url}/api/auth/mobile/token -H 'Content-Type: application/json' -d @-",
             binary = quoted(&binary.to_string_lossy()),
             database = quoted(&settings.database.to_string()),
-            user = self.seed.user,
+            user = self.seed.credentials.user,
             url = self.url,
         );
         (title, request)
@@ -165,7 +174,7 @@ impl Story<'_> {
         let title = "Back on the phone: fresh tokens for the refresh token, which works once.";
         let body = json!({
             "grant_type": "refresh_token",
-            "refresh_token": self.seed.tokens.refresh_token.reveal(),
+            "refresh_token": self.seed.credentials.refresh_token.reveal(),
             "client_id": CLIENT,
             "install_id": INSTALL_ID,
         });

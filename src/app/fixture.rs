@@ -1,0 +1,124 @@
+//! Things whose ids and secrets are given, not drawn: for a database that tests are written against.
+//!
+//! Only `invoicing demo` uses this. What the service itself makes has an id and a secret that nobody can
+//! guess, and no operation and no other command offers anything else.
+
+use super::api_key::{ApiKey, Mode, Scope};
+use super::auth_code::CodeChallenge;
+use super::id::{FileId, TeamId, UserId};
+use super::item::{File, Folder};
+use super::oauth_client::OauthClient;
+use super::secret::Secret;
+use super::session::{CodeExchange, Device, PairDigests};
+use super::team::Team;
+use super::user::User;
+use super::{App, Error};
+
+impl App {
+    /// A team with this id.
+    ///
+    /// # Errors
+    /// What the store answers; so do the others here.
+    pub async fn given_team(&self, id: TeamId, name: &str) -> Result<(), Error> {
+        let team = Team {
+            id,
+            name: name.to_owned(),
+            created_at: self.now(),
+        };
+        self.store.create_team(team).await
+    }
+
+    /// A user with this id.
+    ///
+    /// # Errors
+    /// As [`given_team`](App::given_team).
+    pub async fn given_user(&self, id: UserId, email: &str, name: &str) -> Result<(), Error> {
+        let user = User {
+            id,
+            email: email.to_owned(),
+            name: name.to_owned(),
+            created_at: self.now(),
+        };
+        self.store.create_user(user).await
+    }
+
+    /// A file with this id in a folder.
+    ///
+    /// # Errors
+    /// As [`given_team`](App::given_team).
+    pub async fn given_file(&self, id: FileId, name: &str, folder: &Folder) -> Result<(), Error> {
+        let file = File {
+            id,
+            team_id: folder.team_id,
+            name: name.to_owned(),
+            folder_id: Some(folder.id),
+            created_at: self.now(),
+        };
+        self.store.create_file(file).await
+    }
+
+    /// An API key with this text.
+    ///
+    /// # Errors
+    /// As [`given_team`](App::given_team).
+    pub async fn given_api_key(
+        &self,
+        secret: &Secret,
+        team_id: TeamId,
+        mode: Mode,
+        scope: Scope,
+        name: &str,
+    ) -> Result<ApiKey, Error> {
+        let now = self.now();
+        let key = ApiKey {
+            id: self.ids.next(now),
+            team_id,
+            mode,
+            scope,
+            name: Some(name.to_owned()),
+            created_at: now,
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        let digest = secret.digest();
+        self.store.create_api_key(key.clone(), digest).await?;
+        Ok(key)
+    }
+
+    /// A signed-in device that has these tokens. It has signed in with a code, as devices do.
+    ///
+    /// # Errors
+    /// As [`given_team`](App::given_team).
+    pub async fn given_session(
+        &self,
+        user_id: UserId,
+        client: &OauthClient,
+        redirect_uri: &str,
+        device: Device,
+        (access_token, refresh_token): (&Secret, &Secret),
+    ) -> Result<(), Error> {
+        let verifier = Secret::base64url();
+        let challenge = CodeChallenge::of(&verifier);
+        let code = self
+            .issue_auth_code(user_id, &client.id, redirect_uri, challenge)
+            .await?
+            .code;
+        let now = self.now();
+        let exchange = CodeExchange {
+            code: code.digest(),
+            challenge,
+            redirect_uri: redirect_uri.to_owned(),
+            client_id: client.id.clone(),
+            device,
+            session_id: self.ids.next(now),
+            pair: PairDigests {
+                access: access_token.digest(),
+                refresh: refresh_token.digest(),
+            },
+            now,
+        };
+        self.store.exchange_code(exchange).await??;
+        Ok(())
+    }
+}
