@@ -1,0 +1,90 @@
+//! Imports a price list from CSV, with a progress bar.
+//!
+//! In one terminal, a service to try it with:
+//!
+//! ```sh
+//! cargo run -- demo --fixed
+//! ```
+//!
+//! In another:
+//!
+//! ```sh
+//! INVOICING_API_KEY=inv_live_DemoReadWrite00000000000000000000000000000041Ct8q \
+//!     cargo run -p invoicing-client --example import_price_list -- generated/examples/price-list.csv
+//! ```
+//!
+//! The columns are `name`, `price`, `currency`, `sku` and `unit`. It may be repeated after an interruption: the
+//! skus that are there already are counted and left alone. Prices are exact, from the file to the service.
+
+use std::error::Error;
+use std::io::{Write, stderr};
+
+use futures::{StreamExt, stream};
+use invoicing_client::{Client, Code, Error as Failure};
+
+/// How many products are created at the same time; the rate limit allows 100 a second.
+const AT_ONCE: usize = 8;
+
+const WIDTH: usize = 40;
+
+#[derive(serde::Deserialize)]
+struct Row {
+    name: String,
+    price: String,
+    currency: String,
+    sku: String,
+    unit: String,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let file = std::env::args().nth(1).ok_or("name a CSV file")?;
+    let url = std::env::var("INVOICING_BASE_URL").unwrap_or("http://127.0.0.1:8080".to_owned());
+    let key = std::env::var("INVOICING_API_KEY").map_err(|_| "INVOICING_API_KEY is not set")?;
+    let client = Client::builder(url).api_key(key).build()?;
+    let rows: Vec<Row> = csv::Reader::from_path(file)?
+        .deserialize()
+        .collect::<Result<_, _>>()?;
+
+    let (all, mut done, mut created, mut present) = (rows.len(), 0, 0, 0);
+    let mut refused = Vec::new();
+    let mut outcomes = stream::iter(rows)
+        .map(async |row| (import(&client, &row).await, row))
+        .buffer_unordered(AT_ONCE);
+    while let Some((outcome, row)) = outcomes.next().await {
+        done += 1;
+        progress(done, all)?;
+        match outcome {
+            Ok(()) => created += 1,
+            Err(Failure::Api(error)) if error.code == Code::DuplicateSku => present += 1,
+            // The row is wrong, and the next may be right.
+            Err(error @ (Failure::InvalidRequest(_) | Failure::Api(_))) => {
+                refused.push(format!("{}: {error}", row.sku));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    println!(
+        "\n{created} created, {present} there already, {} refused",
+        refused.len()
+    );
+    refused.iter().for_each(|line| println!("  {line}"));
+    Ok(())
+}
+
+/// Tried again by the client as often as is sensible, under one idempotency key.
+async fn import(client: &Client, row: &Row) -> Result<(), Failure> {
+    client
+        .products()
+        .create(row.name.as_str(), row.price.as_str(), row.currency.as_str())
+        .sku(row.sku.as_str())
+        .unit_of_measure(row.unit.as_str())
+        .send()
+        .await?;
+    Ok(())
+}
+
+fn progress(done: usize, all: usize) -> std::io::Result<()> {
+    let bar = "#".repeat(done * WIDTH / all);
+    write!(stderr(), "\r[{bar:.<WIDTH$}] {done}/{all}")
+}

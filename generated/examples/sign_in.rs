@@ -1,0 +1,96 @@
+//! Signs a user in with PKCE, keeps the session in a file, and lists the share links of an item.
+//!
+//! In one terminal, a service to try it with:
+//!
+//! ```sh
+//! cargo run -- demo --fixed
+//! ```
+//!
+//! In another:
+//!
+//! ```sh
+//! cargo run -p invoicing-client --example sign_in -- session.json
+//! ```
+//!
+//! An app opens a browser on the service's sign-in page. Here a command stands in for it, which this program
+//! prints and which issues a code: run it in a third terminal, on the database that the demo prints after
+//! `--database`, and paste the code. When the file has a session
+//! already, nobody has to sign in.
+
+use std::error::Error;
+use std::io::{Write, stdin, stdout};
+use std::path::PathBuf;
+
+use invoicing_client::{Client, Pkce, Session, SessionStore};
+use tokio::fs;
+
+const CLIENT_ID: &str = "demo-app";
+const REDIRECT_URI: &str = "com.example.demo:/signed-in";
+const INSTALL_ID: &str = "example-laptop";
+const USER: &str = "01900000-0000-7000-8000-000000000002";
+const TEAM: &str = "01900000-0000-7000-8000-000000000001";
+const FILE: &str = "01900000-0000-7000-8000-000000000003";
+
+/// Where the session is kept. An app has a better place: the keychain of its system.
+#[derive(Clone)]
+struct Kept(PathBuf);
+
+impl SessionStore for Kept {
+    type Error = std::io::Error;
+
+    /// Replaces the file at once, so that no crash leaves half a session.
+    async fn save(&self, session: &Session) -> std::io::Result<()> {
+        let new = self.0.with_extension("new");
+        fs::write(&new, serde_json::to_vec(session)?).await?;
+        fs::File::open(&new).await?.sync_all().await?;
+        fs::rename(&new, &self.0).await
+    }
+
+    async fn forget(&self) -> std::io::Result<()> {
+        fs::remove_file(&self.0).await
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let store = Kept(std::env::args_os().nth(1).ok_or("name a file")?.into());
+    let url = std::env::var("INVOICING_BASE_URL").unwrap_or("http://127.0.0.1:8080".to_owned());
+    let client = Client::builder(url).build()?;
+    let session = match fs::read(&store.0).await {
+        Ok(kept) => serde_json::from_slice(&kept)?,
+        Err(_) => sign_in(&client, &store).await?,
+    };
+
+    // From here on the session renews itself, and each new pair of tokens is kept before it is used.
+    let client = client.with_session(session, store);
+    let links = client.links().list(TEAM, "file", FILE).send().await?;
+    for link in links.data {
+        let name = link.name.as_deref().map_or("(no name)", |name| name);
+        println!("{name}: {}", *link.url);
+    }
+    Ok(())
+}
+
+async fn sign_in(client: &Client, store: &Kept) -> Result<Session, Box<dyn Error>> {
+    let pkce = Pkce::generate();
+    println!(
+        "Run this, and paste the code that it prints (it lives for a minute):\n\n\
+         cargo run -- auth-code issue --user {USER} --client {CLIENT_ID} \\\n    \
+         --redirect-uri {REDIRECT_URI} --database DATABASE \\\n    --code-challenge={}\n",
+        pkce.challenge(),
+    );
+    print!("code: ");
+    stdout().flush()?;
+    let mut code = String::new();
+    stdin().read_line(&mut code)?;
+
+    let session = client
+        .sessions()
+        .exchange_code(code.trim(), pkce.verifier(), REDIRECT_URI, CLIENT_ID)
+        .install_id(INSTALL_ID)
+        .send()
+        .await?;
+    store.save(&session).await?;
+    println!("signed in as {}", *session.user_id);
+    Ok(session)
+}
