@@ -83,11 +83,15 @@ pub fn server(document: &Document) -> Result<String, Problems> {
 /// `inner` names a type of that crate which every client carries; the crate then implements
 /// `progenitor_client::ClientHooks` for each, to authenticate, retry and log in one place.
 ///
+/// `mock` names a feature of that crate under which each document has a mock for tests as well, made for
+/// `httpmock` and standing on `regex`, too.
+///
 /// # Errors
 /// When progenitor refuses what this crate accepted, which is a mistake of this crate.
 pub fn client(
     documents: &[Document],
     inner: Option<&str>,
+    mock: Option<&str>,
 ) -> Result<BTreeMap<String, String>, Problems> {
-    emit::client_modules(documents, inner)
+    emit::client_modules(documents, inner, mock)
 }

@@ -10,12 +10,13 @@ use codegen::{Document, Problems};
 
 const USAGE: &str = "\
 Usage: codegen DOCUMENT
-       codegen client --out FOLDER [--inner TYPE] [--check] DOCUMENT...
+       codegen client --out FOLDER [--inner TYPE] [--mock FEATURE] [--check] DOCUMENT...
 
 The first form prints the server's module that would be made of an OpenAPI 3.0 document, YAML or
 JSON, or every problem found in it. The second writes the client's modules into a folder; with
 --check it writes nothing, and says which of them are stale. With --inner every client carries a
 value of a type, by its path in the client's crate, which implements progenitor's ClientHooks for it.
+With --mock every document has a mock for tests as well, under this feature of the client's crate.
 
 Exit code: 0 when all is well, 1 when there are problems or stale files, 2 for wrong usage.
 
@@ -34,6 +35,7 @@ enum Request {
         documents: Vec<String>,
         out: String,
         inner: Option<String>,
+        mock: Option<String>,
         check: bool,
     },
 }
@@ -51,8 +53,13 @@ fn main() -> ExitCode {
             documents,
             out,
             inner,
+            mock,
             check,
-        }) => client(&documents, Path::new(&out), inner.as_deref(), check),
+        }) => {
+            let finish = if check { compare } else { write };
+            make_client(&documents, inner.as_deref(), mock.as_deref())
+                .and_then(|modules| finish(&modules, Path::new(&out)))
+        }
         Err(error) => {
             eprint!("{error}\n\n{USAGE}");
             return ExitCode::from(2);
@@ -82,12 +89,14 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
 }
 
 fn parse_client(arguments: &[String]) -> Result<Request, String> {
-    let (mut documents, mut out, mut inner, mut check) = (Vec::new(), None, None, false);
+    let (mut documents, mut check) = (Vec::new(), false);
+    let (mut out, mut inner, mut mock) = (None, None, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--check" => check = true,
             "--inner" => inner = Some(rest.next().ok_or("--inner needs a type")?.clone()),
+            "--mock" => mock = Some(rest.next().ok_or("--mock needs a feature")?.clone()),
             "--out" => out = Some(rest.next().ok_or("--out needs a folder")?.clone()),
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),
             document => documents.push(document.to_owned()),
@@ -101,6 +110,7 @@ fn parse_client(arguments: &[String]) -> Result<Request, String> {
         documents,
         out,
         inner,
+        mock,
         check,
     })
 }
@@ -118,7 +128,12 @@ fn show(text: &str) -> Result<(), String> {
     }
 }
 
-fn client(paths: &[String], out: &Path, inner: Option<&str>, check: bool) -> Result<(), String> {
+/// The client's modules, by file name.
+fn make_client(
+    paths: &[String],
+    inner: Option<&str>,
+    mock: Option<&str>,
+) -> Result<BTreeMap<String, String>, String> {
     let read: Vec<Result<Document, Problems>> = paths.iter().map(Document::read).collect();
     let problems: String = read
         .iter()
@@ -129,12 +144,7 @@ fn client(paths: &[String], out: &Path, inner: Option<&str>, check: bool) -> Res
         return Err(problems);
     }
     let documents: Vec<Document> = read.into_iter().flatten().collect();
-    let modules = codegen::client(&documents, inner).map_err(|problems| problems.to_string())?;
-    if check {
-        compare(&modules, out)
-    } else {
-        write(&modules, out)
-    }
+    codegen::client(&documents, inner, mock).map_err(|problems| problems.to_string())
 }
 
 fn write(modules: &BTreeMap<String, String>, out: &Path) -> Result<(), String> {

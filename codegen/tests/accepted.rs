@@ -43,7 +43,7 @@ fn servers_are_as_expected() {
 
 #[test]
 fn the_client_is_as_expected() {
-    for (name, text) in codegen::client(&CASES.map(read), None).unwrap() {
+    for (name, text) in codegen::client(&CASES.map(read), None, None).unwrap() {
         expectorate::assert_contents(folder().join("client").join(name), &text);
     }
 }
@@ -51,7 +51,7 @@ fn the_client_is_as_expected() {
 #[test]
 fn no_output_has_floating_point() {
     for case in CASES {
-        let mut texts = codegen::client(&[read(case)], None).unwrap();
+        let mut texts = codegen::client(&[read(case)], None, None).unwrap();
         // `Decimal` itself converts to and from it, when asked to.
         texts.remove("decimal.rs");
         texts.insert(case.to_owned(), codegen::server(&read(case)).unwrap());

@@ -217,7 +217,8 @@ fn no_document_makes_the_generator_panic() {
         if let Ok(document) = Document::parse("mutated", &document.to_string(), "mutated") {
             accepted += 1;
             codegen::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
-            codegen::client(&[document], None).unwrap_or_else(|problems| panic!("{problems}"));
+            codegen::client(&[document], None, None)
+                .unwrap_or_else(|problems| panic!("{problems}"));
         }
     }
     // Otherwise nothing but refusals would have been tried.

@@ -7,6 +7,8 @@ mod code;
 mod error;
 mod inputs;
 pub mod links;
+#[cfg(feature = "mock")]
+pub mod mock;
 pub mod openapi;
 mod pkce;
 pub mod products;

@@ -11,6 +11,9 @@ use test_support::document::{self, repository};
 /// What every generated client carries; the client crate authenticates and retries with it.
 const TRANSPORT: &str = "crate::transport::Transport";
 
+/// The feature of the client crate that has the mocks.
+const MOCK: &str = "mock";
+
 /// A published document as text.
 fn text(name: &str) -> String {
     let file = repository().join("openapi").join(format!("{name}.yaml"));
@@ -48,7 +51,8 @@ fn stale(committed: &BTreeMap<String, String>, made: &BTreeMap<String, String>) 
 /// What the generator makes for the client, of the published documents.
 fn client() -> BTreeMap<String, String> {
     let documents = ["catalog", "mobile"].map(|name| parsed(name, &text(name)));
-    codegen::client(&documents, Some(TRANSPORT)).unwrap_or_else(|problems| panic!("{problems}"))
+    codegen::client(&documents, Some(TRANSPORT), Some(MOCK))
+        .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn the_committed_client_is_what_the_generator_makes_now() {
     assert!(
         stale.is_empty(),
         "stale in generated/src/openapi: {stale:?}. Make them anew with: cargo run -p codegen -- \
-         client --out generated/src/openapi --inner {TRANSPORT} openapi/catalog.yaml \
+         client --out generated/src/openapi --inner {TRANSPORT} --mock {MOCK} openapi/catalog.yaml \
          openapi/mobile.yaml"
     );
 }
@@ -110,7 +114,7 @@ fn a_limit_that_changes_in_the_document_changes_in_server_and_client_and_nothing
             |document| codegen::server(document).unwrap_or_else(|problems| panic!("{problems}"));
         only_limits_differ(&server(&before), &server(&after), old, new);
         let client = |document: Document| {
-            codegen::client(&[document], Some(TRANSPORT))
+            codegen::client(&[document], Some(TRANSPORT), Some(MOCK))
                 .unwrap_or_else(|problems| panic!("{problems}"))["catalog.rs"]
                 .clone()
         };

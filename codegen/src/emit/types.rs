@@ -51,10 +51,35 @@ pub(super) fn file(
     Ok(file)
 }
 
+/// The mended file of what progenitor makes for `httpmock`: a method an operation, with the types of
+/// `file`, whose module stands beside this one.
+pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
+    let made = || {
+        let side = Side::Client { inner: None };
+        let beside = format!("super::super::{}", document.module);
+        let tokens = Generator::new(&settings(document, side)?)
+            .httpmock(&prepared(document)?, &beside)
+            .map_err(|e| e.to_string())?;
+        syn::parse2(tokens).map_err(|e| e.to_string())
+    };
+    let mut file = made().map_err(|error| refused(document, &error))?;
+    mend::file(&mut file, document, &Shared::Parent);
+    Ok(file)
+}
+
 /// progenitor's output of the prepared document.
 fn generated(document: &Document, side: Side<'_>) -> Result<syn::File, String> {
-    let prepared: openapiv3::OpenAPI =
-        serde_json::from_value(prepare::document(document)).map_err(|e| e.to_string())?;
+    let tokens = Generator::new(&settings(document, side)?)
+        .generate_tokens(&prepared(document)?)
+        .map_err(|e| e.to_string())?;
+    syn::parse2(tokens).map_err(|e| e.to_string())
+}
+
+fn prepared(document: &Document) -> Result<openapiv3::OpenAPI, String> {
+    serde_json::from_value(prepare::document(document)).map_err(|e| e.to_string())
+}
+
+fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, String> {
     let mut settings = GenerationSettings::default();
     settings
         .with_interface(match side {
@@ -82,10 +107,7 @@ fn generated(document: &Document, side: Side<'_>) -> Result<syn::File, String> {
             settings.with_replacement(&name, prepare::own(&name), impls.into_iter());
         }
     }
-    let tokens = Generator::new(&settings)
-        .generate_tokens(&prepared)
-        .map_err(|e| e.to_string())?;
-    syn::parse2(tokens).map_err(|e| e.to_string())
+    Ok(settings)
 }
 
 /// The types that this crate emits by itself, and the defaults of all.

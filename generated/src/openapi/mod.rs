@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi --inner crate::transport::Transport openapi/catalog.yaml openapi/mobile.yaml
+//! cargo run -p codegen -- client --out generated/src/openapi --inner crate::transport::Transport --mock mock openapi/catalog.yaml openapi/mobile.yaml
 //! ```
 
 #[allow(
@@ -17,6 +17,18 @@
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod catalog;
+#[cfg(feature = "mock")]
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod catalog_mock;
 #[allow(
     missing_docs,
     clippy::all,
@@ -28,6 +40,18 @@ pub mod catalog;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod mobile;
+#[cfg(feature = "mock")]
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod mobile_mock;
 mod decimal;
 mod field;
 

@@ -1,0 +1,35 @@
+//! A server for tests of code that uses this crate, answering in the types of the documents.
+//!
+//! It is [`httpmock`] with a method for each operation, generated: what a mock expects and what it answers is
+//! checked by the compiler, and changes when the documents do. It knows none of the service's rules; to test
+//! against those, run `invoicing demo --fixed`.
+//!
+//! ```
+//! use invoicing_client::mock::catalog::MockServerExt;
+//! use invoicing_client::mock::httpmock::MockServer;
+//! use invoicing_client::Client;
+//! use invoicing_client::openapi::catalog::types::ProductPageResponse;
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = MockServer::start_async().await;
+//! let page = r#"{"data": {"data": [], "hasMore": false, "nextCursor": null}}"#;
+//! let page: ProductPageResponse = serde_json::from_str(page)?;
+//! let list = server.list_products(|when, then| {
+//!     when.status(None);
+//!     then.ok(&page);
+//! });
+//!
+//! let client = Client::builder(server.base_url()).api_key("inv_test_key").build()?;
+//! assert!(client.products().list().send().await?.data.is_empty());
+//! list.assert();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What the documents say of headers, a mock has to be told: `then.too_many_requests(&error).into_inner()` gives
+//! the `Then` of [`httpmock`], which takes `.header("retry-after", "1")`. Numbers pass through a `f64` there, so
+//! mocks are no place for prices of more than fifteen digits.
+
+pub use crate::openapi::{catalog_mock as catalog, mobile_mock as mobile};
+pub use httpmock;
