@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use slog::{Logger, error, warn};
+use slog::{Logger, error, info, warn};
 
 use crate::app::App;
 use crate::http;
@@ -37,7 +37,8 @@ impl Serve {
             .build()?;
         let result = runtime.block_on(async {
             let app = Arc::new(open(settings).await?);
-            let server = start(settings, &app, &log)?;
+            let context = http::Context::new(Arc::clone(&app), settings, &log);
+            let server = start(settings, context, &log)?;
             run(server, &app, &log).await
         });
         // Requests that were left behind must not hold up the end.
@@ -46,14 +47,15 @@ impl Serve {
     }
 }
 
-/// Starts a server for both published interfaces over `app`.
+/// Starts a server for both published interfaces, and says where their documentation is.
 pub(super) fn start(
     settings: &Settings,
-    app: &Arc<App>,
+    context: http::Context,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    let context = http::Context::new(Arc::clone(app), settings, log);
-    Server::start(settings, http::api()?, context, log)
+    let server = Server::start(settings, http::api()?, context, log)?;
+    info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
+    Ok(server)
 }
 
 /// Serves until the process is asked to stop, with the background tasks beside.

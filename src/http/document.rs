@@ -1,14 +1,10 @@
 //! The published documents, as the server serves them: to anybody, and not part of themselves.
 
-use std::time::Instant;
-
-use dropshot::{
-    ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
-};
+use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
+use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Method, Response};
 
-use super::{Context, RequestContext, write_log};
+use super::{Context, unpublished};
 use crate::openapi::Document;
 
 /// RFC 9512.
@@ -29,25 +25,13 @@ const DOCUMENTS: [(&str, HeaderValue, Text); 4] = [
 /// Adds one unpublished endpoint for each document and format.
 pub fn register(api: &mut ApiDescription<Context>) -> Result<(), ApiDescriptionRegisterError> {
     for (path, content_type, text) in DOCUMENTS {
-        let handler = move |context: RequestContext| {
-            let start = Instant::now();
+        unpublished::get(api, path, move |_| {
             let mut answer = Response::new(Body::from(text()));
             answer
                 .headers_mut()
                 .insert(CONTENT_TYPE, content_type.clone());
-            write_log(&context, path, &answer, start.elapsed());
-            std::future::ready(Ok::<_, HttpError>(answer))
-        };
-        let all = ApiEndpointVersions::All;
-        let endpoint = ApiEndpoint::new(
-            path.to_owned(),
-            handler,
-            Method::GET,
-            "application/json",
-            path,
-            all,
-        );
-        api.register(endpoint.visible(false))?;
+            answer
+        })?;
     }
     Ok(())
 }

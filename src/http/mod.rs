@@ -11,12 +11,14 @@
 //! 4. whatever is not a success becomes an answer in `error`, and only there.
 
 mod credential;
+mod docs;
 mod document;
 mod error;
 mod link;
 mod product;
 pub(crate) mod rehearsal;
 mod session;
+mod unpublished;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +72,7 @@ impl Context {
 /// The implementation of the generated traits.
 pub enum Service {}
 
-/// Everything that the server answers: both published interfaces, and their documents.
+/// Everything that the server answers: both published interfaces, their documents, and pages that show them.
 ///
 /// # Errors
 /// When two endpoints are in each other's way, which a test shows.
@@ -79,6 +81,7 @@ pub fn api() -> Result<ApiDescription<Context>, ApiDescriptionRegisterError> {
     catalog::register::<Service>(&mut api)?;
     mobile::register::<Service>(&mut api)?;
     document::register(&mut api)?;
+    docs::register(&mut api)?;
     Ok(api)
 }
 

@@ -57,6 +57,16 @@ fn commands_work_while_a_server_runs_on_the_same_database() {
 }
 
 #[test]
+fn the_start_says_where_the_documentation_is() {
+    let place = Place::new();
+    let mut server = Server::start(&mut place.command(SERVE));
+    let line = server.wait_for("documentation, to read and to try");
+    assert_eq!(line["docs"], format!("{}/docs", server.url));
+    let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
+    assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
+}
+
+#[test]
 fn a_request_is_one_line_of_the_log_without_what_it_carries() {
     let place = Place::new();
     let mut server = Server::start(&mut place.command(SERVE));
@@ -176,7 +186,7 @@ fn sighup_without_a_certificate_changes_nothing() {
         &mut server.connect(),
         "GET / HTTP/1.1\r\nHost: test\r\n\r\n",
     );
-    assert_eq!(answer, "HTTP/1.1 404 Not Found");
+    assert_eq!(answer, "HTTP/1.1 302 Found");
 }
 
 #[test]

@@ -10,6 +10,7 @@
 mod boundaries;
 mod coverage;
 mod credentials;
+mod docs;
 mod given;
 mod links;
 mod methods;

@@ -31,3 +31,16 @@ node_tools() {
     done
     export PATH="$tools/node_modules/.bin:$PATH"
 }
+
+# Debian packages that a tool runs as programs of the same name: `debian_packages NAME...`. Needs root or sudo where one
+# is missing.
+debian_packages() {
+    local name missing=() as_root=()
+    for name in "$@"; do
+        command -v "$name" >/dev/null || missing+=("$name")
+    done
+    [ "${#missing[@]}" -eq 0 ] && return
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+    "${as_root[@]}" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::http;
 use crate::log;
-use crate::server::{Server, StartError};
+use crate::server::StartError;
 use crate::settings::{Database, PublicUrl, Settings};
 
 use super::{Failure, open, output, serve};
@@ -74,13 +74,7 @@ impl Demo {
             let seed = seed::seed(&app, credentials).await?;
             let context = http::Context::new(Arc::clone(&app), &settings, &log)
                 .rehearsing(rehearsal::ByHeader::default());
-            let server = Server::start(
-                &settings,
-                http::api().map_err(StartError::from)?,
-                context,
-                &log,
-            )?
-            .stopping_at_hang_up();
+            let server = serve::start(&settings, context, &log)?.stopping_at_hang_up();
             output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
             serve::run(server, &app, &log).await
         });

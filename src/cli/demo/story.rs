@@ -36,6 +36,7 @@ pub fn tell(settings: &Settings, seed: &Seed, binary: &Path) -> String {
     ];
     let mut text = format!(
         "# The invoicing service listens on {url}, with a team that is called Acme.\n\
+         # Its documentation, where every operation can be tried with the keys below: {url}/docs\n\
          # Paste these requests into another terminal, in order, one by one or all at once.\n\
          # Ctrl-C here ends the demo and removes its database.\n",
         url = story.url,
