@@ -15,5 +15,5 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     };
     // What was accepted is written without an error.
     codegen::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
-    codegen::client(&[document], None).unwrap_or_else(|problems| panic!("{problems}"));
+    codegen::client(&[document], None, None).unwrap_or_else(|problems| panic!("{problems}"));
 });
