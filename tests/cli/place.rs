@@ -46,6 +46,8 @@ impl Place {
         command
             .args(arguments)
             .current_dir(self.path(""))
+            // A demo that a test ends by force leaves its folder behind: here it goes with the test's.
+            .env("TMPDIR", self.path(""))
             .stdin(Stdio::null());
         command
     }
