@@ -14,6 +14,7 @@ pub mod cleanup;
 mod cursor;
 pub mod error;
 pub mod fixture;
+pub mod health;
 pub mod id;
 pub mod idempotency;
 pub mod item;

@@ -14,6 +14,7 @@
 //! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
 mod api_key;
+mod health;
 mod item;
 mod member;
 mod oauth_client;
@@ -26,6 +27,7 @@ mod team;
 mod user;
 
 pub use api_key::ApiKeyStore;
+pub use health::HealthStore;
 pub use item::ItemStore;
 pub use member::MemberStore;
 pub use oauth_client::OauthClientStore;
@@ -39,6 +41,7 @@ pub use user::UserStore;
 /// Everything that the service keeps: one trait a noun, each in the file of that noun.
 pub trait Store:
     ApiKeyStore
+    + HealthStore
     + ItemStore
     + MemberStore
     + OauthClientStore
@@ -56,6 +59,7 @@ pub trait Store:
 
 impl<T> Store for T where
     T: ApiKeyStore
+        + HealthStore
         + ItemStore
         + MemberStore
         + OauthClientStore

@@ -4,6 +4,7 @@
 //! tests.
 
 mod api_key;
+mod health;
 mod idempotency;
 mod item;
 mod member;

@@ -20,6 +20,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_mobile.sql"),
 ];
 
+/// The newest version that this binary knows.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
+
 /// Marks a file as ours: "INVO" in ASCII.
 const APPLICATION_ID: i64 = 0x494e_564f;
 

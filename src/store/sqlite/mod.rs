@@ -11,6 +11,7 @@
 //! comes second to write waits for the lock, five seconds at most.
 
 mod api_key;
+mod health;
 mod idempotency;
 mod item;
 mod member;
