@@ -1,8 +1,8 @@
 //! The health of the SQLite file.
 
 use async_trait::async_trait;
+use rusqlite::Row;
 
-use super::sql::Sql;
 use super::{Sqlite, migrate};
 use crate::app::Error;
 use crate::store::HealthStore;
@@ -10,9 +10,8 @@ use crate::store::HealthStore;
 #[async_trait]
 impl HealthStore for Sqlite {
     async fn schema_is_current(&self) -> Result<bool, Error> {
-        let version =
-            |sql: Sql<_>| sql.optional("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
-        let found = self.read(version)?;
+        let version = |row: &Row<'_>| row.get::<_, i64>(0);
+        let found = self.read(|sql| sql.optional("PRAGMA user_version", [], version))?;
         Ok(found.is_some_and(|found| found >= migrate::VERSION))
     }
 }
