@@ -12,6 +12,7 @@ pub mod http;
 pub mod limit;
 pub mod log;
 pub mod openapi;
+pub mod operations;
 pub mod server;
 pub mod settings;
 pub mod store;

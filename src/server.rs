@@ -7,10 +7,11 @@
 //!    request.
 //! 3. SIGHUP reads the certificate files again. Connections that are open keep what they agreed on. If
 //!    the new files cannot be used, the log says why, and the old certificate stays.
-//! 4. SIGTERM or SIGINT: no new connection is served. Idle connections close, others do after the answer
+//! 4. SIGTERM or SIGINT: the server drains ([`crate::operations`]), for no time unless a setting says so.
+//! 5. Then no new connection is served. Idle connections close, others do after the answer
 //!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
 //!    the process ends: dropshot keeps its socket until then.
-//! 5. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
+//! 6. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
 //!    change is in the store whole or not at all, and was acknowledged only if it is.
 //!
 //! What dropshot leaves open: it closes a connection whose headers come too slowly, or that is idle between
@@ -21,6 +22,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use dropshot::{
@@ -31,11 +33,14 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use slog::{Logger, error, info, o, warn};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::operations::Operations;
 use crate::settings::{Settings, TlsFiles};
 use crate::{log, tls};
 
 /// How long a request may go on after the server was asked to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
 
 /// More than the request checks ever read, so that their own limits are the ones that count.
 const BODY_MAX_BYTES: usize = 256 * 1024;
@@ -48,9 +53,11 @@ pub enum StartError {
     Tls(#[from] tls::Error),
     /// The address is taken, not ours, or not allowed.
     #[error(
-        "cannot listen on {address}: {source}. Choose another with --listen ADDRESS:PORT; port 0 takes a free one"
+        "cannot listen on {address}: {source}. Choose another with {option} ADDRESS:PORT; port 0 takes a free one"
     )]
     Listen {
+        /// Where the address was given.
+        option: &'static str,
         /// The address.
         address: SocketAddr,
         /// What the operating system said.
@@ -67,6 +74,20 @@ pub enum StartError {
     Signals(io::Error),
 }
 
+impl StartError {
+    /// What dropshot said about a server on the address of `option`.
+    pub(crate) fn building(option: &'static str, error: BuildError) -> Self {
+        match error {
+            BuildError::BindError { address, error } => StartError::Listen {
+                option,
+                address,
+                source: error,
+            },
+            other => StartError::Framework(other),
+        }
+    }
+}
+
 /// A server that runs.
 pub struct Server<C: ServerContext> {
     http: HttpServer<C>,
@@ -76,6 +97,8 @@ pub struct Server<C: ServerContext> {
     tls: Option<(PathBuf, PathBuf)>,
     /// Whether SIGHUP, which a terminal sends when it is closed, asks to stop.
     stops_at_hang_up: bool,
+    operations: Arc<Operations>,
+    drain_delay: Duration,
 }
 
 /// The signals that a server listens to, from before it starts.
@@ -125,6 +148,7 @@ impl<C: ServerContext> Server<C> {
         settings: &Settings,
         api: ApiDescription<C>,
         context: C,
+        operations: Arc<Operations>,
         log: &Logger,
     ) -> Result<Self, StartError> {
         let signals = Signals::listen().map_err(StartError::Signals)?;
@@ -142,13 +166,7 @@ impl<C: ServerContext> Server<C> {
             .config(config)
             .tls(tls.map(ConfigTls::Dynamic))
             .start()
-            .map_err(|error| match error {
-                BuildError::BindError { address, error } => StartError::Listen {
-                    address,
-                    source: error,
-                },
-                other => StartError::Framework(other),
-            })?;
+            .map_err(|error| StartError::building("--listen", error))?;
         let files = settings
             .tls()
             .map(|files| (files.certificate.into(), files.key.into()));
@@ -158,6 +176,8 @@ impl<C: ServerContext> Server<C> {
             log: log.new(o!()),
             tls: files,
             stops_at_hang_up: false,
+            operations,
+            drain_delay: Duration::from_secs(settings.drain_delay.into()),
         };
         info!(server.log, "listening"; "url" => server.url());
         if server.tls.is_none() && !server.address().ip().to_canonical().is_loopback() {
@@ -189,7 +209,7 @@ impl<C: ServerContext> Server<C> {
         format!("{scheme}://{}", self.address())
     }
 
-    /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 5).
+    /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 6).
     ///
     /// # Errors
     /// Why the server ended unasked: a bug.
@@ -203,6 +223,17 @@ impl<C: ServerContext> Server<C> {
                 },
                 result = &mut ended => {
                     return result.and(Err("the server ended without being asked to".to_owned()));
+                }
+            }
+        }
+        self.operations.drain();
+        if !self.drain_delay.is_zero() {
+            info!(self.log, "draining"; "seconds" => self.drain_delay.as_secs());
+            tokio::select! {
+                () = tokio::time::sleep(self.drain_delay) => {}
+                () = self.signals.stop() => {
+                    warn!(self.log, "{STOPPED_AT_ONCE}");
+                    return Ok(());
                 }
             }
         }
@@ -235,7 +266,7 @@ fn allow_many_connections() -> nix::Result<()> {
     setrlimit(Resource::RLIMIT_NOFILE, most, most)
 }
 
-/// Steps 4 and 5.
+/// Steps 5 and 6.
 async fn finish<C: ServerContext>(
     http: HttpServer<C>,
     second_signal: impl Future<Output = ()>,
@@ -250,14 +281,12 @@ async fn finish<C: ServerContext>(
         () = tokio::time::sleep(PATIENCE) => {
             warn!(log, "stopped with requests unfinished"; "seconds" => PATIENCE.as_secs());
         }
-        () = second_signal => warn!(log, "stopped at once, as a second signal asked"),
+        () = second_signal => warn!(log, "{STOPPED_AT_ONCE}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use dropshot::{HttpError, HttpResponseOk, RequestContext, endpoint};
     use tokio::io::AsyncWriteExt;
     use tokio::net::TcpStream;

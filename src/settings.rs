@@ -20,12 +20,14 @@
 #![doc = include_str!("settings/page.md")]
 
 pub mod page;
+mod redis;
 pub mod sources;
 mod values;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+pub use redis::RedisUrl;
 pub use values::{Database, LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
 
 /// Everything that can be set, with its default.
@@ -84,6 +86,35 @@ pub struct Settings {
     #[arg(long, env = "INVOICING_TLS_KEY", value_name = "FILE", help_heading = HEADING)]
     pub tls_key: Option<PathBuf>,
 
+    /// Address and port that tell operators and balancers about this replica: `/healthz`, `/readyz`,
+    /// `/metrics`.
+    ///
+    /// Off unless given. It speaks no TLS and asks for no credential, so give it an address that only
+    /// they reach.
+    #[arg(
+        long,
+        env = "INVOICING_OPERATIONS_LISTEN",
+        value_name = "ADDRESS:PORT",
+        value_parser = values::address,
+        help_heading = HEADING
+    )]
+    pub operations_listen: Option<SocketAddr>,
+
+    /// Seconds between being asked to stop and stopping, at most 600: `/readyz` is 503 meanwhile, and
+    /// requests are answered as ever.
+    ///
+    /// Give a balancer the time to see it: at least as long as it takes between two checks, as often
+    /// as it wants to see one fail.
+    #[arg(
+        long,
+        env = "INVOICING_DRAIN_DELAY",
+        default_value = "0",
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u32).range(..=600),
+        help_heading = HEADING
+    )]
+    pub drain_delay: u32,
+
     /// Whether callers are limited in how often they may call.
     #[arg(
         long,
@@ -140,6 +171,20 @@ pub struct Settings {
         help_heading = HEADING
     )]
     pub token_rate_limit_burst: u32,
+
+    /// Redis that makes rate limits hold across replicas, as `redis://HOST:PORT`, or `rediss://` for TLS.
+    ///
+    /// Without one, each replica limits on its own. So it does while Redis does not answer, and says so
+    /// in its log and metrics. Keys begin with `invoicing:limit:` and expire within seconds; give two
+    /// deployments on one Redis a database each (`redis://HOST/1`).
+    #[arg(
+        long,
+        env = "INVOICING_REDIS",
+        hide_env_values = true,
+        value_name = "URL",
+        help_heading = HEADING
+    )]
+    pub redis: Option<RedisUrl>,
 
     /// Networks of the proxies whose `X-Forwarded-For` is believed, such as `10.0.0.0/8,::1`.
     ///

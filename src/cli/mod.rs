@@ -236,7 +236,14 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
         "demo" => |name| {
             !matches!(
                 name,
-                "database" | "config" | "public_url" | "tls_cert" | "tls_key"
+                "database"
+                    | "config"
+                    | "public_url"
+                    | "tls_cert"
+                    | "tls_key"
+                    | "operations_listen"
+                    | "drain_delay"
+                    | "redis"
             )
         },
         "openapi" => |_| false,

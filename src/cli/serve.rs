@@ -7,6 +7,7 @@ use slog::{Logger, error, info, warn};
 use crate::app::App;
 use crate::http;
 use crate::log;
+use crate::operations::{self, Operations};
 use crate::server::{Server, StartError};
 use crate::settings::Settings;
 
@@ -15,6 +16,7 @@ use super::{Failure, open};
 /// Runs the server until SIGTERM or SIGINT.
 ///
 /// It then finishes the requests that run, for 30 seconds at most; a second signal ends it at once.
+/// Behind a balancer, `--operations-listen` and `--drain-delay` let it go without a failed request.
 /// SIGHUP reads certificate and key again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
@@ -37,8 +39,15 @@ impl Serve {
             .build()?;
         let result = runtime.block_on(async {
             let app = Arc::new(open(settings).await?);
-            let context = http::Context::new(Arc::clone(&app), settings, &log);
-            let server = start(settings, context, &log)?;
+            let operations = Arc::default();
+            let context =
+                http::Context::new(Arc::clone(&app), settings, Arc::clone(&operations), &log).await;
+            let server = start(settings, context, Arc::clone(&operations), &log)?;
+            // Last, because whoever finds it sends requests.
+            let _listener = settings
+                .operations_listen
+                .map(|address| operations::listen(address, Arc::clone(&app), operations, &log))
+                .transpose()?;
             run(server, &app, &log).await
         });
         // Requests that were left behind must not hold up the end.
@@ -51,9 +60,10 @@ impl Serve {
 pub(super) fn start(
     settings: &Settings,
     context: http::Context,
+    operations: Arc<Operations>,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    let server = Server::start(settings, http::api()?, context, log)?;
+    let server = Server::start(settings, http::api()?, context, operations, log)?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)
 }

@@ -39,7 +39,8 @@ pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error
     let key = key.map_err(|error| unauthenticated(Credential::ApiKey, error))?;
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);
-    admit(context, key, Caller::ApiKey(id), limits.api_key(id), quota).await
+    let verdict = limits.api_key(id).await;
+    admit(context, key, Caller::ApiKey(id), verdict, quota).await
 }
 
 /// Admits a signed-in device.
@@ -50,7 +51,7 @@ pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>
     let signed_in = signed_in.map_err(|error| unauthenticated(Credential::AccessToken, error))?;
     let limits = &context.context().limits;
     let (who, quota) = (Caller::User(signed_in.user_id.0), limits.of_callers);
-    let verdict = limits.session(signed_in.session_id.0);
+    let verdict = limits.session(signed_in.session_id.0).await;
     admit(context, signed_in, who, verdict, quota).await
 }
 
@@ -60,14 +61,8 @@ pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let peer = request.remote_addr().ip();
     let address = client_address(peer, request.headers(), &shared.trusted_proxies);
     let (limits, who) = (&shared.limits, Caller::Unknown);
-    admit(
-        context,
-        (),
-        who,
-        limits.address(address),
-        limits.of_addresses,
-    )
-    .await
+    let verdict = limits.address(address).await;
+    admit(context, (), who, verdict, limits.of_addresses).await
 }
 
 fn app(context: &RequestContext) -> &App {

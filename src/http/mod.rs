@@ -23,14 +23,17 @@ mod unpublished;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codegen_runtime::Operation;
 use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
-use http::Response;
+use http::header::{CONNECTION, HeaderValue};
+use http::{Response, Version};
 use slog::Logger;
 
 use crate::app::App;
 use crate::generated::{catalog, mobile};
 use crate::limit::Limits;
 use crate::log;
+use crate::operations::Operations;
 use crate::settings::{Settings, TrustedProxies};
 
 pub use error::Error;
@@ -41,6 +44,7 @@ pub struct Context {
     app: Arc<App>,
     limits: Limits,
     trusted_proxies: TrustedProxies,
+    operations: Arc<Operations>,
     log: Logger,
     rehearsal: Option<Box<dyn Rehearsal>>,
 }
@@ -50,11 +54,17 @@ type RequestContext = dropshot::RequestContext<Context>;
 
 impl Context {
     /// The state of a server of `app`; requests are logged to `log`.
-    pub fn new(app: Arc<App>, settings: &Settings, log: &Logger) -> Context {
+    pub async fn new(
+        app: Arc<App>,
+        settings: &Settings,
+        operations: Arc<Operations>,
+        log: &Logger,
+    ) -> Context {
         Context {
             app,
-            limits: Limits::new(settings),
+            limits: Limits::start(settings, &operations.metrics.limits, log).await,
             trusted_proxies: settings.trusted_proxies.clone(),
+            operations,
             log: log.clone(),
             rehearsal: None,
         }
@@ -85,13 +95,31 @@ pub fn api() -> Result<ApiDescription<Context>, ApiDescriptionRegisterError> {
     Ok(api)
 }
 
-/// Writes the line of a request.
-fn write_log(
+/// What is done with every answer of a published operation: it is counted, and goes the way of all answers.
+fn answered(
     context: &RequestContext,
-    route: &'static str,
-    answer: &Response<Body>,
+    operation: &'static Operation,
+    answer: &mut Response<Body>,
     latency: Duration,
 ) {
+    let metrics = &context.context().operations.metrics;
+    metrics.answered(operation.id, answer.status(), latency);
+    send_off(context, operation.path, answer, latency);
+}
+
+/// The way of all answers: while the server drains, the connection ends with it; and it has a line in
+/// the log.
+fn send_off(
+    context: &RequestContext,
+    route: &'static str,
+    answer: &mut Response<Body>,
+    latency: Duration,
+) {
+    // HTTP/2 has no such header, and says goodbye by itself.
+    if context.context().operations.draining() && context.request.version() <= Version::HTTP_11 {
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+    }
     let caller = answer.extensions().get().copied();
     log::request(
         &context.context().log,

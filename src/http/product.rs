@@ -6,7 +6,7 @@ use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
 
-use super::{Context, Error, RequestContext, Service, credential, error, write_log};
+use super::{Context, Error, RequestContext, Service, answered, credential, error};
 use crate::app::api_key::ApiKey;
 use crate::app::idempotency::IdempotentRequest;
 use crate::app::product::{NewProduct, Page, Product, ProductChanges, ProductStatus, StatusFilter};
@@ -38,10 +38,10 @@ impl CatalogApi for Service {
     fn answered(
         context: &RequestContext,
         operation: &'static Operation,
-        answer: &Response<Body>,
+        answer: &mut Response<Body>,
         latency: Duration,
     ) {
-        write_log(context, operation.path, answer, latency);
+        answered(context, operation, answer, latency);
     }
 
     async fn list_products(

@@ -6,7 +6,7 @@ use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
 
-use super::{Context, Error, RequestContext, Service, credential, error, link, write_log};
+use super::{Context, Error, RequestContext, Service, answered, credential, error, link};
 use crate::app;
 use crate::app::oauth_client::ClientId;
 use crate::app::secret::Secret;
@@ -51,10 +51,10 @@ impl MobileApi for Service {
     fn answered(
         context: &RequestContext,
         operation: &'static Operation,
-        answer: &Response<Body>,
+        answer: &mut Response<Body>,
         latency: Duration,
     ) {
-        write_log(context, operation.path, answer, latency);
+        answered(context, operation, answer, latency);
     }
 
     async fn exchange_token(

@@ -7,7 +7,7 @@ use dropshot::{
 };
 use http::{Method, Response};
 
-use super::{Context, RequestContext, write_log};
+use super::{Context, RequestContext, send_off};
 
 /// Adds `GET path`, which answers what `answer` makes of the request.
 ///
@@ -20,8 +20,8 @@ pub fn get(
 ) -> Result<(), ApiDescriptionRegisterError> {
     let handler = move |context: RequestContext| {
         let start = Instant::now();
-        let answer = answer(&context);
-        write_log(&context, path, &answer, start.elapsed());
+        let mut answer = answer(&context);
+        send_off(&context, path, &mut answer, start.elapsed());
         std::future::ready(Ok::<_, HttpError>(answer))
     };
     let all = ApiEndpointVersions::All;

@@ -55,7 +55,7 @@ impl PetstoreApi for Store {
     fn answered(
         context: &RequestContext<Answered>,
         operation: &'static Operation,
-        answer: &codegen_runtime::http::Response<dropshot::Body>,
+        answer: &mut codegen_runtime::http::Response<dropshot::Body>,
         latency: std::time::Duration,
     ) {
         assert!(

@@ -10,7 +10,7 @@
 //! 5. the headers that came with the admission are added to whatever is answered;
 //! 6. an answer whose status or headers the document does not list is sent all the same, and logged
 //!    as an error: the client learns more from it than from anything else;
-//! 7. the trait's hook is told of the answer.
+//! 7. the trait's hook is told of the answer, and may add headers of the connection to it.
 //!
 //! A method that a path does not have is answered before all that ([`register_absent_methods`]).
 
@@ -95,7 +95,7 @@ pub async fn serve<C, P, A, X, E, F>(
     admit: impl Future<Output = Result<Admitted<P>, X>>,
     handle: impl FnOnce(P) -> F,
     fail: impl Fn(Rejection<X>) -> Failure<E>,
-    answered: impl FnOnce(&Response<Body>, Duration),
+    answered: impl FnOnce(&mut Response<Body>, Duration),
 ) -> Served<A, E>
 where
     C: ServerContext,
@@ -131,7 +131,7 @@ where
     response.headers_mut().extend(extra);
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
-    answered(&response, start.elapsed());
+    answered(&mut response, start.elapsed());
     Ok(Reply::of(response))
 }
 
@@ -167,7 +167,7 @@ pub fn register_absent_methods<C, R, X, E>(
     api: &mut ApiDescription<C>,
     operations: &'static [&'static Operation],
     fail: fn(&RequestContext<C>, &'static Operation, Rejection<X>) -> Failure<E>,
-    answered: fn(&RequestContext<C>, &'static Operation, &Response<Body>, Duration),
+    answered: fn(&RequestContext<C>, &'static Operation, &mut Response<Body>, Duration),
 ) -> Result<(), ApiDescriptionRegisterError>
 where
     C: ServerContext,
@@ -190,8 +190,8 @@ where
             let start = Instant::now();
             let refusal = Refusal::method(context.request.method(), &allow);
             let failure = fail(&context, R::operation(), Rejection::Refusal(refusal));
-            let response = error_response(failure.header(header::ALLOW, &allow));
-            answered(&context, R::operation(), &response, start.elapsed());
+            let mut response = error_response(failure.header(header::ALLOW, &allow));
+            answered(&context, R::operation(), &mut response, start.elapsed());
             std::future::ready(Ok::<_, HttpError>(response))
         };
         let id = format!("{}_{}", name.to_ascii_lowercase(), R::operation().id);

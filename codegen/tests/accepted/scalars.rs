@@ -1735,12 +1735,13 @@ pub trait ScalarsApi: Sized + Send + Sync + 'static {
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::Failure<types::Failure>;
     /// Told of every answer once it is known, for a log or for statistics. The notes that came
-    /// with the admission are among its extensions.
+    /// with the admission are among its extensions. What it adds to the answer is not compared with
+    /// the document: headers of the connection may come from here, and nothing else should.
     #[allow(unused_variables)]
     fn answered(
         context: &dropshot::RequestContext<Self::Context>,
         operation: &'static codegen_runtime::Operation,
-        answer: &codegen_runtime::http::Response<dropshot::Body>,
+        answer: &mut codegen_runtime::http::Response<dropshot::Body>,
         latency: ::std::time::Duration,
     ) {}
     /// `POST /payments`

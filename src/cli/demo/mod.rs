@@ -59,6 +59,10 @@ impl Demo {
             listen,
             tls_cert: None,
             tls_key: None,
+            // A demo is one process, and ends when it is told to.
+            operations_listen: None,
+            drain_delay: 0,
+            redis: None,
             ..settings.clone()
         };
         let (log, _written_at_the_end) = log::to_standard_error(&settings);
@@ -72,9 +76,12 @@ impl Demo {
                 false => Credentials::drawn(),
             };
             let seed = seed::seed(&app, credentials).await?;
-            let context = http::Context::new(Arc::clone(&app), &settings, &log)
-                .rehearsing(rehearsal::ByHeader::default());
-            let server = serve::start(&settings, context, &log)?.stopping_at_hang_up();
+            let operations = Arc::default();
+            let context =
+                http::Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log)
+                    .await
+                    .rehearsing(rehearsal::ByHeader::default());
+            let server = serve::start(&settings, context, operations, &log)?.stopping_at_hang_up();
             output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
             serve::run(server, &app, &log).await
         });
@@ -96,6 +103,7 @@ fn free_address(wanted: SocketAddr, insisting: bool) -> Result<SocketAddr, Start
     listener
         .and_then(|listener| listener.local_addr())
         .map_err(|source| StartError::Listen {
+            option: "--listen",
             address: wanted,
             source,
         })

@@ -15,5 +15,6 @@ pub mod edit;
 pub mod emitted;
 pub mod judge;
 pub mod number;
+pub mod redis;
 pub mod schema;
 pub mod service;

@@ -1,0 +1,92 @@
+//! One bucket: how much a request takes from it, and what the caller is told.
+//!
+//! A bucket is known by one number, its debt: in how many nanoseconds it will be full again. Where the
+//! moment itself is kept, and by which clock, is the business of those who keep it.
+
+use std::time::Duration;
+
+/// How often a caller may call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Requests a second in the long run, at least 1.
+    pub per_second: u32,
+    /// Requests at once after a pause, at least 1.
+    pub burst: u32,
+}
+
+impl Policy {
+    /// Nanoseconds in which one token comes back.
+    pub(super) fn token(self) -> u64 {
+        1_000_000_000 / u64::from(self.per_second.max(1))
+    }
+
+    /// Nanoseconds in which an empty bucket fills.
+    pub(super) fn fill(self) -> u64 {
+        self.token() * u64::from(self.burst.max(1))
+    }
+
+    /// Takes a token out of the bucket whose debt is given, if there is one (steps 2 to 4 of
+    /// [`super`]). The debt that it has then is in the answer.
+    pub(super) fn take(self, debt: u64) -> Verdict {
+        let debt = debt.min(self.fill()); // step 4
+        let more = debt + self.token(); // step 2
+        match more.saturating_sub(self.fill()) {
+            0 => self.verdict(more, None),
+            early => self.verdict(debt, Some(Duration::from_nanos(early))), // step 3
+        }
+    }
+
+    /// What somebody is told whose bucket has just become empty.
+    pub fn used_up(self) -> Verdict {
+        self.verdict(self.fill(), Some(Duration::from_nanos(self.token())))
+    }
+
+    fn verdict(self, debt: u64, wait: Option<Duration>) -> Verdict {
+        Verdict {
+            policy: self,
+            debt,
+            wait,
+        }
+    }
+}
+
+/// What became of a request, and what its answer's headers say about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    policy: Policy,
+    /// Nanoseconds until the bucket is full, were there no further request.
+    pub(super) debt: u64,
+    /// Until a request would be let through; only when this one was not.
+    wait: Option<Duration>,
+}
+
+impl Verdict {
+    /// Whether the request may go on.
+    pub fn allowed(&self) -> bool {
+        self.wait.is_none()
+    }
+
+    /// The value of `RateLimit-Policy` (IETF draft ratelimit-headers-10): quota, and the window in
+    /// whole seconds in which it comes back.
+    pub fn policy(&self) -> String {
+        let window = u64::from(self.policy.burst).div_ceil(u64::from(self.policy.per_second));
+        format!("\"default\";q={};w={window}", self.policy.burst)
+    }
+
+    /// The value of `RateLimit`: what is left of the quota, and whole seconds until it is all back.
+    pub fn state(&self) -> String {
+        let remaining = self.policy.fill().saturating_sub(self.debt) / self.policy.token();
+        let full_in = whole_seconds(Duration::from_nanos(self.debt));
+        format!("\"default\";r={remaining};t={full_in}")
+    }
+
+    /// The value of `Retry-After` in whole seconds, at least 1, for a request that was refused.
+    pub fn retry_after(&self) -> Option<u64> {
+        self.wait.map(|wait| whole_seconds(wait).max(1))
+    }
+}
+
+/// Rounded up: a client that waits as long as it is told must not be early.
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}

@@ -1,0 +1,166 @@
+//! Buckets in one Redis that all replicas share.
+//!
+//! 1. A request is one round trip: a script (`take.lua`) reads the bucket and takes from it, by the
+//!    clock of Redis, so that no replica whose clock is wrong can loosen a limit. The keys are
+//!    `invoicing:limit:KIND:ID`; they name callers by id, and expire when their bucket is full.
+//! 2. Redis has [`DEADLINE`] to answer. The first request that gets no answer cuts the connection:
+//!    that is said once, and from then on no request waits for Redis.
+//! 3. Meanwhile every request is counted in memory, by the caller of [`Shared::take`].
+//! 4. A task connects again, a second later and every second, and returns to Redis once that has
+//!    answered within the deadline. A connection is never used again after it was too slow once: its
+//!    other end may be gone without a word.
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Script};
+use rustls::crypto::aws_lc_rs;
+use slog::{Logger, info, warn};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::bucket::{Policy, Verdict};
+use crate::operations::metrics::SharedLimits;
+use crate::settings::RedisUrl;
+
+/// How long a request waits for Redis, which takes a fraction of a millisecond nearby.
+const DEADLINE: Duration = Duration::from_millis(50);
+
+/// How long a connection may take to be made, with its TLS handshake and its password.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
+
+/// Between two attempts to connect.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Buckets in Redis, as long as it answers.
+pub struct Shared {
+    link: Arc<Link>,
+    /// Step 4; ends with this.
+    _keeper: JoinSet<()>,
+}
+
+impl Shared {
+    /// Connects, and keeps connecting. Answers after the first attempt, however it ended.
+    pub async fn start(redis: &RedisUrl, metrics: SharedLimits, log: Logger) -> Self {
+        // The client speaks TLS by the provider of the process; an error says that there is one.
+        let _ = aws_lc_rs::default_provider().install_default();
+        let link = Arc::new(Link {
+            state: watch::Sender::new(State::New),
+            script: Script::new(include_str!("take.lua")),
+            metrics,
+            log,
+        });
+        let mut state = link.state.subscribe();
+        let mut keeper = JoinSet::new();
+        keeper.spawn(Arc::clone(&link).keep(redis.clone()));
+        // Cannot fail: `link` has the sender.
+        let _ = state.wait_for(|state| !matches!(state, State::New)).await;
+        Self {
+            link,
+            _keeper: keeper,
+        }
+    }
+
+    /// Takes a token out of the bucket of `caller`, if there is one (step 1). `None` when Redis does
+    /// not answer: then the caller of this counts the request otherwise.
+    pub async fn take(&self, policy: Policy, kind: &str, caller: impl Display) -> Option<Verdict> {
+        let State::Up(mut connection) = self.link.state.borrow().clone() else {
+            return None; // step 3
+        };
+        let mut call = self
+            .link
+            .script
+            .key(format!("invoicing:limit:{kind}:{caller}"));
+        call.arg(policy.token()).arg(policy.fill());
+        match within(DEADLINE, call.invoke_async::<u64>(&mut connection)).await {
+            Ok(debt) => Some(policy.take(debt)),
+            Err(error) => {
+                self.link.cut(&error);
+                None
+            }
+        }
+    }
+}
+
+/// The connection, and what is said about it.
+struct Link {
+    state: watch::Sender<State>,
+    script: Script,
+    metrics: SharedLimits,
+    log: Logger,
+}
+
+#[derive(Clone)]
+enum State {
+    /// Nothing has been tried.
+    New,
+    /// Redis answered when it was last asked.
+    Up(MultiplexedConnection),
+    /// It did not.
+    Down,
+}
+
+impl Link {
+    /// Step 4.
+    async fn keep(self: Arc<Self>, redis: RedisUrl) {
+        let mut state = self.state.subscribe();
+        loop {
+            match self.connect(&redis).await {
+                Ok(connection) => {
+                    info!(self.log, "rate limits hold across replicas, in Redis");
+                    self.metrics.held(true);
+                    self.state.send_replace(State::Up(connection));
+                    // Cannot fail: `self` has the sender.
+                    let _ = state.wait_for(|state| matches!(state, State::Down)).await;
+                }
+                Err(error) => self.cut(&error),
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// A connection to a Redis that knows the script, and answers in time.
+    async fn connect(&self, redis: &RedisUrl) -> RedisResult<MultiplexedConnection> {
+        let client = Client::open(redis.connection_info())?;
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECT_DEADLINE))
+            .set_response_timeout(Some(CONNECT_DEADLINE));
+        let connection = client.get_multiplexed_async_connection_with_config(&config);
+        let mut connection = within(CONNECT_DEADLINE, connection).await?;
+        within(DEADLINE, self.script.load_async(&mut connection)).await?;
+        Ok(connection)
+    }
+
+    /// Step 2: says so when it was not known before.
+    fn cut(&self, error: &RedisError) {
+        let news = self.state.send_if_modified(|state| {
+            let news = !matches!(state, State::Down);
+            *state = State::Down;
+            news
+        });
+        if news {
+            self.metrics.held(false);
+            warn!(self.log, "Redis does not answer: until it does, this replica limits rates on its own"; "error" => %error);
+        }
+    }
+}
+
+/// What `work` answers in time. A deadline that has passed is an error of the connection.
+async fn within<T>(
+    deadline: Duration,
+    work: impl Future<Output = RedisResult<T>>,
+) -> RedisResult<T> {
+    timeout(deadline, work).await.unwrap_or_else(|_| {
+        let why = format!("no answer within {} ms", deadline.as_millis());
+        Err(RedisError::from(std::io::Error::new(
+            std::io::ErrorKind::TimedOut,
+            why,
+        )))
+    })
+}
+
+#[cfg(test)]
+mod tests;
