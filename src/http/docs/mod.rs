@@ -2,8 +2,8 @@
 //!
 //! 1. `/` and `/docs` lead to the page of the catalog; each page links the other.
 //! 2. A page (`page.html`) shows the document as the server serves it. What is tried is sent to the server that the
-//!    page came from, wherever that is (`page.js`). JavaScript rounds the numbers of an answer that it shows, to
-//!    seventeen digits; what is sent is sent as it was typed.
+//!    page came from, wherever that is (`page.js`): numbers as they were typed, and those of the answer are shown as
+//!    they came. A browser too old to know how a number was written rounds what it shows to seventeen digits.
 //! 3. All that a page loads is in this binary: Swagger UI comes whole inside of its crate.
 //! 4. People type keys into these pages. Therefore no script runs but the files of this server, no text becomes a
 //!    script, nothing is sent elsewhere, and no other page may hold one of these in a frame (`POLICY`).

@@ -20,15 +20,39 @@ const here = () => ({
   },
 });
 
+// The JSON of an answer, laid out to be read, with every number as the server wrote it: JavaScript would round it. Nothing
+// where the browser is too old to tell how a number was written, or the text is no JSON.
+const exactly = (text) => {
+  if (!JSON.rawJSON) return null;
+  const asWritten = (_, value, { source }) => (typeof value === "number" ? JSON.rawJSON(source) : value);
+  try {
+    return JSON.stringify(JSON.parse(text, asWritten), null, 2);
+  } catch {
+    return null;
+  }
+};
+
+const exact = ({ React, getComponent }) => ({
+  wrapComponents: {
+    responseBody: (Original) => (properties) => {
+      const text = exactly(properties.content);
+      if (text === null) return React.createElement(Original, properties);
+      const options = { language: "json", canCopy: true, downloadable: true, fileName: "response.json" };
+      const body = React.createElement(getComponent("HighlightCode", true), options, text);
+      return React.createElement("div", null, React.createElement("h5", null, "Response body"), body);
+    },
+  },
+});
+
 for (const link of document.querySelectorAll("nav a")) {
-  if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
+  if (!link.hash && link.pathname === location.pathname) link.setAttribute("aria-current", "page");
 }
 
 const viewer = document.getElementById("viewer");
 SwaggerUIBundle({
   domNode: viewer,
   url: viewer.dataset.document,
-  plugins: [here],
+  plugins: [here, exact],
   // Otherwise a validator of strangers would be told.
   validatorUrl: null,
   deepLinking: true,
@@ -36,4 +60,6 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   showCommonExtensions: true,
   defaultModelsExpandDepth: 0,
+  // What the page links, below a long introduction.
+  onComplete: () => viewer.querySelector(".scheme-container").setAttribute("id", "operations"),
 });

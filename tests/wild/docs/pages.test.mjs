@@ -65,13 +65,13 @@ async function authorize(credential) {
 
 const parameter = (id, name) => operation(id).locator(`tr[data-param-name="${name}"]`);
 
-/** Executes an operation that is open, and reads the answer off the page. */
+/** Executes an operation that is open, and reads the answer off the page; `text` is its body as it is shown. */
 async function execute(id) {
   await operation(id).getByRole("button", { name: "Execute" }).click();
   const answer = operation(id).locator(".live-responses-table .response");
   const status = await answer.locator(".response-col_status").innerText();
-  const body = await answer.locator(".response-col_description .microlight").first().textContent();
-  return { status: parseInt(status), body: JSON.parse(body) };
+  const text = await answer.locator(".response-col_description .microlight").first().textContent();
+  return { status: parseInt(status), body: JSON.parse(text), text };
 }
 
 /** What is in sight; with an operation, its answer. */
@@ -119,6 +119,33 @@ test("a product is created with a test key, and listed", async () => {
   assert.equal(listed.status, 200);
   assert.deepEqual(listed.body.data.data[0], created.body.data);
   await screenshot("list", "list_products");
+});
+
+test("a price is sent as it was typed, and shown as it came", async () => {
+  await page.goto(`${BASE_URL}/docs/catalog`);
+  await authorize(TEST_API_KEY);
+  await open("create_product");
+  const price = "123456789.012345678901234567890";
+  const body = `{ "name": "Exact", "unitPrice": ${price}, "currency": "EUR" }`;
+  await operation("create_product").locator("textarea").fill(body);
+  const { status, text } = await execute("create_product");
+  assert.equal(status, 201);
+  assert.ok(text.includes(`\n    "unitPrice": ${price},\n`), text);
+});
+
+test("on a telephone, a link leads to the operations, and nothing moves the page sideways", async () => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${BASE_URL}/docs/catalog`);
+  await operation("list_products").waitFor();
+  await screenshot("telephone");
+  await page.getByRole("link", { name: "Operations" }).click();
+  // Swagger UI scrolls there by and by.
+  await page.waitForFunction((top) => document.querySelector(top).getBoundingClientRect().top < 100, "#operations");
+  await authorize(TEST_API_KEY);
+  await open("list_products");
+  assert.equal((await execute("list_products")).status, 200);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  await screenshot("telephone-list", "list_products");
 });
 
 test("a mistake shows the answer of the server", async () => {
