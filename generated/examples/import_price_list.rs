@@ -17,15 +17,13 @@
 //! skus that are there already are counted and left alone. Prices are exact, from the file to the service.
 
 use std::error::Error;
-use std::io::{Write, stderr};
 
 use futures::{StreamExt, stream};
+use indicatif::ProgressBar;
 use invoicing_client::{Client, Code, Error as Failure};
 
 /// How many products are created at the same time; the rate limit allows 100 a second.
 const AT_ONCE: usize = 8;
-
-const WIDTH: usize = 40;
 
 #[derive(serde::Deserialize)]
 struct Row {
@@ -46,14 +44,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .deserialize()
         .collect::<Result<_, _>>()?;
 
-    let (all, mut done, mut created, mut present) = (rows.len(), 0, 0, 0);
+    let progress = ProgressBar::new(rows.len() as u64);
+    let (mut created, mut present) = (0, 0);
     let mut refused = Vec::new();
     let mut outcomes = stream::iter(rows)
         .map(async |row| (import(&client, &row).await, row))
         .buffer_unordered(AT_ONCE);
     while let Some((outcome, row)) = outcomes.next().await {
-        done += 1;
-        progress(done, all)?;
+        progress.inc(1);
         match outcome {
             Ok(()) => created += 1,
             Err(Failure::Api(error)) if error.code == Code::DuplicateSku => present += 1,
@@ -64,8 +62,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Err(error) => return Err(error.into()),
         }
     }
+    progress.finish();
     println!(
-        "\n{created} created, {present} there already, {} refused",
+        "{created} created, {present} there already, {} refused",
         refused.len()
     );
     refused.iter().for_each(|line| println!("  {line}"));
@@ -82,9 +81,4 @@ async fn import(client: &Client, row: &Row) -> Result<(), Failure> {
         .send()
         .await?;
     Ok(())
-}
-
-fn progress(done: usize, all: usize) -> std::io::Result<()> {
-    let bar = "#".repeat(done * WIDTH / all);
-    write!(stderr(), "\r[{bar:.<WIDTH$}] {done}/{all}")
 }

@@ -12,22 +12,22 @@
 //! cargo run -p invoicing-client --example sign_in -- session.json
 //! ```
 //!
-//! An app opens a browser on the service's sign-in page. Here a command stands in for it, which this program
-//! prints and which issues a code: run it in a third terminal, on the database that the demo prints after
-//! `--database`, and paste the code. When the file has a session
-//! already, nobody has to sign in.
+//! The demo has a sign-in page that asks nothing, so that this program can be browser and app in one: an app opens
+//! the page in the system's browser, and is called back by the system. When the file has a session already, nobody
+//! has to sign in.
 
 use std::error::Error;
-use std::io::{Write, stdin, stdout};
 use std::path::PathBuf;
 
 use invoicing_client::{Client, Pkce, Session, SessionStore};
+use reqwest::Url;
+use reqwest::header::LOCATION;
+use reqwest::redirect::Policy;
 use tokio::fs;
 
 const CLIENT_ID: &str = "demo-app";
 const REDIRECT_URI: &str = "com.example.demo:/signed-in";
 const INSTALL_ID: &str = "example-laptop";
-const USER: &str = "01900000-0000-7000-8000-000000000002";
 const TEAM: &str = "01900000-0000-7000-8000-000000000001";
 const FILE: &str = "01900000-0000-7000-8000-000000000003";
 
@@ -55,10 +55,10 @@ impl SessionStore for Kept {
 async fn main() -> Result<(), Box<dyn Error>> {
     let store = Kept(std::env::args_os().nth(1).ok_or("name a file")?.into());
     let url = std::env::var("INVOICING_BASE_URL").unwrap_or("http://127.0.0.1:8080".to_owned());
-    let client = Client::builder(url).build()?;
+    let client = Client::builder(&url).build()?;
     let session = match fs::read(&store.0).await {
         Ok(kept) => serde_json::from_slice(&kept)?,
-        Err(_) => sign_in(&client, &store).await?,
+        Err(_) => sign_in(&client, &url, &store).await?,
     };
 
     // From here on the session renews itself, and each new pair of tokens is kept before it is used.
@@ -71,26 +71,41 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn sign_in(client: &Client, store: &Kept) -> Result<Session, Box<dyn Error>> {
+async fn sign_in(client: &Client, url: &str, store: &Kept) -> Result<Session, Box<dyn Error>> {
     let pkce = Pkce::generate();
-    println!(
-        "Run this, and paste the code that it prints (it lives for a minute):\n\n\
-         cargo run -- auth-code issue --user {USER} --client {CLIENT_ID} \\\n    \
-         --redirect-uri {REDIRECT_URI} --database DATABASE \\\n    --code-challenge={}\n",
-        pkce.challenge(),
-    );
-    print!("code: ");
-    stdout().flush()?;
-    let mut code = String::new();
-    stdin().read_line(&mut code)?;
-
+    let code = authorize(url, &pkce).await?;
     let session = client
         .sessions()
-        .exchange_code(code.trim(), pkce.verifier(), REDIRECT_URI, CLIENT_ID)
+        .exchange_code(code, pkce.verifier(), REDIRECT_URI, CLIENT_ID)
         .install_id(INSTALL_ID)
         .send()
         .await?;
     store.save(&session).await?;
     println!("signed in as {}", *session.user_id);
     Ok(session)
+}
+
+/// Goes where the browser would, and takes the code off the address that it would be sent to.
+async fn authorize(url: &str, pkce: &Pkce) -> Result<String, Box<dyn Error>> {
+    let page = Url::parse_with_params(
+        &format!("{url}/demo/authorize"),
+        [
+            ("response_type", "code"),
+            ("client_id", CLIENT_ID),
+            ("redirect_uri", REDIRECT_URI),
+            ("code_challenge", &pkce.challenge()),
+            ("code_challenge_method", "S256"),
+        ],
+    )?;
+    let browser = reqwest::Client::builder()
+        .redirect(Policy::none())
+        .build()?;
+    let answer = browser.get(page).send().await?;
+    let Some(sent_to) = answer.headers().get(LOCATION) else {
+        return Err(answer.text().await?.into());
+    };
+    let sent_to = Url::parse(sent_to.to_str()?)?;
+    let code = sent_to.query_pairs().find(|(name, _)| name == "code");
+    let (_, code) = code.ok_or("there is no code in the address")?;
+    Ok(code.into_owned())
 }

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use dropshot::ApiDescriptionRegisterError;
 
 use crate::app::time::SystemClock;
 use crate::app::{self, App};
@@ -203,6 +204,12 @@ impl From<app::Error> for Failure {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),
         })
+    }
+}
+
+impl From<ApiDescriptionRegisterError> for Failure {
+    fn from(error: ApiDescriptionRegisterError) -> Self {
+        StartError::from(error).into()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dropshot::ApiDescription;
 use slog::{Logger, error, info, warn};
 
 use crate::app::App;
@@ -42,7 +43,13 @@ impl Serve {
             let operations = Arc::default();
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&operations), &log).await;
-            let server = start(settings, context, Arc::clone(&operations), &log)?;
+            let server = start(
+                settings,
+                http::api()?,
+                context,
+                Arc::clone(&operations),
+                &log,
+            )?;
             // Last, because whoever finds it sends requests.
             let _listener = settings
                 .operations_listen
@@ -56,14 +63,15 @@ impl Serve {
     }
 }
 
-/// Starts a server for both published interfaces, and says where their documentation is.
+/// Starts a server for `api`, and says where its documentation is.
 pub(super) fn start(
     settings: &Settings,
+    api: ApiDescription<http::Context>,
     context: http::Context,
     operations: Arc<Operations>,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    let server = Server::start(settings, http::api()?, context, operations, log)?;
+    let server = Server::start(settings, api, context, operations, log)?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)
 }

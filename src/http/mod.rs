@@ -18,6 +18,7 @@ mod link;
 mod product;
 pub(crate) mod rehearsal;
 mod session;
+pub(crate) mod sign_in;
 mod unpublished;
 
 use std::sync::Arc;

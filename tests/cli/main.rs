@@ -15,5 +15,6 @@ mod serve;
 mod server;
 mod session;
 mod settings;
+mod sign_in;
 mod team;
 mod tls;

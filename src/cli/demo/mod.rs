@@ -37,11 +37,13 @@ A request to the demo may ask for an answer that a well server would not give:
     Demo-Answer: 503; times=2; test=NAME     for the first two requests with these words
     Demo-Latency: 1500                       milliseconds, 60000 at most
 
+With --fixed, /demo/authorize sends every app an authorization code at once.
+
 The credentials and all the rest: src/cli/demo/testing.md"#
 )]
 pub struct Demo {
     /// Uses the same published ids, API keys and tokens at each start, for tests that are written
-    /// against them.
+    /// against them, and signs the user in without being asked.
     #[arg(long)]
     fixed: bool,
 }
@@ -76,12 +78,17 @@ impl Demo {
                 false => Credentials::drawn(),
             };
             let seed = seed::seed(&app, credentials).await?;
+            let mut api = http::api()?;
+            if self.fixed {
+                http::sign_in::register(&mut api, seed.credentials.user)?;
+            }
             let operations = Arc::default();
             let context =
                 http::Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log)
                     .await
                     .rehearsing(rehearsal::ByHeader::default());
-            let server = serve::start(&settings, context, operations, &log)?.stopping_at_hang_up();
+            let server =
+                serve::start(&settings, api, context, operations, &log)?.stopping_at_hang_up();
             output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
             serve::run(server, &app, &log).await
         });
