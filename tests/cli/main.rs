@@ -9,6 +9,7 @@ mod item;
 mod link;
 mod member;
 mod openapi;
+mod operations;
 mod place;
 mod rehearsal;
 mod serve;
