@@ -8,6 +8,7 @@
 //! It is a crate of its own, not a module that each test binary includes, because then it is
 //! compiled once.
 
+pub mod balancer;
 pub mod caller;
 pub mod deployment;
 pub mod document;
@@ -15,6 +16,8 @@ pub mod edit;
 pub mod emitted;
 pub mod judge;
 pub mod number;
+pub mod port;
 pub mod redis;
+pub mod replica;
 pub mod schema;
 pub mod service;

@@ -1,11 +1,13 @@
 //! A Redis of a test's own: on a free port of loopback, with nothing on disk, ended with the test.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use crate::port;
 
 /// Longer than a start takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,7 +33,7 @@ impl Redis {
             .expect("a temporary folder can be made");
         // Redis cannot choose a port, and somebody else may take the one that was free a moment ago.
         for _ in 0..10 {
-            let port = free_port();
+            let port = port::free();
             if let Some(process) = start(port, &folder) {
                 return Self {
                     process,
@@ -85,12 +87,6 @@ impl Drop for Redis {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-/// A port that nobody listens on now.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
-    listener.local_addr().expect("it is bound").port()
 }
 
 /// A server that answers on this port; none when it ends before that.

@@ -58,13 +58,19 @@ impl Service {
     /// The deployment that is given, or a new server of the test's own.
     pub fn find(binary: &str) -> Self {
         match std::env::var(deployment::BASE_URL) {
-            Ok(base_url) => Self {
-                caller: Caller::new(base_url.trim_end_matches('/')),
-                binary: binary.into(),
-                database: std::env::var(deployment::DATABASE).ok(),
-                own: None,
-            },
+            Ok(base_url) => Self::at(&base_url, binary, std::env::var(deployment::DATABASE).ok()),
             Err(_) => Self::start(binary, &[]),
+        }
+    }
+
+    /// A service that somebody else runs, at this address. With its database, the test can make what it
+    /// needs there.
+    pub fn at(base_url: &str, binary: &str, database: Option<String>) -> Self {
+        Self {
+            caller: Caller::new(base_url.trim_end_matches('/')),
+            binary: binary.into(),
+            database,
+            own: None,
         }
     }
 
@@ -167,7 +173,7 @@ impl Service {
 }
 
 /// The binary without the settings of whoever runs the tests.
-fn quiet(binary: &Path) -> Command {
+pub(crate) fn quiet(binary: &Path) -> Command {
     let mut command = Command::new(binary);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("INVOICING_") {

@@ -1,0 +1,69 @@
+//! Replicas, and everything that they share.
+
+use tempfile::TempDir;
+use test_support::balancer::Balancer;
+use test_support::redis::Redis;
+use test_support::replica::Replica;
+use test_support::service::Service;
+
+use crate::BINARY;
+
+/// How many replicas.
+const REPLICAS: usize = 3;
+
+/// Replicas behind a balancer. The folder with their logs and the database stays when the test fails.
+pub struct Fleet {
+    /// The service at the balancer's address.
+    pub service: Service,
+    pub replicas: Vec<Replica>,
+    pub redis: Redis,
+    _balancer: Balancer,
+    folder: Option<TempDir>,
+}
+
+impl Fleet {
+    /// Starts replicas with these settings.
+    pub fn start(settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("invoicing-replicas-")
+            .tempdir()
+            .unwrap();
+        let redis = Redis::start();
+        let redis_url = redis.url();
+        let database = format!("sqlite:{}", folder.path().join("invoicing.db").display());
+        let shared = [
+            ("INVOICING_DATABASE", database.as_str()),
+            ("INVOICING_REDIS", &redis_url),
+            ("INVOICING_TRUSTED_PROXIES", "127.0.0.0/8"),
+            // Ten checks of the balancer.
+            ("INVOICING_DRAIN_DELAY", "1"),
+        ];
+        let settings = [&shared, settings].concat();
+        let start = |number| {
+            let name = format!("replica-{number}");
+            Replica::start(BINARY, &name, folder.path(), &settings)
+        };
+        let replicas: Vec<_> = (0..REPLICAS).map(start).collect();
+        let balancer = Balancer::start(&replicas, folder.path());
+        Self {
+            service: Service::at(&balancer.url(), BINARY, Some(database)),
+            replicas,
+            redis,
+            _balancer: balancer,
+            folder: Some(folder),
+        }
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Some(folder) = self.folder.take()
+        {
+            eprintln!(
+                "database and logs of the replicas: {}",
+                folder.keep().display()
+            );
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! One rate limit for all replicas, as long as Redis is there.
+
+use std::time::{Duration, Instant};
+
+use test_support::caller::Request;
+
+use crate::fleet::Fleet;
+
+/// So slow that it refills nothing while a test runs, and the burst is all there is.
+const SETTINGS: [(&str, &str); 2] = [
+    ("INVOICING_RATE_LIMIT_PER_SECOND", "1"),
+    ("INVOICING_RATE_LIMIT_BURST", "9"),
+];
+
+/// More requests than one replica lets through, and fewer than three do.
+const REQUESTS: usize = 18;
+
+/// How many requests of a key are let through, one after the other, and how many tokens came back meanwhile.
+async fn let_through(fleet: &Fleet, key: &str) -> (usize, usize) {
+    let begun = Instant::now();
+    let mut count = 0;
+    for _ in 0..REQUESTS {
+        let list = Request::new("GET", "/api/v1/products").bearer(key);
+        let answer = fleet.service.caller.send(list).await;
+        assert!([200, 429].contains(&answer.status()), "{}", answer.text());
+        count += usize::from(answer.status() == 200);
+    }
+    let refilled = begun.elapsed().as_secs() + 1;
+    (count, usize::try_from(refilled).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_holds_across_replicas_and_without_redis_in_each_of_them() {
+    let mut fleet = Fleet::start(&SETTINGS);
+    let team = fleet.service.new_team().unwrap();
+    let (count, refilled) = let_through(&fleet, &team.live).await;
+    assert!((9..=9 + refilled).contains(&count), "{count}");
+
+    fleet.redis.kill();
+    let (count, _) = let_through(&fleet, &team.test).await;
+    assert_eq!(count, REQUESTS, "each replica has a bucket of its own");
+    let says = |fleet: &Fleet, line: &str| {
+        let pages = fleet
+            .replicas
+            .iter()
+            .map(|replica| replica.operations("/metrics"));
+        pages
+            .flatten()
+            .filter(|(_, page)| page.contains(line))
+            .count()
+    };
+    assert_eq!(says(&fleet, "\ninvoicing_rate_limits_shared 0\n"), 3);
+    for replica in &fleet.replicas {
+        let log = replica.read_log();
+        assert_eq!(log.matches("Redis does not answer").count(), 1, "{log}");
+        assert_eq!(
+            replica.operations("/readyz").unwrap().0,
+            200,
+            "it can do its work"
+        );
+    }
+
+    fleet.redis.restart();
+    let end = Instant::now() + Duration::from_secs(30);
+    while says(&fleet, "\ninvoicing_rate_limits_shared 1\n") < 3 {
+        assert!(Instant::now() < end, "not all replicas return to Redis");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let (count, refilled) = let_through(&fleet, &team.live_read_only).await;
+    assert!((9..=9 + refilled).contains(&count), "{count}");
+}

@@ -1,0 +1,73 @@
+//! A haproxy of a test's own before replicas, as `tests/replicas/haproxy.cfg` configures it.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::port;
+use crate::replica::Replica;
+
+/// Longer than a start takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A balancer that runs.
+#[derive(Debug)]
+pub struct Balancer {
+    process: Child,
+    address: String,
+}
+
+impl Balancer {
+    /// Starts one before these replicas. Its log is `haproxy.log` in `folder`.
+    ///
+    /// # Panics
+    ///
+    /// When there is no `haproxy`, which `.ci/install` installs.
+    pub fn start<'a>(replicas: impl IntoIterator<Item = &'a Replica>, folder: &Path) -> Self {
+        let address = format!("127.0.0.1:{}", port::free());
+        let mut text = include_str!("../../replicas/haproxy.cfg").replace("LISTEN", &address);
+        for (number, replica) in replicas.into_iter().enumerate() {
+            let (address, operations) = (replica.address(), replica.operations_port());
+            let _ = writeln!(
+                text,
+                "    server replica-{number} {address} check port {operations}"
+            );
+        }
+        let file = folder.join("haproxy.cfg");
+        std::fs::write(&file, text).expect("the folder can be written");
+        let log = File::create(folder.join("haproxy.log")).expect("the folder can be written");
+        let mut process = Command::new("haproxy")
+            .args(["-db", "-f"])
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("haproxy can be run; .ci/install installs it");
+        let end = Instant::now() + PATIENCE;
+        while TcpStream::connect(&address).is_err() {
+            let ended = process.try_wait().expect("it is ours");
+            assert!(
+                ended.is_none() && Instant::now() < end,
+                "haproxy does not start"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Self { process, address }
+    }
+
+    /// What requests begin with.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
