@@ -1,0 +1,74 @@
+//! What the operating system knows of a process: where it runs, what it has used.
+//!
+//! Processor time is that of all threads of the process, also of those that have ended, in nanoseconds
+//! (the process's own clock, not the hundredths of a second of `/proc/PID/stat`).
+
+use std::fs;
+use std::io;
+use std::time::Duration;
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::time::clock_getcpuclockid;
+use nix::unistd::Pid;
+
+/// Memory of a process, in KiB.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+pub struct Memory {
+    /// The most that was resident since [`forget_peak`], pages of mapped files among it (`VmHWM`).
+    pub peak: u64,
+    /// What is resident now and no page of a file (`RssAnon`).
+    pub anonymous: u64,
+}
+
+/// The processor time that a process has used so far.
+///
+/// # Errors
+/// When there is no such process.
+pub fn processor_time(pid: u32) -> io::Result<Duration> {
+    Ok(clock_getcpuclockid(to_pid(pid))?.now()?.into())
+}
+
+/// What a process has in memory.
+///
+/// # Errors
+/// When there is no such process.
+pub fn memory(pid: u32) -> io::Result<Memory> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim_start_matches(':')
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+    };
+    Ok(Memory {
+        peak: field("VmHWM").unwrap_or(0),
+        anonymous: field("RssAnon").unwrap_or(0),
+    })
+}
+
+/// Lets the peak of a process begin anew at what it has in memory now.
+///
+/// # Errors
+/// When there is no such process, or it belongs to somebody else.
+pub fn forget_peak(pid: u32) -> io::Result<()> {
+    fs::write(format!("/proc/{pid}/clear_refs"), "5") // proc(5): resets the peak, nothing else.
+}
+
+/// Keeps the calling thread, and whatever it starts from now on, on these cores.
+///
+/// # Errors
+/// When a core does not exist or is not ours to use.
+pub fn stay_on(cores: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for core in cores {
+        set.set(*core)?;
+    }
+    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+fn to_pid(pid: u32) -> Pid {
+    // The kernel's own limit of process ids is far below.
+    Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX))
+}

@@ -1,0 +1,71 @@
+//! The answers of the service itself, for the contenders that only repeat them.
+//!
+//! What raw hyper and bare dropshot take to send the same bytes is the floor below which no server on
+//! them can be: routing, reading the request, and writing the answer.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::dataset::{Dataset, Failure};
+use crate::operation::{Operation, Script};
+use crate::wire::{Connection, headers};
+
+/// An answer as the service gave it.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Recorded {
+    /// The status.
+    pub status: u16,
+    /// The headers that a framework does not add by itself.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+/// An answer for each operation.
+pub type Recording = HashMap<Operation, Recorded>;
+
+/// Headers that the framework below a contender adds.
+const OF_THE_FRAMEWORK: [&str; 3] = ["date", "content-length", "connection"];
+
+/// Asks the service once for each operation.
+///
+/// # Errors
+/// When it does not answer as it should.
+pub async fn record(address: SocketAddr, dataset: &Dataset) -> Result<Recording, Failure> {
+    let mut connection = Connection::open(address).await?;
+    let mut recording = Recording::new();
+    for operation in Operation::ALL {
+        let mut script = Script::new(operation, dataset, None);
+        let mut request = Vec::new();
+        script.next(&mut request);
+        let answer = connection.ask(&request).await?;
+        script.check(answer)?;
+        let mut headers = headers(answer.head)?;
+        headers.retain(|(name, _)| !OF_THE_FRAMEWORK.contains(&name.as_str()));
+        let recorded = Recorded {
+            status: answer.status,
+            headers,
+            body: String::from_utf8(answer.body.to_vec())?,
+        };
+        recording.insert(operation, recorded);
+    }
+    Ok(recording)
+}
+
+/// Keeps a recording in a file.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(path: &Path, recording: &Recording) -> Result<(), Failure> {
+    Ok(fs::write(path, serde_json::to_vec(recording)?)?)
+}
+
+/// A recording from a file.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read(path: &Path) -> Result<Recording, Failure> {
+    Ok(serde_json::from_slice(&fs::read(path)?)?)
+}

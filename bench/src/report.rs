@@ -1,0 +1,69 @@
+//! The table: for each operation and number of connections, the contenders side by side.
+
+use crate::contender::Contender;
+use crate::load::Sample;
+use crate::operation::Operation;
+
+/// All rounds of one contender.
+#[derive(Debug, serde::Serialize)]
+pub struct Measured {
+    /// What was asked.
+    pub operation: Operation,
+    /// By how many at once.
+    pub connections: usize,
+    /// Who answered.
+    pub contender: Contender,
+    /// One sample a round.
+    pub samples: Vec<Sample>,
+}
+
+impl Measured {
+    /// The median of a figure over the rounds.
+    pub fn median(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
+        let figures = self.sorted(figure);
+        let (low, high) = ((figures.len() - 1) / 2, figures.len() / 2);
+        f64::midpoint(figures[low], figures[high])
+    }
+
+    /// Half of the distance between the least and the greatest, in percent of the median.
+    fn spread(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
+        let figures = self.sorted(&figure);
+        50.0 * (figures[figures.len() - 1] - figures[0]) / self.median(figure)
+    }
+
+    fn sorted(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
+        let mut figures: Vec<_> = self.samples.iter().map(figure).collect();
+        figures.sort_by(f64::total_cmp);
+        figures
+    }
+}
+
+/// The head of a table.
+pub fn head(operation: Operation, connections: usize) -> String {
+    let what = format!("{}, {connections} connections", operation.name());
+    format!(
+        "\n{what:<26} {:>9} {:>6} {:>9} {:>6} {:>9} {:>9} {:>9} {:>7} {:>7}",
+        "requests", "+-", "CPU us a", "+-", "p50", "p99", "p99.9", "peak", "anon."
+    ) + &format!(
+        "\n{:<26} {:>9} {:>6} {:>9} {:>6} {:>9} {:>9} {:>9} {:>7} {:>7}",
+        "", "a second", "%", "request", "%", "ms", "ms", "ms", "MiB", "MiB"
+    )
+}
+
+/// The line of a contender.
+pub fn line(measured: &Measured) -> String {
+    let mebibytes = |kibibytes: u64| kibibytes as f64 / 1024.0;
+    format!(
+        "{:<26} {:>9.0} {:>6.0} {:>9.1} {:>6.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0} {:>7.0}",
+        measured.contender.name(),
+        measured.median(|sample| sample.rate),
+        measured.spread(|sample| sample.rate),
+        measured.median(|sample| sample.cpu),
+        measured.spread(|sample| sample.cpu),
+        measured.median(|sample| sample.p50),
+        measured.median(|sample| sample.p99),
+        measured.median(|sample| sample.p999),
+        measured.median(|sample| mebibytes(sample.memory.peak)),
+        measured.median(|sample| mebibytes(sample.memory.anonymous)),
+    )
+}

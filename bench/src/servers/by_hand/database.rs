@@ -1,0 +1,185 @@
+//! The database of the server written by hand.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use r2d2::{ManageConnection, Pool};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use uuid::Uuid;
+
+use super::Refusal;
+use crate::dataset::{self, Dataset, Failure};
+
+pub type Digest = [u8; 32];
+
+/// Connections that read.
+const READERS: u32 = 16;
+
+/// How long a request waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whose key a request brings, and what it opens.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub team_id: Uuid,
+    pub mode: String,
+    pub may_write: bool,
+}
+
+/// A pool that reads, and one of a single connection that writes.
+#[derive(Clone, Debug)]
+pub struct Database {
+    readers: Pool<Manager>,
+    writer: Pool<Manager>,
+}
+
+impl Database {
+    pub fn open(path: &Path) -> Result<Self, r2d2::Error> {
+        let pool = |size| {
+            Pool::builder()
+                .max_size(size)
+                .test_on_check_out(false)
+                .connection_timeout(PATIENCE)
+                .build(Manager(path.to_owned()))
+        };
+        Ok(Self {
+            readers: pool(READERS)?,
+            writer: pool(1)?,
+        })
+    }
+
+    /// Runs queries where they may block.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        queries: impl FnOnce(&Connection) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let pool = self.readers.clone();
+        blocking(move || queries(&*pool.get().map_err(internal)?)).await
+    }
+
+    /// Runs a change where it may block, in a transaction of its own.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let pool = self.writer.clone();
+        blocking(move || {
+            let mut connection = pool.get().map_err(internal)?;
+            let behavior = TransactionBehavior::Immediate;
+            let transaction = connection.transaction_with_behavior(behavior)?;
+            let answer = change(&transaction)?;
+            transaction.commit()?;
+            Ok(answer)
+        })
+        .await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(work).await.map_err(internal)?
+}
+
+pub fn internal(error: impl std::fmt::Display) -> Refusal {
+    Refusal::Internal(error.to_string())
+}
+
+/// Opens connections for the pools.
+#[derive(Debug)]
+pub struct Manager(PathBuf);
+
+impl ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        let connection = Connection::open(&self.0)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    }
+
+    fn is_valid(&self, _: &mut Connection) -> rusqlite::Result<()> {
+        Ok(())
+    }
+
+    fn has_broken(&self, _: &mut Connection) -> bool {
+        false
+    }
+}
+
+/// The key that a request brings, if it is good.
+pub fn find_api_key(connection: &Connection, key: Digest) -> Result<Caller, Refusal> {
+    connection
+        .prepare_cached(
+            "SELECT team_id, mode, scope FROM api_key
+             WHERE digest = ?1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2)",
+        )?
+        .query_row(params![key, now()], |row| {
+            Ok(Caller {
+                team_id: Uuid::from_bytes(row.get(0)?),
+                mode: row.get(1)?,
+                may_write: row.get::<_, String>(2)? == "read-write",
+            })
+        })
+        .optional()?
+        .ok_or(Refusal::InvalidToken)
+}
+
+/// SHA-256 of several parts, each with its length in front.
+pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
+    let mut context = Context::new(&SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    let mut digest = Digest::default();
+    digest.copy_from_slice(context.finish().as_ref());
+    digest
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Makes a database that holds the data set.
+pub fn make(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
+    let mut connection = Manager(path.to_owned()).connect()?;
+    connection.execute_batch(include_str!("schema.sql"))?;
+    let transaction = connection.transaction()?;
+    let team = dataset.team.as_bytes();
+    transaction.execute(
+        "INSERT INTO api_key (digest, team_id, mode, scope) VALUES (?1, ?2, 'live', 'read-write')",
+        params![digest([dataset.key.as_bytes()]), team],
+    )?;
+    for product in (0..dataset.products).map(dataset::product) {
+        transaction
+            .prepare_cached(
+                "INSERT INTO product VALUES
+                 (?1, 'live', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'active', ?11, ?11)",
+            )?
+            .execute(params![
+                team,
+                product.id.as_bytes(),
+                product.name,
+                product.unit_price.as_str(),
+                product.currency,
+                product.description,
+                product.sku,
+                product.tax_rate.as_ref().map(|rate| rate.as_str()),
+                product.product_type,
+                product.unit_of_measure,
+                product.created_at.as_millis(),
+            ])?;
+    }
+    transaction.commit()?;
+    // Closing it would fold the log into the file too, unless that fails in silence.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(())
+}
