@@ -60,9 +60,18 @@ mod pointer;
 mod problem;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 pub use model::Document;
 pub use problem::{Problem, Problems};
+
+/// A document as one value, read as strictly as [`Document::read`] reads it, but not judged.
+///
+/// # Errors
+/// When the file cannot be read, or is not one value of YAML or JSON.
+pub fn source(path: impl AsRef<Path>) -> Result<serde_json::Value, Problem> {
+    parse::source(path.as_ref())
+}
 
 /// The server's module: types, schemas, the API trait and its registration.
 ///

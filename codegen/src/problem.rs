@@ -49,14 +49,15 @@ impl Problems {
         (!found.is_empty()).then_some(Self(found))
     }
 
-    /// A single problem.
-    pub(crate) fn one(problem: Problem) -> Self {
-        Self(vec![problem])
-    }
-
     /// The problems, one by one.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
+    }
+}
+
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Self {
+        Self(vec![problem])
     }
 }
 

@@ -4,11 +4,11 @@
 //! decisions has a test.
 
 mod caller;
-mod compatibility;
 mod decisions;
 mod emitted;
 mod examples;
 mod generated;
 mod judge;
+mod released;
 mod rules;
 mod units;

@@ -84,7 +84,7 @@ fn check_modules(documents: &[Document]) -> Result<(), Problems> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     for document in documents {
         if let Some(other) = seen.insert(&document.module, &document.file) {
-            return Err(Problems::one(Problem {
+            return Err(Problems::from(Problem {
                 file: document.file.clone(),
                 pointer: Pointer::default(),
                 cause: format!("{other} becomes the module `{}`, too", document.module),

@@ -128,7 +128,7 @@ fn own_types(document: &Document, shared: &Path) -> TokenStream {
 }
 
 pub(super) fn refused(document: &Document, error: &str) -> Problems {
-    Problems::one(Problem {
+    Problems::from(Problem {
         file: document.file.clone(),
         pointer: Pointer::default(),
         cause: format!("progenitor refuses what this generator accepted: {error}"),

@@ -73,30 +73,21 @@ const SCHEME: Keywords = Keywords::new(
 
 /// Reads a file and judges it.
 pub(crate) fn file(path: &Path) -> Result<Document, Problems> {
-    let file = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        single(
-            &file,
-            format!("the file cannot be read: {error}"),
-            "name a file of UTF-8 text",
-        )
-    })?;
     let stem = path
         .file_stem()
         .and_then(|stem| stem.to_str())
         .unwrap_or_default();
-    document(&file, &text, stem)
+    document(&path.display().to_string(), &contents(path)?, stem)
+}
+
+/// Reads a file as one value, whatever it says.
+pub(crate) fn source(path: &Path) -> Result<Value, Problem> {
+    value(&path.display().to_string(), &contents(path)?)
 }
 
 /// Judges the text of a document.
 pub(crate) fn document(file: &str, text: &str, module: &str) -> Result<Document, Problems> {
-    let source = text::read(text).map_err(|error| {
-        single(
-            file,
-            format!("the text is not one value: {error}"),
-            "write one value of YAML or JSON, each member of an object once",
-        )
-    })?;
+    let source = value(file, text)?;
     let reader = Reader::new(file, &source);
     let read = whole(&reader, module);
     reader.finish()?;
@@ -113,14 +104,33 @@ pub(crate) fn document(file: &str, text: &str, module: &str) -> Result<Document,
     Ok(document)
 }
 
-fn single(file: &str, cause: String, remedy: &str) -> Problems {
-    let file = file.to_owned();
-    Problems::one(Problem {
-        file,
+fn contents(path: &Path) -> Result<String, Problem> {
+    std::fs::read_to_string(path).map_err(|error| {
+        single(
+            &path.display().to_string(),
+            format!("the file cannot be read: {error}"),
+            "name a file of UTF-8 text",
+        )
+    })
+}
+
+fn value(file: &str, text: &str) -> Result<Value, Problem> {
+    text::read(text).map_err(|error| {
+        single(
+            file,
+            format!("the text is not one value: {error}"),
+            "write one value of YAML or JSON, each member of an object once",
+        )
+    })
+}
+
+fn single(file: &str, cause: String, remedy: &str) -> Problem {
+    Problem {
+        file: file.to_owned(),
         pointer: Pointer::default(),
         cause,
         remedy: remedy.to_owned(),
-    })
+    }
 }
 
 fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {

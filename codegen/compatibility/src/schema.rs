@@ -1,0 +1,309 @@
+//! What is said of a schema, keyword by keyword.
+//!
+//! Each keyword has one [`Effect`], whoever meets the schema; who does, makes it a break or not. What
+//! lies below a schema (its members, items and variants) is a pair of its own.
+
+mod members;
+
+use serde_json::Value;
+
+use crate::change::{Change, Effect};
+use crate::pair::{Both, Names, Pair, component};
+use crate::walk::{COMBINATIONS, variants};
+
+/// What only explains.
+const TEXTS: [&str; 4] = ["title", "description", "example", "externalDocs"];
+
+/// What the functions below judge; `items` and the branches by themselves, as pairs.
+const RULED: [&str; 29] = [
+    "type",
+    "format",
+    "pattern",
+    "enum",
+    "nullable",
+    "default",
+    "deprecated",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "oneOf",
+    "anyOf",
+    "allOf",
+    "discriminator",
+    "multipleOf",
+    "readOnly",
+    "writeOnly",
+];
+
+/// Limits by size: the keyword, whether more is laxer, what it counts, and what it is without one.
+const LIMITS: [(&str, bool, &str, &str); 8] = [
+    ("minLength", false, "at least {} characters", "any length"),
+    ("maxLength", true, "at most {} characters", "any length"),
+    ("minimum", false, "at least {}", "no lower bound"),
+    ("maximum", true, "at most {}", "no upper bound"),
+    (
+        "minItems",
+        false,
+        "at least {} items",
+        "any number of items",
+    ),
+    ("maxItems", true, "at most {} items", "any number of items"),
+    (
+        "minProperties",
+        false,
+        "at least {} members",
+        "any number of members",
+    ),
+    (
+        "maxProperties",
+        true,
+        "at most {} members",
+        "any number of members",
+    ),
+];
+
+/// Restrictions that are there or not: the keyword, and what it says of the schema when it is and
+/// when it is not.
+const FLAGS: [(&str, &str, &str); 3] = [
+    (
+        "exclusiveMinimum",
+        "the lower bound itself is not valid",
+        "the lower bound itself is valid",
+    ),
+    (
+        "exclusiveMaximum",
+        "the upper bound itself is not valid",
+        "the upper bound itself is valid",
+    ),
+    ("uniqueItems", "all items differ", "items may be equal"),
+];
+
+/// The changes of a schema itself.
+pub fn changes(pair: &Pair<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    name(pair, &mut changes);
+    meaning(pair, &mut changes);
+    limits(pair, &mut changes);
+    values(pair, &mut changes);
+    changes.extend(members::changes(pair));
+    branches(pair, &mut changes);
+    changes.extend(pair.others(&RULED, &TEXTS));
+    changes
+}
+
+/// The name of a component becomes the name of a type.
+fn name(pair: &Pair<'_>, changes: &mut Vec<Change>) {
+    let old = component(&pair.both.old.pointer);
+    let new = component(&pair.both.new.pointer);
+    if let Some(old) = old.filter(|_| old != new) {
+        let what = match new {
+            Some(new) => format!("is called `{new}`, was `{old}`"),
+            None => format!("has no name of its own, was `{old}`"),
+        };
+        changes.push(pair.change(Effect::Renamed, pair.both.place(), what));
+    }
+}
+
+/// What stands for itself: neither value includes the other.
+fn meaning(pair: &Pair<'_>, changes: &mut Vec<Change>) {
+    for (keyword, words, without) in [
+        ("type", "is of the type {}", "is of any type"),
+        ("default", "means {} when it is left out", "has no default"),
+        ("multipleOf", "is a multiple of {}", "is no multiple"),
+        ("readOnly", "`readOnly` is {}", "`readOnly` is not said"),
+        ("writeOnly", "`writeOnly` is {}", "`writeOnly` is not said"),
+    ] {
+        let (old, new) = values_of(&pair.both, keyword);
+        if old != new {
+            let now = match new {
+                Some(_) => words.replace("{}", &show(new)),
+                None => without.to_owned(),
+            };
+            let what = format!("{now}, was {}", show(old));
+            changes.push(pair.change(Effect::Different, pair.both.place_of(keyword), what));
+        }
+    }
+    for keyword in ["format", "pattern"] {
+        let (old, new) = values_of(&pair.both, keyword);
+        let effect = match (old, new) {
+            _ if old == new => continue,
+            (None, _) => Effect::Fewer,
+            (_, None) => Effect::More,
+            _ => Effect::Different,
+        };
+        let now = match new {
+            Some(_) => format!("has the {keyword} {}", show(new)),
+            None => format!("has no {keyword}"),
+        };
+        let what = format!("{now}, was {}", show(old));
+        changes.push(pair.change(effect, pair.both.place_of(keyword), what));
+    }
+    if pair.both.old.flag("deprecated") != pair.both.new.flag("deprecated") {
+        let place = pair.both.place_of("deprecated");
+        let what = deprecation(&pair.both);
+        changes.push(pair.change(Effect::Harmless, place, what));
+    }
+}
+
+/// How a deprecation, or its end, is told.
+pub fn deprecation(both: &Both<'_>) -> &'static str {
+    match both.new.flag("deprecated") {
+        true => "is deprecated: it works, and will go",
+        false => "is no longer deprecated",
+    }
+}
+
+fn limits(pair: &Pair<'_>, changes: &mut Vec<Change>) {
+    for (keyword, laxer, words, without) in LIMITS {
+        let (old, new) = values_of(&pair.both, keyword);
+        let (old, new) = (old.and_then(Value::as_f64), new.and_then(Value::as_f64));
+        if old == new {
+            continue;
+        }
+        let effect = match (old, new) {
+            (None, _) => Effect::Fewer,
+            (_, None) => Effect::More,
+            (Some(old), Some(new)) if (old < new) == laxer => Effect::More,
+            _ => Effect::Fewer,
+        };
+        let say = |value: Option<f64>| {
+            value.map_or(without.to_owned(), |it| {
+                words.replace("{}", &it.to_string())
+            })
+        };
+        let what = format!("{}, was {}", say(new), say(old));
+        changes.push(pair.change(effect, pair.both.place_of(keyword), what));
+    }
+    for (keyword, with, without) in FLAGS {
+        let (old, new) = (pair.both.old.flag(keyword), pair.both.new.flag(keyword));
+        let (effect, what) = match (old, new) {
+            (false, true) => (Effect::Fewer, with),
+            (true, false) => (Effect::More, without),
+            _ => continue,
+        };
+        changes.push(pair.change(effect, pair.both.place_of(keyword), format!("{what} now")));
+    }
+}
+
+/// Null, and the values of an enumeration.
+fn values(pair: &Pair<'_>, changes: &mut Vec<Change>) {
+    let null = pair.both.place_of("nullable");
+    match (
+        pair.both.old.flag("nullable"),
+        pair.both.new.flag("nullable"),
+    ) {
+        (false, true) => changes.push(pair.change(Effect::More, null, "may be null now")),
+        (true, false) => changes.push(pair.change(Effect::Fewer, null, "is never null now")),
+        _ => {}
+    }
+    let place = pair.both.place_of("enum");
+    let values = |value: Option<&Value>| {
+        let values = value.and_then(Value::as_array).into_iter().flatten();
+        values.map(|value| show(Some(value))).collect::<Vec<_>>()
+    };
+    let (old, new) = values_of(&pair.both, "enum");
+    let names = Names::of(values(old), values(new));
+    match (old, new) {
+        (None, Some(_)) => {
+            let what = format!("is one of {}, was any value", names.new.join(", "));
+            changes.push(pair.change(Effect::Fewer, place, what));
+        }
+        (Some(_), None) => {
+            let what = format!("is any value, was one of {}", names.gone.join(", "));
+            changes.push(pair.change(Effect::More, place, what));
+        }
+        _ => {
+            let moved = names.gone.is_empty() && names.new.is_empty() && old != new;
+            let gone = names
+                .gone
+                .iter()
+                .map(|it| (Effect::Fewer, format!("the value {it} is gone")));
+            let new = names
+                .new
+                .iter()
+                .map(|it| (Effect::More, format!("the value {it} is new")));
+            for (effect, what) in gone.chain(new) {
+                changes.push(pair.change(effect, place.clone(), what));
+            }
+            if moved {
+                changes.push(pair.change(Effect::Text, place, "another order of its values"));
+            }
+        }
+    }
+}
+
+/// `items` that only one side has, and the branches of combinations.
+fn branches(pair: &Pair<'_>, changes: &mut Vec<Change>) {
+    let (old, new) = values_of(&pair.both, "items");
+    let items = match (old, new) {
+        (None, Some(_)) => Some((Effect::Fewer, "items are of one type now")),
+        (Some(_), None) => Some((Effect::More, "items are of any type now")),
+        _ => None,
+    };
+    if let Some((effect, what)) = items {
+        changes.push(pair.change(effect, pair.both.place_of("items"), what));
+    }
+    for keyword in COMBINATIONS {
+        let (old, new) = values_of(&pair.both, keyword);
+        let place = pair.both.place_of(keyword);
+        if old.is_some() != new.is_some() {
+            let verb = if new.is_some() { "is" } else { "is no longer" };
+            let what = format!("{verb} a combination by `{keyword}`");
+            changes.push(pair.change(Effect::Different, place, what));
+            continue;
+        }
+        // Each branch of `allOf` takes something away, each of the others adds something.
+        let (less, more) = match keyword {
+            "allOf" => (Effect::More, Effect::Fewer),
+            _ => (Effect::Fewer, Effect::More),
+        };
+        let found = variants(&pair.both, keyword);
+        if found.gone.is_empty() && found.new.is_empty() && old != new {
+            changes.push(pair.change(Effect::Text, place.clone(), "another order of its variants"));
+        }
+        for (names, effect, state) in [(found.gone, less, "gone"), (found.new, more, "new")] {
+            for name in names {
+                let what = format!("the variant `{name}` is {state}");
+                changes.push(pair.change(effect, place.clone(), what));
+            }
+        }
+    }
+    let property = |value: Option<&Value>| value.map(|it| it["propertyName"].clone());
+    let (old, new) = values_of(&pair.both, "discriminator");
+    if property(old) != property(new) {
+        let place = pair.both.place_of("discriminator");
+        let (old, new) = (property(old), property(new));
+        let what = format!(
+            "variants are told apart by {}, was by {}",
+            show(new.as_ref()),
+            show(old.as_ref())
+        );
+        changes.push(pair.change(Effect::Different, place, what));
+    }
+}
+
+/// What a keyword says in both documents.
+fn values_of<'a>(both: &Both<'a>, keyword: &str) -> (Option<&'a Value>, Option<&'a Value>) {
+    (both.old.value.get(keyword), both.new.value.get(keyword))
+}
+
+/// A value as a sentence shows it.
+pub fn show(value: Option<&Value>) -> String {
+    match value {
+        None => "none".to_owned(),
+        Some(Value::String(text)) => format!("`{text}`"),
+        Some(value) => format!("`{value}`"),
+    }
+}

@@ -1,0 +1,34 @@
+//! Which version a change calls for.
+//!
+//! By [Semantic Versioning](https://semver.org), with a document's `info.version` as its version:
+//!
+//! | gravest change | from 1.4.2 | from 0.4.2 |
+//! |---|---|---|
+//! | breaking | 2.0.0 | 0.5.0 |
+//! | compatible | 1.5.0 | 0.4.3 |
+//! | text | 1.4.3 | 0.4.3 |
+//! | none | 1.4.2 | 0.4.2 |
+//!
+//! Before 1.0.0 the minor number says what the major one says later, as Cargo reads it.
+
+use semver::Version;
+
+use crate::Severity;
+
+/// The least version of a document that differs so much from the one of version `old`.
+#[must_use]
+pub fn called_for(old: &Version, gravest: Option<Severity>) -> Version {
+    let Version {
+        major,
+        minor,
+        patch,
+        ..
+    } = *old;
+    match (gravest, major) {
+        (None, _) => old.clone(),
+        (Some(Severity::Breaking), 0) => Version::new(0, minor + 1, 0),
+        (Some(Severity::Breaking), _) => Version::new(major + 1, 0, 0),
+        (Some(Severity::Compatible), 1..) => Version::new(major, minor + 1, 0),
+        (Some(Severity::Compatible | Severity::Text), _) => Version::new(major, minor, patch + 1),
+    }
+}
