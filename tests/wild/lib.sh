@@ -32,12 +32,12 @@ node_tools() {
     export PATH="$tools/node_modules/.bin:$PATH"
 }
 
-# Debian packages that a tool runs as programs of the same name: `debian_packages NAME...`. Needs root or sudo where one
-# is missing.
+# Debian packages: `debian_packages PACKAGE...` where the package is a program of its own name, and `PROGRAM=PACKAGE` or
+# `FILE=PACKAGE` where it is not. Needs root or sudo where one is missing.
 debian_packages() {
-    local name missing=() as_root=()
-    for name in "$@"; do
-        command -v "$name" >/dev/null || missing+=("$name")
+    local each missing=() as_root=()
+    for each in "$@"; do
+        command -v "${each%=*}" >/dev/null || [ -e "${each%=*}" ] || missing+=("${each#*=}")
     done
     [ "${#missing[@]}" -eq 0 ] && return
     [ "$(id -u)" -eq 0 ] || as_root=(sudo)
