@@ -54,6 +54,25 @@ pub fn tries(document: &Document, pointer: &str) -> Vec<Try> {
     tries
 }
 
+/// Numbers that are beyond a limit of the schema at a pointer, but so little that a double cannot tell: decimals are
+/// exact.
+pub fn hairs(document: &Document, pointer: &str) -> Vec<Try> {
+    let schema = document.at(pointer);
+    let limit = |keyword: &str| schema[keyword].as_i64();
+    let below = limit("minimum").map(|least| match least {
+        0 => "-0.000000000000000000000000000001".to_owned(),
+        least => format!("{}.999999999999999999999999", least - 1),
+    });
+    let above = limit("maximum").map(|most| format!("{most}.000000000000000000000001"));
+    let hair = |keyword| move |text| literal(keyword, text, false);
+    let hairs = [below.map(hair("minimum")), above.map(hair("maximum"))];
+    hairs
+        .into_iter()
+        .flatten()
+        .filter(|_| schema["type"] == json!("number"))
+        .collect()
+}
+
 /// A value that the schema admits.
 pub fn valid(document: &Document, pointer: &str) -> String {
     let tries = tries(document, pointer);
@@ -184,13 +203,6 @@ fn limits(keyword: &str, limit: &Value, schema: &Value) -> Vec<Try> {
     let beyond = whole + if least { -1 } else { 1 };
     let mut tries = vec![admitted(keyword, limit), refused(keyword, &json!(beyond))];
     if schema["type"] == json!("number") {
-        // So little beyond that a double cannot tell: decimals are exact.
-        let hair = match least {
-            true if whole == 0 => "-0.000000000000000000000000000001".to_owned(),
-            true => format!("{beyond}.999999999999999999999999"),
-            false => format!("{whole}.000000000000000000000001"),
-        };
-        tries.push(literal(keyword, hair, false));
         tries.push(literal(keyword, format!("{whole}.00"), true));
         tries.push(literal(keyword, format!("{whole}e0"), true));
     }
