@@ -8,7 +8,7 @@ use std::path::Path;
 use codegen::Problem;
 use codegen::model::Pointer;
 use semver::Version;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The methods that a path of OpenAPI 3.0 can have.
 pub const METHODS: [&str; 8] = [
@@ -267,16 +267,15 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The names of the security schemes, one set for each way to authenticate; the root's, when the
-    /// operation has none of its own.
+    /// The ways to authenticate, each an object of security schemes with their scopes: those of the
+    /// operation, or else those of the document. One that needs nothing is an empty object.
     #[must_use]
     pub fn security(&self) -> Vec<Value> {
         let own = self.node.value.get("security");
         let listed = own.or(self.node.root.get("security"));
-        listed
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default()
+        let ways = listed.and_then(Value::as_array).cloned();
+        ways.filter(|ways| !ways.is_empty())
+            .unwrap_or_else(|| vec![Value::Object(Map::new())])
     }
 }
 

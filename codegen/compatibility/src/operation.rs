@@ -61,10 +61,7 @@ fn identity(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>, changes: 
             changes.push(pair.change(effect, both.place_of("tags"), what));
         }
     }
-    if both.old.flag("deprecated") != both.new.flag("deprecated") {
-        let place = both.place_of("deprecated");
-        changes.push(pair.change(Effect::Harmless, place, deprecation(both)));
-    }
+    changes.extend(deprecation(pair));
 }
 
 /// Whoever has authenticated in some way must still be able to.
@@ -73,49 +70,36 @@ fn security(pair: &Pair<'_>, old: &Operation<'_>, new: &Operation<'_>, changes: 
     if before == after {
         return;
     }
-    // No requirement at all, and an empty one, both let everybody in.
-    let ways = |listed: &[Value]| match listed {
-        [] => vec![Value::Object(serde_json::Map::new())],
-        listed => listed.to_vec(),
-    };
-    let suffices = |way: &Value, given: &Value| {
-        let needed = way.as_object().into_iter().flatten();
-        needed.into_iter().all(|(scheme, scopes)| {
-            let has = |scope: &Value| {
-                let given = given[scheme].as_array();
-                given.is_some_and(|given| given.contains(scope))
-            };
-            let mut scopes = scopes.as_array().into_iter().flatten();
-            given.get(scheme).is_some() && scopes.all(has)
-        })
-    };
-    let (old_ways, new_ways) = (ways(&before), ways(&after));
-    let lets_in = |given: &Value| new_ways.iter().any(|way| suffices(way, given));
-    let effect = match old_ways.iter().all(lets_in) {
+    let lets_in = |given: &Value| after.iter().any(|way| suffices(way, given));
+    let effect = match before.iter().all(lets_in) {
         true => Effect::Harmless,
         false => Effect::Fewer,
     };
-    let show = |ways: &[Value]| {
-        let ways = ways.iter().map(|way| {
-            let schemes: Vec<_> = way
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|it| it.0)
-                .collect();
-            match schemes.as_slice() {
-                [] => "no credential".to_owned(),
-                schemes => schemes
-                    .iter()
-                    .map(|it| format!("`{it}`"))
-                    .collect::<Vec<_>>()
-                    .join(" and "),
-            }
-        });
-        ways.collect::<Vec<_>>().join(" or ")
-    };
-    let what = format!("needs {}, was {}", show(&new_ways), show(&old_ways));
+    let what = format!("needs {}, was {}", in_words(&after), in_words(&before));
     changes.push(pair.change(effect, pair.both.place_of("security"), what));
+}
+
+/// Whether the credentials of one way to authenticate are enough for another.
+fn suffices(way: &Value, given: &Value) -> bool {
+    let mut needed = way.as_object().into_iter().flatten();
+    needed.all(|(scheme, scopes)| {
+        let given = given.get(scheme).and_then(Value::as_array);
+        let mut scopes = scopes.as_array().into_iter().flatten();
+        given.is_some_and(|given| scopes.all(|scope| given.contains(scope)))
+    })
+}
+
+/// The ways to authenticate: `` `key` or `token` ``.
+fn in_words(ways: &[Value]) -> String {
+    let ways = ways.iter().map(|way| {
+        let schemes = way.as_object().into_iter().flatten();
+        let schemes: Vec<_> = schemes.map(|(scheme, _)| format!("`{scheme}`")).collect();
+        match schemes.is_empty() {
+            true => "no credential".to_owned(),
+            false => schemes.join(" and "),
+        }
+    });
+    ways.collect::<Vec<_>>().join(" or ")
 }
 
 /// Parameters that only one of the documents has.
@@ -233,10 +217,7 @@ pub fn parameter(pair: &Pair<'_>) -> Vec<Change> {
         changes.push(pair.change(Effect::Text, pair.both.place_of("name"), what));
     }
     required(pair, &mut changes);
-    if old.flag("deprecated") != new.flag("deprecated") {
-        let place = pair.both.place_of("deprecated");
-        changes.push(pair.change(Effect::Harmless, place, deprecation(&pair.both)));
-    }
+    changes.extend(deprecation(pair));
     let ruled = ["name", "in", "required", "deprecated", "schema"];
     changes.extend(pair.others(&ruled, &["description", "example", "examples"]));
     changes.extend(schema_on_one_side(pair));
@@ -267,8 +248,9 @@ pub fn answer(pair: &Pair<'_>) -> Vec<Change> {
 pub fn header(pair: &Pair<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     required(pair, &mut changes);
+    changes.extend(deprecation(pair));
     let texts = ["description", "example", "examples"];
-    changes.extend(pair.others(&["required", "schema"], &texts));
+    changes.extend(pair.others(&["required", "deprecated", "schema"], &texts));
     changes.extend(schema_on_one_side(pair));
     changes
 }

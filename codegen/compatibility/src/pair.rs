@@ -42,8 +42,7 @@ pub struct Operations<'a> {
 impl Names {
     /// Compares two lists of names, in their order.
     pub fn of(old: Vec<String>, new: Vec<String>) -> Self {
-        let (kept, gone) = old.into_iter().partition(|name| new.contains(name));
-        let kept: Vec<String> = kept;
+        let (kept, gone): (Vec<_>, Vec<_>) = old.into_iter().partition(|name| new.contains(name));
         let new = new.into_iter().filter(|name| !kept.contains(name));
         Self {
             gone,
@@ -134,12 +133,11 @@ impl Pair<'_> {
 
 /// Says which operations correspond.
 pub fn operations<'a>(old: &'a Document, new: &'a Document) -> Operations<'a> {
-    let (mut gone, mut kept, mut added) = (Vec::new(), Vec::new(), new.operations());
+    let (mut left, mut kept, mut added) = (old.operations(), Vec::new(), new.operations());
     let by_route = |one: &Operation<'_>, other: &Operation<'_>| {
         one.anonymous_route() == other.anonymous_route()
     };
     let by_name = |one: &Operation<'_>, other: &Operation<'_>| one.name == other.name;
-    let mut left = old.operations();
     for same in [by_route, by_name] {
         for before in std::mem::take(&mut left) {
             match added.iter().position(|after| same(&before, after)) {
@@ -148,9 +146,8 @@ pub fn operations<'a>(old: &'a Document, new: &'a Document) -> Operations<'a> {
             }
         }
     }
-    gone.append(&mut left);
     Operations {
-        gone,
+        gone: left,
         kept,
         new: added,
     }

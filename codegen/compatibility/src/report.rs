@@ -24,8 +24,13 @@ pub fn report(old: &Document, new: &Document, comparison: &Comparison) -> String
             // Writing to a string cannot fail.
             let _ = writeln!(text, "    {}: {}", change.subject, change.what);
             if severity != Severity::Text {
+                let at = if change.place.new.is_some() {
+                    "at"
+                } else {
+                    "was at"
+                };
                 let place = change.place.pointer();
-                let _ = writeln!(text, "      {verb} {}\n      at {place}", change.whom);
+                let _ = writeln!(text, "      {verb} {}\n      {at} {place}", change.whom);
             }
         }
     }

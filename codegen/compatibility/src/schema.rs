@@ -5,10 +5,13 @@
 
 mod members;
 
+use std::cmp::Ordering;
+
 use serde_json::Value;
 
 use crate::change::{Change, Effect};
-use crate::pair::{Both, Names, Pair, component};
+use crate::document::Node;
+use crate::pair::{Both, Pair, component};
 use crate::walk::{COMBINATIONS, variants};
 
 /// What only explains.
@@ -47,31 +50,16 @@ const RULED: [&str; 29] = [
     "writeOnly",
 ];
 
-/// Limits by size: the keyword, whether more is laxer, what it counts, and what it is without one.
+/// Limits by size: the keyword, whether it is an upper one, what it counts, and what there is without.
 const LIMITS: [(&str, bool, &str, &str); 8] = [
-    ("minLength", false, "at least {} characters", "any length"),
-    ("maxLength", true, "at most {} characters", "any length"),
-    ("minimum", false, "at least {}", "no lower bound"),
-    ("maximum", true, "at most {}", "no upper bound"),
-    (
-        "minItems",
-        false,
-        "at least {} items",
-        "any number of items",
-    ),
-    ("maxItems", true, "at most {} items", "any number of items"),
-    (
-        "minProperties",
-        false,
-        "at least {} members",
-        "any number of members",
-    ),
-    (
-        "maxProperties",
-        true,
-        "at most {} members",
-        "any number of members",
-    ),
+    ("minLength", false, "character", "any length"),
+    ("maxLength", true, "character", "any length"),
+    ("minimum", false, "", "no lower bound"),
+    ("maximum", true, "", "no upper bound"),
+    ("minItems", false, "item", "any number of items"),
+    ("maxItems", true, "item", "any number of items"),
+    ("minProperties", false, "member", "any number of members"),
+    ("maxProperties", true, "member", "any number of members"),
 ];
 
 /// Restrictions that are there or not: the keyword, and what it says of the schema when it is and
@@ -150,38 +138,38 @@ fn meaning(pair: &Pair<'_>, changes: &mut Vec<Change>) {
         let what = format!("{now}, was {}", show(old));
         changes.push(pair.change(effect, pair.both.place_of(keyword), what));
     }
-    if pair.both.old.flag("deprecated") != pair.both.new.flag("deprecated") {
-        let place = pair.both.place_of("deprecated");
-        let what = deprecation(&pair.both);
-        changes.push(pair.change(Effect::Harmless, place, what));
-    }
+    changes.extend(deprecation(pair));
 }
 
-/// How a deprecation, or its end, is told.
-pub fn deprecation(both: &Both<'_>) -> &'static str {
-    match both.new.flag("deprecated") {
-        true => "is deprecated: it works, and will go",
-        false => "is no longer deprecated",
-    }
+/// A deprecation, or its end.
+pub fn deprecation(pair: &Pair<'_>) -> Option<Change> {
+    let (old, new) = (&pair.both.old, &pair.both.new);
+    let what = match (old.flag("deprecated"), new.flag("deprecated")) {
+        (false, true) => "is deprecated: it works, and will go",
+        (true, false) => "is no longer deprecated",
+        _ => return None,
+    };
+    Some(pair.change(Effect::Harmless, pair.both.place_of("deprecated"), what))
 }
 
 fn limits(pair: &Pair<'_>, changes: &mut Vec<Change>) {
-    for (keyword, laxer, words, without) in LIMITS {
+    for (keyword, upper, counted, without) in LIMITS {
         let (old, new) = values_of(&pair.both, keyword);
-        let (old, new) = (old.and_then(Value::as_f64), new.and_then(Value::as_f64));
-        if old == new {
-            continue;
-        }
         let effect = match (old, new) {
+            (None, None) => continue,
             (None, _) => Effect::Fewer,
             (_, None) => Effect::More,
-            (Some(old), Some(new)) if (old < new) == laxer => Effect::More,
-            _ => Effect::Fewer,
+            (Some(old), Some(new)) => match order(old, new) {
+                Some(Ordering::Equal) => continue,
+                Some(Ordering::Less) if upper => Effect::More,
+                Some(Ordering::Greater) if !upper => Effect::More,
+                Some(_) => Effect::Fewer,
+                None => Effect::Different,
+            },
         };
-        let say = |value: Option<f64>| {
-            value.map_or(without.to_owned(), |it| {
-                words.replace("{}", &it.to_string())
-            })
+        let say = |value: Option<&Value>| match value {
+            Some(value) => bound(upper, value, counted),
+            None => without.to_owned(),
         };
         let what = format!("{}, was {}", say(new), say(old));
         changes.push(pair.change(effect, pair.both.place_of(keyword), what));
@@ -197,47 +185,65 @@ fn limits(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     }
 }
 
+/// How two numbers compare; whole ones exactly, which 64 bits of floating point do not.
+fn order(old: &Value, new: &Value) -> Option<Ordering> {
+    let whole = |value: &Value| {
+        let signed = value.as_i64().map(i128::from);
+        signed.or(value.as_u64().map(i128::from))
+    };
+    match (whole(old), whole(new)) {
+        (Some(old), Some(new)) => Some(old.cmp(&new)),
+        _ => old.as_f64()?.partial_cmp(&new.as_f64()?),
+    }
+}
+
+/// `at most 20 characters`.
+fn bound(upper: bool, value: &Value, counted: &str) -> String {
+    let side = if upper { "at most" } else { "at least" };
+    match (counted, value.as_u64()) {
+        ("", _) => format!("{side} {value}"),
+        (_, Some(1)) => format!("{side} 1 {counted}"),
+        _ => format!("{side} {value} {counted}s"),
+    }
+}
+
 /// Null, and the values of an enumeration.
 fn values(pair: &Pair<'_>, changes: &mut Vec<Change>) {
     let null = pair.both.place_of("nullable");
-    match (
-        pair.both.old.flag("nullable"),
-        pair.both.new.flag("nullable"),
-    ) {
+    let nullable = |node: &Node<'_>| node.flag("nullable");
+    match (nullable(&pair.both.old), nullable(&pair.both.new)) {
         (false, true) => changes.push(pair.change(Effect::More, null, "may be null now")),
         (true, false) => changes.push(pair.change(Effect::Fewer, null, "is never null now")),
         _ => {}
     }
     let place = pair.both.place_of("enum");
-    let values = |value: Option<&Value>| {
-        let values = value.and_then(Value::as_array).into_iter().flatten();
-        values.map(|value| show(Some(value))).collect::<Vec<_>>()
+    let (before, after) = (pair.both.old.at("enum"), pair.both.new.at("enum"));
+    let values = |node: &Node<'_>| node.value.as_array().cloned().unwrap_or_default();
+    let (old, new) = (values(&before), values(&after));
+    let list = |values: &[Value]| {
+        let values: Vec<_> = values.iter().map(|value| show(Some(value))).collect();
+        values.join(", ")
     };
-    let (old, new) = values_of(&pair.both, "enum");
-    let names = Names::of(values(old), values(new));
-    match (old, new) {
-        (None, Some(_)) => {
-            let what = format!("is one of {}, was any value", names.new.join(", "));
+    match (before.value.is_array(), after.value.is_array()) {
+        (false, true) => {
+            let what = format!("is one of {}, was any value", list(&new));
             changes.push(pair.change(Effect::Fewer, place, what));
         }
-        (Some(_), None) => {
-            let what = format!("is any value, was one of {}", names.gone.join(", "));
+        (true, false) => {
+            let what = format!("is any value, was one of {}", list(&old));
             changes.push(pair.change(Effect::More, place, what));
         }
         _ => {
-            let moved = names.gone.is_empty() && names.new.is_empty() && old != new;
-            let gone = names
-                .gone
-                .iter()
-                .map(|it| (Effect::Fewer, format!("the value {it} is gone")));
-            let new = names
-                .new
-                .iter()
-                .map(|it| (Effect::More, format!("the value {it} is new")));
-            for (effect, what) in gone.chain(new) {
-                changes.push(pair.change(effect, place.clone(), what));
+            let found = changes.len();
+            for value in old.iter().filter(|value| !new.contains(value)) {
+                let what = format!("the value {} is gone", show(Some(value)));
+                changes.push(pair.change(Effect::Fewer, place.clone(), what));
             }
-            if moved {
+            for value in new.iter().filter(|value| !old.contains(value)) {
+                let what = format!("the value {} is new", show(Some(value)));
+                changes.push(pair.change(Effect::More, place.clone(), what));
+            }
+            if changes.len() == found && old != new {
                 changes.push(pair.change(Effect::Text, place, "another order of its values"));
             }
         }

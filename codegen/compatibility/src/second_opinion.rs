@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use codegen::Problem;
 use codegen::model::Pointer;
-use drift::{ChangeClass, ChangeInfo, JsonPathStack};
+use drift::{ChangeClass, ChangeDetails, ChangeInfo, JsonPathStack};
 use serde_json::Value;
 
 use crate::change::{Change, Place, Severity};
@@ -79,11 +79,15 @@ fn agrees(change: &Change, place: &Place, seen: &ChangeInfo) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
         _ => false,
     };
-    let there = below(&change.place.new, &place.new) || below(&change.place.old, &place.old);
+    let there = match seen.details {
+        ChangeDetails::Removed => below(&change.place.old, &place.old),
+        ChangeDetails::Added | ChangeDetails::AddedRequired => below(&change.place.new, &place.new),
+        _ => below(&change.place.new, &place.new) || below(&change.place.old, &place.old),
+    };
     let grave_enough = match (seen.class, change.severity) {
         (_, Severity::Text) => false,
         (ChangeClass::BackwardIncompatible | ChangeClass::Incompatible, Severity::Compatible) => {
-            is_new_error(&change.place)
+            seen.details == ChangeDetails::Added && is_new_error(&change.place)
         }
         _ => true,
     };

@@ -32,3 +32,22 @@ pub fn called_for(old: &Version, gravest: Option<Severity>) -> Version {
         (Some(Severity::Compatible | Severity::Text), _) => Version::new(major, minor, patch + 1),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_1_0_0_the_minor_number_is_what_the_major_one_is_later() {
+        for (gravest, later, before) in [
+            (Some(Severity::Breaking), "2.0.0", "0.5.0"),
+            (Some(Severity::Compatible), "1.5.0", "0.4.3"),
+            (Some(Severity::Text), "1.4.3", "0.4.3"),
+            (None, "1.4.2", "0.4.2"),
+        ] {
+            let called_for = |old| called_for(&old, gravest).to_string();
+            assert_eq!(called_for(Version::new(1, 4, 2)), later);
+            assert_eq!(called_for(Version::new(0, 4, 2)), before);
+        }
+    }
+}

@@ -1,10 +1,15 @@
 //! The table of edits: each with its verdict, its sentences and the version that it calls for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use compatibility::{Comparison, Document, Severity, compare};
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
+use test_support::edit::Edit;
+
+/// Severity, sentence and whom it is for.
+type Said = BTreeSet<(Severity, String, String)>;
 
 const SHOP: &str = "tests/shop.yaml";
 const EDITS: &str = "tests/edits.yaml";
@@ -23,116 +28,58 @@ fn compared(old: &Value, new: &Value) -> Comparison {
         .unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-/// The place that holds what a pointer leads to, and the pointer's last segment.
-fn parent<'a>(json: &'a mut Value, pointer: &str) -> (&'a mut Value, String) {
-    let (parent, name) = pointer.rsplit_once('/').expect("a pointer has a segment");
-    let parent = json.pointer_mut(parent);
-    let parent = parent.unwrap_or_else(|| panic!("{SHOP} has nothing that could hold {pointer}"));
-    (parent, name.replace("~1", "/").replace("~0", "~"))
-}
-
-/// Puts a value somewhere; it must not be there already.
-fn set(json: &mut Value, pointer: &str, value: &Value) {
-    assert_ne!(
-        json.pointer(pointer),
-        Some(value),
-        "{pointer} is that already"
-    );
-    match parent(json, pointer) {
-        (Value::Object(members), name) => {
-            members.insert(name, value.clone());
-        }
-        (Value::Array(items), name) if name == "-" => items.push(value.clone()),
-        (Value::Array(items), name) => {
-            items[name.parse::<usize>().expect("an index")] = value.clone();
-        }
-        _ => panic!("{pointer} is in no container"),
-    }
-}
-
-/// Takes away what is somewhere; it must be there.
-fn remove(json: &mut Value, pointer: &str) {
-    let removed = match parent(json, pointer) {
-        (Value::Object(members), name) => members.remove(&name),
-        (Value::Array(items), name) => Some(items.remove(name.parse().expect("an index"))),
-        _ => None,
-    };
-    assert!(removed.is_some(), "{SHOP} has nothing at {pointer}");
-}
-
-/// One row of the table.
+/// One row of the table; edits.yaml says what its members are.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Row {
     case: String,
-    edited: Value,
-    /// Severity, sentence and whom it is for.
-    expected: BTreeSet<(Severity, String, String)>,
+    #[serde(default)]
+    remove: Vec<String>,
+    #[serde(default)]
+    set: BTreeMap<String, Value>,
+    #[serde(default)]
+    breaking: BTreeMap<String, String>,
+    #[serde(default)]
+    compatible: BTreeMap<String, String>,
+    #[serde(default)]
+    texts: Vec<String>,
     version: String,
 }
 
 impl Row {
-    fn of(row: &Value, shop: &Value) -> Self {
-        let members = row.as_object().expect("a row has members");
-        let known = [
-            "case",
-            "set",
-            "remove",
-            "breaking",
-            "compatible",
-            "texts",
-            "version",
-        ];
-        for name in members.keys() {
-            assert!(known.contains(&name.as_str()), "{EDITS}: what is `{name}`?");
+    /// The document after the edit, each step of which changes something.
+    fn edited(&self, shop: &Value) -> Value {
+        let mut edit = Edit::of(shop);
+        for pointer in &self.remove {
+            edit = edit.without(pointer);
         }
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let mut edited = shop.clone();
-        let none = Map::new();
-        let of = |name: &str| {
-            members
-                .get(name)
-                .map_or(&none, |it| it.as_object().expect(name))
-        };
-        let listed = |name: &str| {
-            members.get(name).map_or(Vec::new(), |it| {
-                it.as_array().expect(name).iter().map(text).collect()
-            })
-        };
-        for pointer in listed("remove") {
-            remove(&mut edited, &pointer);
+        for (pointer, value) in &self.set {
+            let before = edit.0.pointer(pointer);
+            assert_ne!(before, Some(value), "{}: {pointer}", self.case);
+            edit = edit.set(pointer, value.clone());
         }
-        for (pointer, value) in of("set") {
-            set(&mut edited, pointer, value);
-        }
-        let mut expected = BTreeSet::new();
-        for (name, severity) in [
-            ("breaking", Severity::Breaking),
-            ("compatible", Severity::Compatible),
-        ] {
-            expected.extend(
-                of(name)
-                    .iter()
-                    .map(|(what, whom)| (severity, what.clone(), text(whom))),
-            );
-        }
-        expected.extend(
-            listed("texts")
-                .into_iter()
-                .map(|what| (Severity::Text, what, String::new())),
-        );
-        Self {
-            case: text(&row["case"]),
-            edited,
-            expected,
-            version: text(&row["version"]),
-        }
+        edit.0
     }
 
-    /// What is wrong with what is said of the edit.
+    /// What must be said of the edit.
+    fn expected(&self) -> Said {
+        let said = |severity, changes: &BTreeMap<String, String>| {
+            let changes = changes.iter();
+            let changes = changes.map(|(what, whom)| (severity, what.clone(), whom.clone()));
+            changes.collect::<Said>()
+        };
+        let texts = self.texts.iter().cloned();
+        let mut expected = said(Severity::Breaking, &self.breaking);
+        expected.append(&mut said(Severity::Compatible, &self.compatible));
+        expected.extend(texts.map(|what| (Severity::Text, what, String::new())));
+        expected
+    }
+
+    /// What is said otherwise than it must be.
     fn wrong(&self, shop: &Value) -> Option<String> {
-        let comparison = compared(shop, &self.edited);
-        let said: BTreeSet<_> = comparison
-            .changes
-            .iter()
+        let comparison = compared(shop, &self.edited(shop));
+        let changes = comparison.changes.iter();
+        let said: Said = changes
             .map(|it| {
                 (
                     it.severity,
@@ -142,7 +89,7 @@ impl Row {
             })
             .collect();
         let called_for = comparison.called_for().to_string();
-        let well = said == self.expected
+        let well = said == self.expected()
             && said.len() == comparison.changes.len()
             && called_for == self.version;
         (!well).then(|| format!("{}: {called_for} for {said:#?}", self.case))
@@ -150,11 +97,11 @@ impl Row {
 }
 
 fn rows() -> (Value, Vec<Row>) {
-    let shop = read(SHOP);
-    let table = read(EDITS);
-    let rows = table.as_array().expect("the table is a list").iter();
-    let rows = rows.map(|row| Row::of(row, &shop)).collect();
-    (shop, rows)
+    let rows = serde_json::from_value(read(EDITS));
+    (
+        read(SHOP),
+        rows.unwrap_or_else(|error| panic!("{EDITS}: {error}")),
+    )
 }
 
 #[test]
@@ -171,7 +118,7 @@ fn the_table_is_long_and_no_case_is_twice_in_it() {
     assert_eq!(cases.len(), rows.len());
     assert!(rows.len() >= 40, "{} rows", rows.len());
     for severity in [Severity::Breaking, Severity::Compatible, Severity::Text] {
-        let gravest = |row: &&Row| row.expected.iter().map(|it| it.0).max() == Some(severity);
+        let gravest = |row: &&Row| row.expected().iter().map(|it| it.0).max() == Some(severity);
         assert!(rows.iter().filter(gravest).count() > 5, "{severity:?}");
     }
 }
@@ -181,7 +128,7 @@ fn a_version_says_what_changed_from_the_one_called_for_and_no_earlier() {
     let (shop, rows) = rows();
     for row in rows {
         let said = |version: &str| {
-            let mut edited = row.edited.clone();
+            let mut edited = row.edited(&shop);
             edited["info"]["version"] = version.into();
             compared(&shop, &edited).is_said()
         };
@@ -221,9 +168,7 @@ fn nothing_that_an_operation_meets_can_change_unseen() {
         .iter()
         .filter(|it| !unmet.iter().any(|unmet| it.starts_with(unmet)))
     {
-        let mut without = shop.clone();
-        remove(&mut without, pointer);
-        let mut edits = vec![("removed", without)];
+        let mut edits = vec![("removed", Edit::of(&shop).without(pointer).0)];
         let mut changed = shop.clone();
         let value = changed
             .pointer_mut(pointer)

@@ -40,10 +40,11 @@ fn listed(pair: &Pair<'_>, changes: &mut Vec<Change>) {
         };
         let what = format!("the member `{name}` is new");
         changes.push(match (required.contains(&name), closed) {
-            (true, _) => pair.change(Effect::Fewer, place, format!("{what}, and required")),
             // Objects in answers may grow, unless they have said that they never do.
-            (false, true) => pair.change(Effect::More, place, what),
             (false, false) => pair.change(Effect::Harmless, place, what),
+            (false, true) => pair.change(Effect::More, place, what),
+            (true, false) => pair.change(Effect::Fewer, place, format!("{what}, and required")),
+            (true, true) => pair.change(Effect::Different, place, format!("{what}, and required")),
         });
     }
 }
