@@ -27,8 +27,9 @@ mod values;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+pub use crate::store::Address as Database;
 pub use redis::RedisUrl;
-pub use values::{Database, LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
+pub use values::{LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
 
 /// Everything that can be set, with its default.
 ///
@@ -36,9 +37,12 @@ pub use values::{Database, LogFormat, LogLevel, PublicUrl, Span, Toggle, Trusted
 /// print all of it.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Settings {
-    /// Where everything is kept, as `sqlite:PATH`.
+    /// Where everything is kept: `sqlite:PATH` or `postgres://USER@HOST/DATABASE`.
     ///
-    /// The file is made when it does not exist. A command may use the database of a running server.
+    /// The SQLite file is made when it does not exist; the PostgreSQL database must exist. Many replicas may
+    /// share one PostgreSQL, and it may be on several servers (`postgres://USER@HOST-1,HOST-2/DATABASE`): the
+    /// one that takes writes is used. `sslmode` is `disable`, `prefer` (the default), `require`, `verify-ca` or
+    /// `verify-full`, the last two with `sslrootcert=FILE`. A command may use the database of a running server.
     #[arg(
         long,
         env = "INVOICING_DATABASE",

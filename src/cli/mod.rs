@@ -35,9 +35,9 @@ use dropshot::ApiDescriptionRegisterError;
 use crate::app::time::SystemClock;
 use crate::app::{self, App};
 use crate::server::StartError;
+use crate::settings::Settings;
 use crate::settings::sources::{self, Resolved, Texts};
-use crate::settings::{Database, Settings};
-use crate::store::sqlite::Sqlite;
+use crate::store;
 use output::Answer;
 
 /// An invoicing service: product catalogs, and device sessions for a mobile app.
@@ -165,14 +165,10 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Answer,
 
 /// The service on the database of the settings.
 async fn open(settings: &Settings) -> Result<App, Failure> {
-    let Database::Sqlite(path) = &settings.database;
-    let store = Sqlite::open(path).map_err(|error| Failure::Failed(error.to_string()))?;
-    Ok(App::new(
-        Arc::new(store),
-        Arc::new(SystemClock),
-        settings.public_url.as_str(),
-    )
-    .await?)
+    let store = store::open(&settings.database)
+        .await
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok(App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?)
 }
 
 /// Why a command did not do what it was asked to.

@@ -5,57 +5,10 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use ipnet::IpNet;
-
-/// Where everything is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Database {
-    /// An SQLite file, written `sqlite:PATH`.
-    Sqlite(PathBuf),
-}
-
-impl Database {
-    /// The SQLite file at `path`.
-    pub fn sqlite(path: impl AsRef<Path>) -> Self {
-        Self::Sqlite(path.as_ref().to_owned())
-    }
-}
-
-impl FromStr for Database {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return Err("this build keeps its data in SQLite only; write sqlite:PATH".into());
-        }
-        let Some(path) = text.strip_prefix("sqlite:") else {
-            return Err("write sqlite:PATH, such as sqlite:invoicing.db".into());
-        };
-        if path.is_empty() {
-            return Err(
-                "the path is missing; write sqlite:PATH, such as sqlite:invoicing.db".into(),
-            );
-        }
-        if path.starts_with("//") {
-            return Err("a path follows the colon directly; write sqlite:/srv/invoicing.db".into());
-        }
-        if path.starts_with(":memory:") || path.starts_with("file:") {
-            return Err("the database must be an ordinary file; write sqlite:PATH".into());
-        }
-        Ok(Self::sqlite(path))
-    }
-}
-
-impl fmt::Display for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Sqlite(path) = self;
-        write!(f, "sqlite:{}", path.display())
-    }
-}
 
 /// An address and a port to listen on. Names are not looked up: they may mean several addresses.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
@@ -251,20 +204,6 @@ mod tests {
 
     fn refused<T: FromStr<Err = String> + fmt::Debug>(text: &str) -> String {
         text.parse::<T>().expect_err(text)
-    }
-
-    #[test]
-    fn a_database_is_an_sqlite_file() {
-        assert_eq!("sqlite:a b.db".parse(), Ok(Database::sqlite("a b.db")));
-        assert_eq!(
-            "sqlite:/srv/x.db".parse(),
-            Ok(Database::sqlite("/srv/x.db"))
-        );
-        assert!(refused::<Database>("postgres://user@host/db").contains("SQLite only"));
-        assert!(refused::<Database>("invoicing.db").contains("sqlite:PATH"));
-        assert!(refused::<Database>("sqlite:").contains("missing"));
-        assert!(refused::<Database>("sqlite:///srv/x.db").contains("directly"));
-        assert!(refused::<Database>("sqlite::memory:").contains("ordinary file"));
     }
 
     #[test]

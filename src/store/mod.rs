@@ -1,8 +1,8 @@
 //! Where the service keeps its state, in the service's own terms.
 //!
 //! [`Store`] is what a database must do for [`crate::app`]: one trait a noun, one method an operation
-//! (`create_product`, not `execute`). SQLite is behind it today ([`sqlite`]), PostgreSQL next, and
-//! the tests in `tests/store/` run against any of them. What every store promises:
+//! (`create_product`, not `execute`). Behind it are SQLite ([`sqlite`]) and PostgreSQL ([`postgres`]), which
+//! [`open()`] chooses by address, and the tests in `tests/store/` run against both. What every store promises:
 //!
 //! 1. A method that changes something is one transaction: all of it or nothing, together with its
 //!    idempotency record. It answers after the change is safe on disk.
@@ -13,11 +13,14 @@
 //!    `Unavailable` from a change means "not acknowledged": it may have happened.
 //! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
+mod address;
 mod api_key;
 mod health;
 mod item;
 mod member;
 mod oauth_client;
+mod open;
+pub mod postgres;
 mod product;
 mod secret;
 mod session;
@@ -26,11 +29,13 @@ pub mod sqlite;
 mod team;
 mod user;
 
+pub use address::Address;
 pub use api_key::ApiKeyStore;
 pub use health::HealthStore;
 pub use item::ItemStore;
 pub use member::MemberStore;
 pub use oauth_client::OauthClientStore;
+pub use open::{OpenError, open};
 pub use product::ProductStore;
 pub use secret::SecretStore;
 pub use session::SessionStore;

@@ -59,15 +59,24 @@ fn an_unknown_variable_is_warned_about_on_standard_error() {
 }
 
 #[test]
-fn postgres_is_refused_for_now_with_2() {
+fn a_postgresql_that_cannot_be_reached_fails_with_1_and_shows_no_password() {
     let place = Place::new();
-    let said = place.run(&[
-        "team",
-        "list",
-        "--database",
-        "postgres://localhost/invoicing",
-    ]);
-    said.failed(2, "SQLite only");
+    let mut command = place.command(["team", "list"]);
+    // Nobody listens on port 1.
+    let url = "postgres://ada:secret@127.0.0.1:1,127.0.0.1:1/invoicing";
+    let said = Said::by(command.env("INVOICING_DATABASE", url), "");
+    said.failed(
+        1,
+        "error: cannot connect to postgres://ada@127.0.0.1:1,127.0.0.1:1/invoicing: ",
+    );
+    assert!(!said.errors.contains("secret"), "{}", said.errors);
+}
+
+#[test]
+fn a_database_of_no_known_kind_is_refused_with_2() {
+    let place = Place::new();
+    let said = place.run(&["team", "list", "--database", "mysql://localhost/invoicing"]);
+    said.failed(2, "write sqlite:PATH");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use invoicing::app::id::{ApiKeyId, TeamId};
 use invoicing::app::time::Timestamp;
 use uuid::Uuid;
 
-use crate::support::{START, Service, plain};
+use super::support::{START, Service, plain};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -1,6 +1,6 @@
 //! The health of the store.
 
-use crate::support::Service;
+use super::support::Service;
 
 #[tokio::test]
 async fn a_store_that_was_just_opened_is_healthy() {

@@ -8,7 +8,7 @@ use invoicing::app::api_key::{ApiKey, Mode, Scope};
 use invoicing::app::idempotency::{IdempotentRequest, LIFETIME};
 use invoicing::app::product::{ProductChanges, StatusFilter};
 
-use crate::support::{START, Service, plain, with_sku};
+use super::support::{START, Service, plain, with_sku};
 
 fn post(key: &str, body: &str) -> Option<IdempotentRequest> {
     Some(IdempotentRequest::new(key, "POST", "/api/v1/products", body).unwrap())

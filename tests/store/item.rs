@@ -3,7 +3,7 @@
 use invoicing::app::Error;
 use invoicing::app::id::{FolderId, TeamId};
 
-use crate::support::{START, Service};
+use super::support::{START, Service};
 
 #[tokio::test]
 async fn a_file_lies_at_the_top_or_in_a_folder_of_its_team() {

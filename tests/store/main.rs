@@ -1,19 +1,47 @@
 //! The rules of the service over a real store: what `app` and `store` promise together.
 //!
-//! Nothing here names SQLite but [`support`], which makes the store; another database runs the same
-//! tests.
+//! One suite for every engine. `sqlite/engine.rs` and `postgres/engine.rs` say how a test gets a database and
+//! looks into it; nothing else here names either, and every test runs on both: `sqlite::team::...`,
+//! `postgres::team::...`.
 
-mod api_key;
-mod health;
-mod idempotency;
-mod item;
-mod member;
-mod oauth_client;
-mod processes;
-mod product;
-mod product_list;
-mod session;
-mod share_link;
-mod support;
-mod team;
-mod user;
+#![allow(
+    clippy::duplicate_mod,
+    reason = "the suite is compiled once for each engine"
+)]
+
+macro_rules! suite {
+    ($($test:ident $path:literal)+) => {
+        mod engine;
+        $(#[path = $path] mod $test;)+
+    };
+}
+
+/// The suite, for the engine whose module this stands in.
+macro_rules! every_test {
+    () => {
+        suite! {
+            api_key "../api_key.rs"
+            health "../health.rs"
+            idempotency "../idempotency.rs"
+            item "../item.rs"
+            member "../member.rs"
+            oauth_client "../oauth_client.rs"
+            processes "../processes.rs"
+            product "../product.rs"
+            product_list "../product_list.rs"
+            session "../session/mod.rs"
+            share_link "../share_link.rs"
+            support "../support.rs"
+            team "../team.rs"
+            user "../user.rs"
+        }
+    };
+}
+
+mod postgres {
+    every_test!();
+}
+
+mod sqlite {
+    every_test!();
+}

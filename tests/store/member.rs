@@ -6,7 +6,7 @@ use invoicing::app::member::Role;
 use invoicing::app::team::Team;
 use invoicing::app::user::User;
 
-use crate::support::Service;
+use super::support::Service;
 
 async fn team_and_user(service: &Service) -> (Team, User) {
     let team = service.app.create_team("Acme").await.unwrap();

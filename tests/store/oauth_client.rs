@@ -2,7 +2,7 @@
 
 use invoicing::app::Error;
 
-use crate::support::Service;
+use super::support::Service;
 
 #[tokio::test]
 async fn a_client_has_an_id_of_its_own() {

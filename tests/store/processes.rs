@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::{Service, plain};
+use super::support::{Service, plain};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn another_process_gets_its_turn_while_64_clients_write() {

@@ -10,7 +10,7 @@ use invoicing::app::product::{NewProduct, ProductChanges, ProductStatus};
 use invoicing::app::time::Timestamp;
 use uuid::Uuid;
 
-use crate::support::{START, Service, plain, with_sku};
+use super::support::{START, Service, plain, with_sku};
 
 fn sku(sku: &str) -> ProductChanges {
     ProductChanges {

@@ -7,7 +7,7 @@ use invoicing::app::id::ProductId;
 use invoicing::app::product::{Page, Product, StatusFilter};
 use invoicing::app::{App, Error};
 
-use crate::support::{Service, plain};
+use super::support::{Service, plain};
 
 async fn create(app: &App, key: &ApiKey, names: std::ops::Range<u32>) -> Vec<ProductId> {
     let mut ids = Vec::new();

@@ -1,6 +1,5 @@
 //! A service over a database of its own, with a clock that the test sets.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use invoicing::app::App;
@@ -9,8 +8,8 @@ use invoicing::app::id::TeamId;
 use invoicing::app::product::NewProduct;
 use invoicing::app::time::{ManualClock, Timestamp};
 use invoicing::store::Store;
-use invoicing::store::sqlite::Sqlite;
-use tempfile::TempDir;
+
+use super::engine::Database;
 
 /// When every test begins: 2026-11-20T21:49:00.123Z.
 pub const START: Timestamp = Timestamp::from_millis(1_795_211_340_123);
@@ -20,14 +19,14 @@ pub struct Service {
     pub app: Arc<App>,
     pub store: Arc<dyn Store>,
     pub clock: Arc<ManualClock>,
-    folder: Option<TempDir>,
+    database: Option<Database>,
 }
 
 impl Service {
     pub async fn new() -> Service {
-        let folder = TempDir::new().unwrap();
+        let database = Database::new();
         let clock = Arc::new(ManualClock::new(START));
-        let store = open(folder.path().join("invoicing.db"));
+        let store = database.open().await;
         let app = App::new(store.clone(), clock.clone(), "https://links.example")
             .await
             .unwrap();
@@ -35,7 +34,7 @@ impl Service {
             app: Arc::new(app),
             store,
             clock,
-            folder: Some(folder),
+            database: Some(database),
         }
     }
 
@@ -59,54 +58,25 @@ impl Service {
             .await
     }
 
-    /// The database file.
-    pub fn path(&self) -> PathBuf {
-        self.folder.as_ref().unwrap().path().join("invoicing.db")
-    }
-
-    /// How many rows a table has.
-    pub fn rows(&self, table: &str) -> i64 {
-        self.value(&format!("SELECT count(*) FROM {table}"))
-    }
-
-    /// The first value that a query answers.
-    pub fn value<T: rusqlite::types::FromSql>(&self, query: &str) -> T {
-        let database = rusqlite::Connection::open(self.path()).unwrap();
-        database.query_row(query, [], |row| row.get(0)).unwrap()
-    }
-
-    /// Folds the log of changes into the database file and empties it.
-    pub fn fold_log(&self) {
-        let busy: i64 = self.value("PRAGMA wal_checkpoint(TRUNCATE)");
-        assert_eq!(busy, 0);
-    }
-
-    /// Whether the bytes are anywhere in the database's files, the log included.
-    pub fn keeps(&self, bytes: &[u8]) -> bool {
-        let files = std::fs::read_dir(self.path().parent().unwrap()).unwrap();
-        files.into_iter().any(|file| {
-            let file = std::fs::read(file.unwrap().path()).unwrap();
-            file.windows(bytes.len()).any(|window| window == bytes)
-        })
+    /// The database, to look into.
+    pub fn database(&self) -> &Database {
+        self.database.as_ref().unwrap()
     }
 
     /// A second service over the same database, as another process would be.
     pub async fn another(&self) -> App {
-        App::new(
-            open(self.path()),
-            self.clock.clone(),
-            "https://links.example",
-        )
-        .await
-        .unwrap()
+        let store = self.database().open().await;
+        App::new(store, self.clock.clone(), "https://links.example")
+            .await
+            .unwrap()
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let kept = self.folder.take().unwrap().keep();
-            eprintln!("the database of this test is kept in {}", kept.display());
+            let kept = self.database.take().unwrap().keep();
+            eprintln!("the database of this test is kept in {kept}");
         }
     }
 }
@@ -131,9 +101,4 @@ pub fn with_sku(sku: &str) -> NewProduct {
         sku: Some(sku.into()),
         ..plain("Has a sku")
     }
-}
-
-/// Opens the store under test.
-fn open(path: PathBuf) -> Arc<dyn Store> {
-    Arc::new(Sqlite::open(path).unwrap())
 }

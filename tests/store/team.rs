@@ -2,7 +2,7 @@
 
 use invoicing::app::Error;
 
-use crate::support::{START, Service};
+use super::support::{START, Service};
 
 #[tokio::test]
 async fn teams_are_listed_oldest_first() {

@@ -3,7 +3,7 @@
 use invoicing::app::Error;
 use invoicing::app::id::UserId;
 
-use crate::support::{START, Service};
+use super::support::{START, Service};
 
 #[tokio::test]
 async fn a_user_has_an_email_and_a_name() {

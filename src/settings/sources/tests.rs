@@ -128,7 +128,7 @@ fn a_wrong_variable_is_refused_by_name() {
     assert_eq!(error, "INVOICING_RATE_LIMIT: write one of on, off");
     let error = resolve_all(&[], &[("INVOICING_DATABASE", "postgres://x")], None).unwrap_err();
     assert!(
-        error.starts_with("INVOICING_DATABASE: this build keeps its data in SQLite"),
+        error.starts_with("INVOICING_DATABASE: the database is missing"),
         "{error}"
     );
 }

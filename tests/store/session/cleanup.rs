@@ -5,7 +5,7 @@ use super::*;
 const TABLES: [&str; 4] = ["session", "access_token", "refresh_token", "auth_code"];
 
 fn rows(mobile: &Mobile) -> [i64; 4] {
-    TABLES.map(|table| mobile.service.rows(table))
+    TABLES.map(|table| mobile.service.database().rows(table))
 }
 
 #[tokio::test]

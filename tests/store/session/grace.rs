@@ -185,7 +185,7 @@ async fn a_clock_that_steps_back_costs_nothing() {
     mobile
         .service
         .clock
-        .set(crate::support::START.before(Duration::from_secs(5)));
+        .set(super::super::support::START.before(Duration::from_secs(5)));
     let again = mobile.refresh(&first.refresh_token).await.unwrap();
     assert_eq!((pair(&again), again.expires_in), (pair(&second), 3600));
 }

@@ -4,7 +4,7 @@ use invoicing::app::id::UserId;
 use invoicing::app::time::Clock;
 
 use super::*;
-use crate::support::START;
+use super::super::support::START;
 
 #[tokio::test]
 async fn a_session_says_whose_it_is_and_how_long_it_lives() {

@@ -22,7 +22,7 @@ use invoicing::app::session::{Device, SignedIn, TokenRequest, TokenSet};
 use invoicing::app::user::User;
 use invoicing::app::{App, Error};
 
-use crate::support::Service;
+use super::support::Service;
 
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

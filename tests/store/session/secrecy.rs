@@ -15,12 +15,12 @@ async fn no_token_code_or_verifier_is_in_the_database_files() {
     assert_eq!(pair(&second), pair(&again));
 
     // What is kept is found, so what is not found is not kept.
-    assert!(mobile.service.keeps(b"ada@example.com"));
-    assert!(mobile.service.keeps(code.digest().as_bytes()));
+    assert!(mobile.service.database().keeps(b"ada@example.com"));
+    assert!(mobile.service.database().keeps(code.digest().as_bytes()));
     assert!(
         mobile
             .service
-            .keeps(first.refresh_token.digest().as_bytes())
+            .database().keeps(first.refresh_token.digest().as_bytes())
     );
 
     for secret in [
@@ -31,10 +31,10 @@ async fn no_token_code_or_verifier_is_in_the_database_files() {
         &second.refresh_token,
     ] {
         let text = secret.reveal();
-        assert!(!mobile.service.keeps(text.as_bytes()));
-        assert!(!mobile.service.keeps(&URL_SAFE_NO_PAD.decode(text).unwrap()));
+        assert!(!mobile.service.database().keeps(text.as_bytes()));
+        assert!(!mobile.service.database().keeps(&URL_SAFE_NO_PAD.decode(text).unwrap()));
     }
-    assert!(!mobile.service.keeps(VERIFIER.as_bytes()));
+    assert!(!mobile.service.database().keeps(VERIFIER.as_bytes()));
 }
 
 /// "No token is computed from another": a pair has nothing in common with the one before, in any eight bytes.
@@ -61,7 +61,7 @@ async fn the_sealed_pair_is_erased_when_the_grace_ends() {
     let sealed = || {
         mobile
             .service
-            .rows("refresh_token WHERE successor IS NOT NULL")
+            .database().rows("refresh_token WHERE successor IS NOT NULL")
     };
 
     let first = mobile.sign_in().await;
@@ -86,15 +86,13 @@ async fn an_erased_pair_leaves_nothing_in_the_files() {
     let first = mobile.sign_in().await;
     mobile.refresh(&first.refresh_token).await.unwrap();
     let select = "SELECT successor FROM refresh_token WHERE successor IS NOT NULL";
-    let sealed: Vec<u8> = mobile.service.value(select);
-    mobile.service.fold_log();
-    assert!(mobile.service.keeps(&sealed));
+    let sealed: Vec<u8> = mobile.service.database().bytes(select);
+    assert!(mobile.service.database().keeps(&sealed));
 
     mobile.pass(30);
     mobile.erase_successors().await.unwrap();
-    mobile.service.fold_log();
     for part in sealed.chunks_exact(8) {
-        assert!(!mobile.service.keeps(part));
+        assert!(!mobile.service.database().keeps(part));
     }
 }
 
@@ -109,7 +107,7 @@ async fn the_sealed_pair_is_erased_when_the_session_ends() {
     assert_eq!(
         mobile
             .service
-            .rows("refresh_token WHERE successor IS NOT NULL"),
+            .database().rows("refresh_token WHERE successor IS NOT NULL"),
         0
     );
 }

@@ -17,6 +17,7 @@ pub mod emitted;
 pub mod judge;
 pub mod number;
 pub mod port;
+pub mod postgres;
 pub mod redis;
 pub mod replica;
 pub mod schema;

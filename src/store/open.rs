@@ -1,0 +1,29 @@
+//! The one place where an address becomes a store.
+
+use std::sync::Arc;
+
+use super::postgres::{self, Postgres};
+use super::sqlite::{self, Sqlite};
+use super::{Address, Store};
+
+/// Why a store could not be opened; the text is for the person who starts the program.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// SQLite's reasons.
+    #[error(transparent)]
+    Sqlite(#[from] sqlite::OpenError),
+    /// PostgreSQL's.
+    #[error(transparent)]
+    Postgres(#[from] Box<postgres::OpenError>),
+}
+
+/// Opens the store at `address` and brings its schema up to date. Must be called inside a tokio runtime.
+///
+/// # Errors
+/// [`OpenError`].
+pub async fn open(address: &Address) -> Result<Arc<dyn Store>, OpenError> {
+    Ok(match address {
+        Address::Sqlite(path) => Arc::new(Sqlite::open(path)?),
+        Address::Postgres(address) => Arc::new(Postgres::open(address).await.map_err(Box::new)?),
+    })
+}

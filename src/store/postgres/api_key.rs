@@ -1,0 +1,100 @@
+//! API keys in PostgreSQL.
+
+use async_trait::async_trait;
+use tokio_postgres::Row;
+
+use super::Postgres;
+use super::team::require_team;
+use super::values::params;
+use crate::app::Error;
+use crate::app::api_key::ApiKey;
+use crate::app::id::{ApiKeyId, TeamId};
+use crate::app::secret::Digest;
+use crate::app::time::Timestamp;
+use crate::store::ApiKeyStore;
+
+#[async_trait]
+impl ApiKeyStore for Postgres {
+    async fn create_api_key(&self, key: ApiKey, digest: Digest) -> Result<(), Error> {
+        let insert = "INSERT INTO api_key (team_id, id, digest, mode, scope, name, \
+             created_at, expires_at, revoked_at, last_used_at) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        let key = &key;
+        self.write(|sql| async move {
+            require_team(&sql, key.team_id).await?;
+            let values = params![
+                key.team_id,
+                key.id,
+                digest,
+                key.mode,
+                key.scope,
+                key.name,
+                key.created_at,
+                key.expires_at,
+                key.revoked_at,
+                key.last_used_at,
+            ];
+            sql.execute(insert, values).await?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error> {
+        let select = "SELECT * FROM api_key WHERE team_id = $1 ORDER BY id";
+        self.read(|sql| async move {
+            require_team(&sql, team_id).await?;
+            sql.all(select, params![team_id], read_api_key).await
+        })
+        .await
+    }
+
+    async fn find_api_key(&self, digest: Digest) -> Result<Option<ApiKey>, Error> {
+        let select = "SELECT * FROM api_key WHERE digest = $1";
+        self.read(|sql| async move { sql.optional(select, params![digest], read_api_key).await })
+            .await
+    }
+
+    async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<ApiKey, Error> {
+        let update = "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 \
+             RETURNING *";
+        self.write(|sql| async move {
+            let found = sql.optional(update, params![id, now], read_api_key).await?;
+            Ok(found.ok_or_else(|| ApiKey::missing(id))?)
+        })
+        .await
+    }
+
+    /// Replicas note the uses of the same keys, so they lock them in one order.
+    async fn record_api_key_uses(&self, uses: Vec<(ApiKeyId, Timestamp)>) -> Result<(), Error> {
+        let update = "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
+             locked AS (SELECT api_key.team_id, api_key.id, used_at FROM api_key JOIN used USING (id) \
+                 ORDER BY api_key.id FOR UPDATE OF api_key) \
+             UPDATE api_key SET last_used_at = greatest(last_used_at, used_at) FROM locked \
+             WHERE api_key.team_id = locked.team_id AND api_key.id = locked.id";
+        let (ids, times): (Vec<_>, Vec<_>) = uses
+            .into_iter()
+            .map(|(id, time)| (id.0, time.as_millis()))
+            .unzip();
+        let (ids, times) = (&ids, &times);
+        self.write(|sql| async move {
+            sql.execute(update, params![ids, times]).await?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn read_api_key(row: &Row) -> Result<ApiKey, tokio_postgres::Error> {
+    Ok(ApiKey {
+        id: row.try_get("id")?,
+        team_id: row.try_get("team_id")?,
+        mode: row.try_get("mode")?,
+        scope: row.try_get("scope")?,
+        name: row.try_get("name")?,
+        created_at: row.try_get("created_at")?,
+        expires_at: row.try_get("expires_at")?,
+        revoked_at: row.try_get("revoked_at")?,
+        last_used_at: row.try_get("last_used_at")?,
+    })
+}

@@ -1,0 +1,106 @@
+//! Brings a database to the schema that this binary knows.
+//!
+//! 1. Each file in `migrations/` is one version; the one row of the table `schema_version` says which the
+//!    database has. There is no such table before the first.
+//! 2. A database that is newer than the binary, or whose schema has tables of something else, is refused
+//!    before anything is written to it.
+//! 3. Each version is applied in one transaction that takes a lock first, which only migrations take, and
+//!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
+//! 4. A migration that was released is never edited. A change to the schema is a new file.
+
+use tokio_postgres::{Client, Error, Transaction};
+
+use super::{Address, OpenError};
+
+/// The versions in order: the first is version 1.
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_catalog.sql"),
+    include_str!("migrations/0002_mobile.sql"),
+];
+
+/// The newest version that this binary knows.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
+
+/// The lock of step 3: "INVO" in ASCII.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(x'494e564f'::bigint)";
+
+/// Notes a version, and is the mark that the database is ours.
+const SCHEMA_VERSION: &str = "CREATE TABLE IF NOT EXISTS schema_version (invoicing BIGINT NOT NULL); DELETE FROM schema_version";
+
+/// Applies what is missing. See the steps above.
+pub(super) async fn migrate(client: &mut Client, address: &Address) -> Result<(), OpenError> {
+    apply(client, address, MIGRATIONS).await
+}
+
+async fn apply(
+    client: &mut Client,
+    address: &Address,
+    migrations: &[&str],
+) -> Result<(), OpenError> {
+    let known = migrations.len() as i64; // a handful
+    check(client, address, known).await?;
+    for (version, sql) in (1..).zip(migrations) {
+        step(client, version, sql)
+            .await
+            .map_err(|source| OpenError::Migrate {
+                address: address.clone(),
+                version,
+                source,
+            })?;
+    }
+    // Step 2 again: a newer process may have migrated since.
+    check(client, address, known).await
+}
+
+/// Step 2: whether the database is ours, and not newer than we are.
+async fn check(client: &mut Client, address: &Address, known: i64) -> Result<(), OpenError> {
+    let failed = |source: Error| OpenError::Connect {
+        address: address.clone(),
+        source: source.into(),
+    };
+    let transaction = client.transaction().await.map_err(failed)?;
+    let tables = "SELECT count(*) FROM pg_class \
+         WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace";
+    let found = version(&transaction).await.map_err(failed)?;
+    let tables: i64 = transaction
+        .query_typed_one(tables, &[])
+        .await
+        .and_then(|row| row.try_get(0))
+        .map_err(failed)?;
+    transaction.rollback().await.map_err(failed)?;
+    match found {
+        0 if tables > 0 => Err(OpenError::Foreign {
+            address: address.clone(),
+        }),
+        found if found > known => Err(OpenError::Newer {
+            address: address.clone(),
+            found,
+            known,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Step 3: applies one version, unless the database has it.
+async fn step(client: &mut Client, number: i64, sql: &str) -> Result<(), Error> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(LOCK).await?;
+    if version(&transaction).await? < number {
+        let note = format!("{SCHEMA_VERSION}; INSERT INTO schema_version VALUES ({number})");
+        transaction.batch_execute(sql).await?;
+        transaction.batch_execute(&note).await?;
+    }
+    transaction.commit().await
+}
+
+/// The version of the database; 0 for one without our tables.
+async fn version(transaction: &Transaction<'_>) -> Result<i64, Error> {
+    let ours = "SELECT 1 FROM pg_attribute \
+         WHERE attrelid = to_regclass('schema_version') AND attname = 'invoicing'";
+    if transaction.query_typed(ours, &[]).await?.is_empty() {
+        return Ok(0);
+    }
+    let select = "SELECT invoicing FROM schema_version";
+    let row = transaction.query_typed_opt(select, &[]).await?;
+    row.map_or(Ok(0), |row| row.try_get(0))
+}

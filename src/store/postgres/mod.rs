@@ -1,0 +1,161 @@
+//! The store in one PostgreSQL, which many replicas of the service share.
+//!
+//! What keeps the promises of [`crate::store`] here:
+//!
+//! 1. A change is one transaction, READ COMMITTED. What it decides upon it locks first, by row, so that
+//!    nobody else changes it before the commit; each noun says in its file which rows. No lock is held
+//!    while anything but the database is waited for.
+//! 2. A request has [`DEADLINE`] for everything: a free connection, its locks, its statements, its commit.
+//!    Beyond that it is `Unavailable`. The server gives up on its own side a little earlier, or when a
+//!    replica has vanished in the middle of a transaction.
+//! 3. A serialization failure, a deadlock, a lost connection and a server that has become a standby are
+//!    tried again within the deadline: nothing has happened then.
+//! 4. But once COMMIT was sent, its answer counts. If none comes, the change may have happened, nobody knows,
+//!    and it is not repeated: `Unavailable`. The caller may repeat it under its idempotency key.
+//! 5. The commit itself has no time limit on the server. PostgreSQL that is told to stop waiting for a
+//!    synchronous standby acknowledges a commit that a failover can still lose.
+//! 6. Every statement travels unnamed, together with its parameters, in one round trip. So any pooler may
+//!    stand in between (pgbouncer in transaction mode of any version, too), no server remembers anything
+//!    of a client, and none has to be told again after a failover. It costs the server the planning of
+//!    statements that all read a few rows by an index.
+//!
+//! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
+//! - `lease.rs`: one connection of the pool, and what becomes of it.
+//! - `retry.rs`: 2 to 5 of the above.
+//! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
+//! - `sql.rs`, `values.rs`: statements and rows, and the one place where a database error becomes a domain
+//!   error.
+//! - One file a noun for the statements themselves.
+
+mod address;
+mod api_key;
+mod health;
+mod idempotency;
+mod item;
+mod lease;
+mod member;
+mod migrate;
+mod oauth_client;
+mod product;
+mod retry;
+mod secret;
+mod session;
+mod share_link;
+mod sql;
+mod team;
+mod tls;
+mod user;
+mod values;
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+pub use address::{Address, AddressError};
+
+/// How long a caller waits for an answer, as in SQLite.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Connections of one process. More do not make a server faster that has a few processors, and a hundred
+/// are what it admits unless it is told otherwise.
+const CONNECTIONS: usize = 16;
+
+/// A store in one PostgreSQL database.
+pub struct Postgres {
+    pool: Pool,
+    tls: MakeRustlsConnect,
+}
+
+/// Why a database could not be opened: what happened, where, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The certificates that the server is to be known by cannot be used.
+    #[error("cannot use the certificates of {address}: {source}")]
+    Tls {
+        /// The database, without the password.
+        address: Address,
+        /// What is wrong with them.
+        source: tls::Error,
+    },
+    /// No connection.
+    #[error(
+        "cannot connect to {address}: {}. Check that it runs, and that this user may connect to this \
+         database", sql::causes(source.as_ref())
+    )]
+    Connect {
+        /// The database, without the password.
+        address: Address,
+        /// What the driver or the server said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The schema has tables of something else.
+    #[error(
+        "{address} has tables of another program, and was left as it is. \
+         Name another database, or a schema of its own with ?options=-csearch_path%3DNAME"
+    )]
+    Foreign {
+        /// The database, without the password.
+        address: Address,
+    },
+    /// The database was written by a newer version of this program.
+    #[error(
+        "{address} has schema version {found}, and this program knows versions up to {known}; it was left \
+         as it is. Use the newer program that wrote it, or restore a backup made before the upgrade"
+    )]
+    Newer {
+        /// The database, without the password.
+        address: Address,
+        /// The schema version in the database.
+        found: i64,
+        /// The newest schema version that this program knows.
+        known: i64,
+    },
+    /// A migration failed; the database is as it was before that migration.
+    #[error(
+        "cannot bring {address} to schema version {version}: {}. Nothing of that version was applied. \
+         Check that this user may create tables",
+        sql::causes(source)
+    )]
+    Migrate {
+        /// The database, without the password.
+        address: Address,
+        /// The version that could not be reached.
+        version: i64,
+        /// What the server said.
+        source: tokio_postgres::Error,
+    },
+}
+
+impl Postgres {
+    /// Connects to the database at `address` and brings its schema up to date.
+    ///
+    /// # Errors
+    /// [`OpenError`], whose text is for the person who starts the program.
+    pub async fn open(address: &Address) -> Result<Postgres, OpenError> {
+        let tls = tls::connector(address.tls()).map_err(|source| OpenError::Tls {
+            address: address.clone(),
+            source,
+        })?;
+        // Whether a connection still works shows when it is used, and a request is then tried again.
+        let recycling = ManagerConfig {
+            recycling_method: RecyclingMethod::Fast,
+        };
+        let manager = Manager::from_config(address.config().clone(), tls.clone(), recycling);
+        let connect = |source| OpenError::Connect {
+            address: address.clone(),
+            source,
+        };
+        let pool = Pool::builder(manager)
+            .max_size(CONNECTIONS)
+            .build()
+            .map_err(|error| connect(error.into()))?;
+        let mut connection = tokio::time::timeout(DEADLINE, pool.get())
+            .await
+            .map_err(|_| connect("no answer in time".into()))?
+            .map_err(|error| connect(error.into()))?;
+        migrate::migrate(&mut connection, address).await?;
+        drop(connection);
+        Ok(Postgres { pool, tls })
+    }
+}

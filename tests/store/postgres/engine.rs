@@ -1,0 +1,60 @@
+//! PostgreSQL: one cluster for this process, and a database in it for each test.
+
+use std::sync::{Arc, OnceLock};
+
+use invoicing::store::{Store, open};
+use test_support::postgres::{Cluster, ask, dump};
+
+/// Ends with this process. Many tests run at once, each with a pool or two.
+static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+
+/// A database of a test's own.
+pub struct Database {
+    url: String,
+}
+
+impl Database {
+    pub fn new() -> Database {
+        let cluster = CLUSTER.get_or_init(|| Cluster::start_with("-c max_connections=500"));
+        Database {
+            url: cluster.database(),
+        }
+    }
+
+    /// Opens the store on it, as every process does.
+    pub async fn open(&self) -> Arc<dyn Store> {
+        open(&self.url.parse().unwrap()).await.unwrap()
+    }
+
+    /// How many rows a table has; a condition may follow its name.
+    pub fn rows(&self, table: &str) -> i64 {
+        let count = ask(&self.url, &format!("SELECT count(*) FROM {table}"));
+        count.parse().unwrap()
+    }
+
+    /// The bytes that a query answers.
+    pub fn bytes(&self, query: &str) -> Vec<u8> {
+        let hex = ask(&self.url, &format!("SELECT encode(({query}), 'hex')"));
+        let byte = |number: usize| u8::from_str_radix(&hex[2 * number..2 * number + 2], 16);
+        (0..hex.len() / 2).map(|number| byte(number).unwrap()).collect()
+    }
+
+    /// Whether any row of any table has the bytes, as text or as bytes. (In the files, what was erased
+    /// stays until it is vacuumed away.)
+    pub fn keeps(&self, bytes: &[u8]) -> bool {
+        let tables = "SELECT string_agg(format('SELECT t::text FROM %I AS t', tablename), ' UNION ALL ') \
+             FROM pg_tables WHERE schemaname = 'public'";
+        let rows = ask(&self.url, &ask(&self.url, tables));
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = std::str::from_utf8(bytes).is_ok_and(|text| rows.contains(text));
+        text || rows.contains(&hex)
+    }
+
+    /// Keeps the database for whoever looks why a test failed; says where.
+    pub fn keep(self) -> String {
+        let folder = tempfile::TempDir::new().unwrap().keep();
+        let file = folder.join("dump.sql");
+        dump(&self.url, &file);
+        file.display().to_string()
+    }
+}

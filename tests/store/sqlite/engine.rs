@@ -1,0 +1,60 @@
+//! SQLite: a database is a file in a folder of the test's own.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use invoicing::store::{Address, Store, open};
+use tempfile::TempDir;
+
+/// A database of a test's own.
+pub struct Database {
+    folder: TempDir,
+}
+
+impl Database {
+    pub fn new() -> Database {
+        Database {
+            folder: TempDir::new().unwrap(),
+        }
+    }
+
+    /// Opens the store on it, as every process does.
+    pub async fn open(&self) -> Arc<dyn Store> {
+        open(&Address::sqlite(self.path())).await.unwrap()
+    }
+
+    /// How many rows a table has; a condition may follow its name.
+    pub fn rows(&self, table: &str) -> i64 {
+        self.value(&format!("SELECT count(*) FROM {table}"))
+    }
+
+    /// The bytes that a query answers.
+    pub fn bytes(&self, query: &str) -> Vec<u8> {
+        self.value(query)
+    }
+
+    /// Whether the bytes are anywhere in the database's files, once the log is folded into them.
+    pub fn keeps(&self, bytes: &[u8]) -> bool {
+        let busy: i64 = self.value("PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_eq!(busy, 0);
+        let files = std::fs::read_dir(self.folder.path()).unwrap();
+        files.into_iter().any(|file| {
+            let file = std::fs::read(file.unwrap().path()).unwrap();
+            file.windows(bytes.len()).any(|window| window == bytes)
+        })
+    }
+
+    /// Keeps the database for whoever looks why a test failed; says where.
+    pub fn keep(self) -> String {
+        self.folder.keep().display().to_string()
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("invoicing.db")
+    }
+
+    fn value<T: rusqlite::types::FromSql>(&self, query: &str) -> T {
+        let database = rusqlite::Connection::open(self.path()).unwrap();
+        database.query_row(query, [], |row| row.get(0)).unwrap()
+    }
+}

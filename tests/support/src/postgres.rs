@@ -1,0 +1,217 @@
+//! A throwaway PostgreSQL for the tests: a cluster of its own, with a database for each test.
+//!
+//! 1. A keeper, a few lines of shell, makes the cluster in a temporary folder and starts it on a free port of
+//!    127.0.0.1. PostgreSQL refuses to run as root: the keeper is then the user `postgres`, or `nobody`.
+//! 2. The keeper waits for the end of its standard input, which only this process holds. However the process
+//!    ends, the keeper stops the server and removes the folder.
+//! 3. Nothing here survives a crash of the machine (`fsync=off`), so that the tests are not kept waiting.
+//!
+//! The binaries are those on the `PATH`, or else Debian's in `/usr/lib/postgresql`.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::port;
+
+/// How often a port is tried that somebody else may take first.
+const TRIES: usize = 5;
+
+/// Steps 1 and 2. `$1` is the folder, `$2` the port, `$3` more options of the server.
+const KEEPER: &str = r#"
+folder=$1
+options="-p $2 -c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder -c fsync=off"
+{
+    [ -d "$folder/data" ] ||
+        initdb -D "$folder/data" -U invoicing -A trust -E UTF8 --locale=C --no-sync --no-instructions
+    pg_ctl -D "$folder/data" -l "$folder/log" -w -t 60 -o "$options $3" start
+} >"$folder/keeper" 2>&1 || exit
+echo started
+cat >/dev/null
+pg_ctl -D "$folder/data" -m immediate stop >/dev/null 2>&1
+rm -rf "$folder"
+"#;
+
+/// A cluster that runs until it is dropped, or until this process ends.
+#[derive(Debug)]
+pub struct Cluster {
+    keeper: Child,
+    folder: TempDir,
+    port: u16,
+}
+
+impl Cluster {
+    /// Makes a cluster and starts its server.
+    ///
+    /// # Panics
+    ///
+    /// When there are no binaries, or the server does not start; what it said is in the message.
+    pub fn start() -> Cluster {
+        Cluster::start_with("")
+    }
+
+    /// The same, with more options for the server, such as `-c max_connections=300`.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Cluster::start).
+    pub fn start_with(options: &str) -> Cluster {
+        let folder = tempfile::Builder::new()
+            .prefix("invoicing-postgres-")
+            .tempdir()
+            .expect("a temporary folder can be made");
+        let user = unprivileged(folder.path());
+        for _ in 0..TRIES {
+            let port = port::free();
+            if let Some(keeper) = keep(folder.path(), port, options, user) {
+                return Cluster {
+                    keeper,
+                    folder,
+                    port,
+                };
+            }
+        }
+        let said = ["keeper", "log"]
+            .map(|file| std::fs::read_to_string(folder.path().join(file)).unwrap_or_default());
+        panic!("PostgreSQL does not start:\n{}", said.concat());
+    }
+
+    /// Makes an empty database. Its URL comes back.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not answer.
+    pub fn database(&self) -> String {
+        let name = format!("test_{}", uuid::Uuid::new_v4().simple());
+        self.ask("postgres", &format!("CREATE DATABASE {name}"));
+        format!("postgres://invoicing@127.0.0.1:{}/{name}", self.port)
+    }
+
+    /// The port of the server on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The folder: the cluster itself is `data` in it, and the server's log is `log`.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What psql prints of a query on the database of that name: a line a row, `|` between columns.
+    ///
+    /// # Panics
+    ///
+    /// When the query fails.
+    pub fn ask(&self, database: &str, query: &str) -> String {
+        ask(
+            &format!("postgres://invoicing@127.0.0.1:{}/{database}", self.port),
+            query,
+        )
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// What psql prints of a query on the database at `url`: a line a row, `|` between columns.
+///
+/// # Panics
+///
+/// When the query fails.
+pub fn ask(url: &str, query: &str) -> String {
+    let output = Command::new("psql")
+        .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", query])
+        .env("PATH", path())
+        .output()
+        .expect("psql can be run");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{query}: {errors}");
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned()
+}
+
+/// Writes all of the database at `url` into a file, for somebody who looks why a test failed.
+pub fn dump(url: &str, file: &Path) {
+    let _ = Command::new("pg_dump")
+        .arg("--file")
+        .arg(file)
+        .arg(url)
+        .env("PATH", path())
+        .status();
+}
+
+/// Steps 1 and 2. No keeper when the server did not start.
+fn keep(folder: &Path, port: u16, options: &str, user: Option<(u32, u32)>) -> Option<Child> {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", KEEPER, "keeper"])
+        .arg(folder)
+        .args([&port.to_string(), options])
+        .env("PATH", path())
+        .env("LC_ALL", "C")
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // Ctrl-C is for the tests; the keeper ends after them.
+        .process_group(0);
+    if let Some((user, group)) = user {
+        command.uid(user).gid(group);
+    }
+    let mut keeper = command.spawn().expect("sh can be run");
+    let mut said = String::new();
+    let answers = keeper.stdout.take().expect("it is piped");
+    // The keeper says one line, or ends without any when it failed.
+    let started = BufReader::new(answers).read_line(&mut said).is_ok() && !said.is_empty();
+    if started {
+        return Some(keeper);
+    }
+    let _ = keeper.wait();
+    None
+}
+
+/// User and group for the server when this process is root, who then gives the folder away.
+fn unprivileged(folder: &Path) -> Option<(u32, u32)> {
+    let made = std::fs::metadata(folder).expect("the folder is there");
+    if made.uid() != 0 {
+        return None;
+    }
+    let users = std::fs::read_to_string("/etc/passwd").expect("there are users");
+    let find = |name: &str| {
+        let line = users
+            .lines()
+            .find(|line| line.split(':').next() == Some(name))?;
+        let mut fields = line.split(':').skip(2).map(str::parse);
+        Some((fields.next()?.ok()?, fields.next()?.ok()?))
+    };
+    let user = find("postgres").or_else(|| find("nobody"));
+    let (user, group) = user.expect("there is a user `postgres` or `nobody`");
+    std::os::unix::fs::chown(folder, Some(user), Some(group)).expect("root may");
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(folder, private).expect("root may");
+    Some((user, group))
+}
+
+/// Where the binaries are.
+fn path() -> std::ffi::OsString {
+    let mut folders: Vec<PathBuf> = std::env::var_os("PATH")
+        .map(|path| std::env::split_paths(&path).collect())
+        .unwrap_or_default();
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let mut versions: Vec<_> = versions
+        .filter_map(|version| Some(version.ok()?.path().join("bin")))
+        .collect();
+    versions.sort();
+    folders.extend(versions.pop());
+    std::env::join_paths(folders).expect("no folder has a colon in its name")
+}
