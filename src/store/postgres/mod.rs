@@ -5,7 +5,7 @@
 //! 1. A change is one transaction, READ COMMITTED. What it decides upon it locks first, by row, so that
 //!    nobody else changes it before the commit; each noun says in its file which rows. No lock is held
 //!    while anything but the database is waited for.
-//! 2. A request has [`DEADLINE`] for everything: a free connection, its locks, its statements, its commit.
+//! 2. A request has five seconds for everything: a free connection, its locks, its statements, its commit.
 //!    Beyond that it is `Unavailable`. The server gives up on its own side a little earlier, or when a
 //!    replica has vanished in the middle of a transaction.
 //! 3. A serialization failure, a deadlock, a lost connection and a server that has become a standby are

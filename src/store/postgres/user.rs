@@ -28,7 +28,7 @@ impl UserStore for Postgres {
         .await
     }
 
-    /// The row of the user is locked first, as [`require_user`] does: what others are about to add to the
+    /// The row of the user is locked first, as `require_user` does: what others are about to add to the
     /// user is there before this, or refused after it.
     async fn remove_user(&self, id: UserId, now: Timestamp) -> Result<(), Error> {
         let remove = "UPDATE \"user\" SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL";
