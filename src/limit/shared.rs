@@ -122,7 +122,7 @@ impl Link {
         }
     }
 
-    /// A connection to a Redis that knows the script, and answers in time.
+    /// A connection to a Redis that runs the script, writes and all, in time.
     async fn connect(&self, redis: &RedisUrl) -> RedisResult<MultiplexedConnection> {
         let client = Client::open(redis.connection_info())?;
         let config = AsyncConnectionConfig::new()
@@ -130,7 +130,9 @@ impl Link {
             .set_response_timeout(Some(CONNECT_DEADLINE));
         let connection = client.get_multiplexed_async_connection_with_config(&config);
         let mut connection = within(CONNECT_DEADLINE, connection).await?;
-        within(DEADLINE, self.script.load_async(&mut connection)).await?;
+        let mut probe = self.script.key("invoicing:limit:probe");
+        probe.arg(1).arg(1);
+        within(DEADLINE, probe.invoke_async::<u64>(&mut connection)).await?;
         Ok(connection)
     }
 

@@ -1,7 +1,7 @@
 //! The counters of a replica, in the text format of Prometheus.
 //!
-//! They are always counted, whoever asks: a request adds a fraction of a microsecond by them
-//! (`tests/throughput.rs`), and a listener that is turned on later would begin at nothing.
+//! They are counted whether or not somebody listens: that takes a tenth of a microsecond a request, four
+//! tenths when four threads do nothing else.
 
 use std::time::Duration;
 

@@ -4,6 +4,7 @@
 mod fleet;
 mod limits;
 mod rolling;
+mod tls;
 
 /// The server and command line under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

@@ -107,7 +107,10 @@ async fn a_key_names_its_caller_and_expires_when_the_bucket_is_full() {
     replica.take(1).await;
     replica.take(1).await;
     let mut connection = Client::open(redis.url()).unwrap().get_connection().unwrap();
-    let keys: Vec<String> = redis::cmd("KEYS").arg("*").query(&mut connection).unwrap();
+    let keys: Vec<String> = redis::cmd("KEYS")
+        .arg("*:1")
+        .query(&mut connection)
+        .unwrap();
     assert_eq!(keys, ["invoicing:limit:key:1"]);
     let left: u64 = redis::cmd("PTTL")
         .arg(&keys[0])
@@ -160,6 +163,22 @@ async fn a_redis_that_is_too_slow_costs_one_deadline_and_no_more() {
     redis.thaw();
     replica.returned().await;
     assert_eq!(replica.lines.count("Redis does not answer"), 1);
+}
+
+/// Full, or a replica of Redis itself: it can be reached, but nothing can be kept there.
+#[tokio::test]
+async fn a_redis_that_takes_no_writes_is_as_good_as_none() {
+    let redis = Redis::start();
+    let mut connection = Client::open(redis.url()).unwrap().get_connection().unwrap();
+    let full = ["SET", "maxmemory", "1"];
+    redis::cmd("CONFIG")
+        .arg(&full)
+        .exec(&mut connection)
+        .unwrap();
+    let replica = Replica::start(&redis.url()).await;
+    assert_eq!(replica.take(1).await, None);
+    assert_eq!(replica.lines.count("Redis does not answer"), 1);
+    assert_eq!(replica.lines.count("rate limits hold"), 0);
 }
 
 /// A restart, or somebody's `SCRIPT FLUSH`.

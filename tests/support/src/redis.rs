@@ -1,7 +1,8 @@
 //! A Redis of a test's own: on a free port of loopback, with nothing on disk, ended with the test.
 
-use std::io::{Read, Write};
+use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A Redis that runs, or that the test has stopped.
 pub struct Redis {
     process: Child,
+    scheme: &'static str,
     port: u16,
+    /// How it is told to listen, before the port.
+    options: Vec<OsString>,
     /// Where it runs: it writes nothing, and would write nothing elsewhere.
     folder: TempDir,
 }
@@ -27,6 +31,30 @@ impl Redis {
     ///
     /// When there is no `redis-server`, which `.ci/install` installs.
     pub fn start() -> Self {
+        Self::with("redis", vec!["--port".into()])
+    }
+
+    /// Starts one that speaks TLS alone, with these files in PEM.
+    ///
+    /// # Panics
+    ///
+    /// As [`Redis::start`].
+    pub fn start_with_tls(certificate: &Path, key: &Path) -> Self {
+        let options: [&OsStr; 9] = [
+            "--port".as_ref(),
+            "0".as_ref(),
+            "--tls-cert-file".as_ref(),
+            certificate.as_ref(),
+            "--tls-key-file".as_ref(),
+            key.as_ref(),
+            "--tls-auth-clients".as_ref(),
+            "no".as_ref(),
+            "--tls-port".as_ref(),
+        ];
+        Self::with("rediss", options.map(OsStr::to_owned).to_vec())
+    }
+
+    fn with(scheme: &'static str, options: Vec<OsString>) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-redis-")
             .tempdir()
@@ -34,10 +62,12 @@ impl Redis {
         // Redis cannot choose a port, and somebody else may take the one that was free a moment ago.
         for _ in 0..10 {
             let port = port::free();
-            if let Some(process) = start(port, &folder) {
+            if let Some(process) = start(port, &options, &folder) {
                 return Self {
                     process,
+                    scheme,
                     port,
+                    options,
                     folder,
                 };
             }
@@ -47,7 +77,7 @@ impl Redis {
 
     /// What `--redis` takes.
     pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
+        format!("{}://127.0.0.1:{}", self.scheme, self.port)
     }
 
     /// Ends it without a farewell (SIGKILL). What it had in memory is gone.
@@ -58,7 +88,7 @@ impl Redis {
 
     /// Starts it again on the same port after [`Redis::kill`].
     pub fn restart(&mut self) {
-        let started = start(self.port, &self.folder);
+        let started = start(self.port, &self.options, &self.folder);
         self.process = started.expect("its port is still free");
     }
 
@@ -89,40 +119,31 @@ impl Drop for Redis {
     }
 }
 
-/// A server that answers on this port; none when it ends before that.
-fn start(port: u16, folder: &TempDir) -> Option<Child> {
+/// A server that listens on this port; none when it ends before that.
+fn start(port: u16, options: &[OsString], folder: &TempDir) -> Option<Child> {
     let mut process = Command::new("redis-server")
-        .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
-        .args(["--save", "", "--appendonly", "no", "--dir"])
+        .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .arg("--dir")
         .arg(folder.path())
+        .args(options)
+        .arg(port.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("redis-server can be run; .ci/install installs it");
     let end = Instant::now() + PATIENCE;
-    while Instant::now() < end {
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         if process.try_wait().expect("it is ours").is_some() {
             return None;
         }
-        if answers(port) {
-            return Some(process);
-        }
+        assert!(
+            Instant::now() < end,
+            "redis-server does not listen on port {port}"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
-    let _ = process.kill();
-    let _ = process.wait();
-    panic!("redis-server does not answer on port {port}");
-}
-
-fn answers(port: u16) -> bool {
-    let ask = || {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.write_all(b"PING\r\n")?;
-        let mut answer = [0; 7];
-        stream.read_exact(&mut answer)?;
-        Ok::<_, std::io::Error>(&answer == b"+PONG\r\n")
-    };
-    ask().unwrap_or(false)
+    // Somebody else may listen there, whom it has found in its way.
+    let ended = process.try_wait().expect("it is ours");
+    ended.is_none().then_some(process)
 }
