@@ -28,8 +28,11 @@
 //! ```
 //!
 //! What the documents say of headers, a mock has to be told: `then.too_many_requests(&error).into_inner()` gives
-//! the `Then` of [`httpmock`], which takes `.header("retry-after", "1")`. Numbers pass through a `f64` there, so
-//! mocks are no place for prices of more than fifteen digits.
+//! the `Then` of [`httpmock`], which takes `.header("retry-after", "1")`. A client tries again after a 429 or a 503,
+//! unless it was built with [`RetryPolicy::off`](crate::RetryPolicy::off).
+//!
+//! A mock answers numbers as they were written. Those of a request, [`httpmock`] compares as `f64`: from the
+//! sixteenth digit on they may differ from what is expected.
 
 pub use crate::openapi::{catalog_mock as catalog, mobile_mock as mobile};
 pub use httpmock;

@@ -15,6 +15,17 @@ fn of<T: DeserializeOwned>(value: serde_json::Value) -> T {
     serde_json::from_str(&value.to_string()).unwrap()
 }
 
+fn product(name: &str, price: &str) -> ProductResponse {
+    let text = format!(
+        r#"{{ "data": {{
+            "id": "{ID}", "name": "{name}", "unitPrice": {price}, "currency": "EUR",
+            "description": null, "sku": null, "taxRate": null, "status": "active",
+            "createdAt": "2026-11-20T21:49:00.123Z", "updatedAt": "2026-11-20T21:49:00.123Z"
+        }} }}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
 fn client(server: &MockServer) -> Client {
     Client::builder(server.base_url())
         .api_key("inv_test_key")
@@ -33,11 +44,7 @@ async fn a_mock_expects_and_answers_in_the_types_of_the_documents() {
     use catalog::MockServerExt as _;
     let server = MockServer::start_async().await;
     let body: CreateProduct = of(json!({ "name": "Tea", "unitPrice": 0.1, "currency": "EUR" }));
-    let product: ProductResponse = of(json!({ "data": {
-        "id": ID, "name": "Tea", "unitPrice": 0.1, "currency": "EUR", "description": null, "sku": null,
-        "taxRate": null, "status": "active",
-        "createdAt": "2026-11-20T21:49:00.123Z", "updatedAt": "2026-11-20T21:49:00.123Z",
-    }}));
+    let product = product("Tea", "0.1");
     let mock = server.create_product(|when, then| {
         when.body(&body);
         then.created(&product)
@@ -50,6 +57,19 @@ async fn a_mock_expects_and_answers_in_the_types_of_the_documents() {
         .send();
     assert_eq!(created.await.unwrap(), product.data);
     mock.assert();
+}
+
+#[tokio::test]
+async fn a_mock_answers_a_price_as_it_was_written() {
+    use catalog::MockServerExt as _;
+    let server = MockServer::start_async().await;
+    let price = "123456789.012345678901234567890";
+    let product = product("Tea", price);
+    server.get_product(|_, then| {
+        then.ok(&product);
+    });
+    let read = client(&server).products().get(ID).send().await.unwrap();
+    assert_eq!(read.unit_price.to_string(), price);
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
         syn::parse2(tokens).map_err(|e| e.to_string())
     };
     let mut file = made().map_err(|error| refused(document, &error))?;
-    mend::file(&mut file, document, &Shared::Parent);
+    mend::mock(&mut file, document, &Shared::Parent);
     Ok(file)
 }
 

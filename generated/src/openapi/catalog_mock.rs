@@ -65,7 +65,7 @@ pub mod operations {
                     .0
                     .status(200u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn bad_request(self, value: &types::ErrorResponse) -> Self {
@@ -74,7 +74,7 @@ pub mod operations {
                     .0
                     .status(400u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unauthorized(self, value: &types::ErrorResponse) -> Self {
@@ -83,7 +83,7 @@ pub mod operations {
                     .0
                     .status(401u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn too_many_requests(self, value: &types::ErrorResponse) -> Self {
@@ -92,7 +92,7 @@ pub mod operations {
                     .0
                     .status(429u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn internal_server_error(self, value: &types::ErrorResponse) -> Self {
@@ -101,7 +101,7 @@ pub mod operations {
                     .0
                     .status(500u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn service_unavailable(self, value: &types::ErrorResponse) -> Self {
@@ -110,7 +110,7 @@ pub mod operations {
                     .0
                     .status(503u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
     }
@@ -154,7 +154,7 @@ pub mod operations {
                     .0
                     .status(201u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn bad_request(self, value: &types::ErrorResponse) -> Self {
@@ -163,7 +163,7 @@ pub mod operations {
                     .0
                     .status(400u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unauthorized(self, value: &types::ErrorResponse) -> Self {
@@ -172,7 +172,7 @@ pub mod operations {
                     .0
                     .status(401u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn forbidden(self, value: &types::ErrorResponse) -> Self {
@@ -181,7 +181,7 @@ pub mod operations {
                     .0
                     .status(403u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn request_timeout(self, value: &types::ErrorResponse) -> Self {
@@ -190,7 +190,7 @@ pub mod operations {
                     .0
                     .status(408u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn conflict(self, value: &types::ErrorResponse) -> Self {
@@ -199,7 +199,7 @@ pub mod operations {
                     .0
                     .status(409u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn payload_too_large(self, value: &types::ErrorResponse) -> Self {
@@ -208,7 +208,7 @@ pub mod operations {
                     .0
                     .status(413u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unsupported_media_type(self, value: &types::ErrorResponse) -> Self {
@@ -217,7 +217,7 @@ pub mod operations {
                     .0
                     .status(415u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn too_many_requests(self, value: &types::ErrorResponse) -> Self {
@@ -226,7 +226,7 @@ pub mod operations {
                     .0
                     .status(429u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn internal_server_error(self, value: &types::ErrorResponse) -> Self {
@@ -235,7 +235,7 @@ pub mod operations {
                     .0
                     .status(500u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn service_unavailable(self, value: &types::ErrorResponse) -> Self {
@@ -244,7 +244,7 @@ pub mod operations {
                     .0
                     .status(503u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
     }
@@ -282,7 +282,7 @@ pub mod operations {
                     .0
                     .status(200u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn bad_request(self, value: &types::ErrorResponse) -> Self {
@@ -291,7 +291,7 @@ pub mod operations {
                     .0
                     .status(400u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unauthorized(self, value: &types::ErrorResponse) -> Self {
@@ -300,7 +300,7 @@ pub mod operations {
                     .0
                     .status(401u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn not_found(self, value: &types::ErrorResponse) -> Self {
@@ -309,7 +309,7 @@ pub mod operations {
                     .0
                     .status(404u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn too_many_requests(self, value: &types::ErrorResponse) -> Self {
@@ -318,7 +318,7 @@ pub mod operations {
                     .0
                     .status(429u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn internal_server_error(self, value: &types::ErrorResponse) -> Self {
@@ -327,7 +327,7 @@ pub mod operations {
                     .0
                     .status(500u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn service_unavailable(self, value: &types::ErrorResponse) -> Self {
@@ -336,7 +336,7 @@ pub mod operations {
                     .0
                     .status(503u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
     }
@@ -377,7 +377,7 @@ pub mod operations {
                     .0
                     .status(400u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unauthorized(self, value: &types::ErrorResponse) -> Self {
@@ -386,7 +386,7 @@ pub mod operations {
                     .0
                     .status(401u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn forbidden(self, value: &types::ErrorResponse) -> Self {
@@ -395,7 +395,7 @@ pub mod operations {
                     .0
                     .status(403u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn not_found(self, value: &types::ErrorResponse) -> Self {
@@ -404,7 +404,7 @@ pub mod operations {
                     .0
                     .status(404u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn conflict(self, value: &types::ErrorResponse) -> Self {
@@ -413,7 +413,7 @@ pub mod operations {
                     .0
                     .status(409u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn too_many_requests(self, value: &types::ErrorResponse) -> Self {
@@ -422,7 +422,7 @@ pub mod operations {
                     .0
                     .status(429u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn internal_server_error(self, value: &types::ErrorResponse) -> Self {
@@ -431,7 +431,7 @@ pub mod operations {
                     .0
                     .status(500u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn service_unavailable(self, value: &types::ErrorResponse) -> Self {
@@ -440,7 +440,7 @@ pub mod operations {
                     .0
                     .status(503u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
     }
@@ -491,7 +491,7 @@ pub mod operations {
                     .0
                     .status(200u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn bad_request(self, value: &types::ErrorResponse) -> Self {
@@ -500,7 +500,7 @@ pub mod operations {
                     .0
                     .status(400u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unauthorized(self, value: &types::ErrorResponse) -> Self {
@@ -509,7 +509,7 @@ pub mod operations {
                     .0
                     .status(401u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn forbidden(self, value: &types::ErrorResponse) -> Self {
@@ -518,7 +518,7 @@ pub mod operations {
                     .0
                     .status(403u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn not_found(self, value: &types::ErrorResponse) -> Self {
@@ -527,7 +527,7 @@ pub mod operations {
                     .0
                     .status(404u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn request_timeout(self, value: &types::ErrorResponse) -> Self {
@@ -536,7 +536,7 @@ pub mod operations {
                     .0
                     .status(408u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn conflict(self, value: &types::ErrorResponse) -> Self {
@@ -545,7 +545,7 @@ pub mod operations {
                     .0
                     .status(409u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn payload_too_large(self, value: &types::ErrorResponse) -> Self {
@@ -554,7 +554,7 @@ pub mod operations {
                     .0
                     .status(413u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unsupported_media_type(self, value: &types::ErrorResponse) -> Self {
@@ -563,7 +563,7 @@ pub mod operations {
                     .0
                     .status(415u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn too_many_requests(self, value: &types::ErrorResponse) -> Self {
@@ -572,7 +572,7 @@ pub mod operations {
                     .0
                     .status(429u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn internal_server_error(self, value: &types::ErrorResponse) -> Self {
@@ -581,7 +581,7 @@ pub mod operations {
                     .0
                     .status(500u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn service_unavailable(self, value: &types::ErrorResponse) -> Self {
@@ -590,7 +590,7 @@ pub mod operations {
                     .0
                     .status(503u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
     }

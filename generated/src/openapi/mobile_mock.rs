@@ -38,7 +38,7 @@ pub mod operations {
                     .0
                     .status(200u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn bad_request(self, value: &types::TokenError) -> Self {
@@ -47,7 +47,7 @@ pub mod operations {
                     .0
                     .status(400u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn request_timeout(self, value: &types::TokenError) -> Self {
@@ -56,7 +56,7 @@ pub mod operations {
                     .0
                     .status(408u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn payload_too_large(self, value: &types::TokenError) -> Self {
@@ -65,7 +65,7 @@ pub mod operations {
                     .0
                     .status(413u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unsupported_media_type(self, value: &types::TokenError) -> Self {
@@ -74,7 +74,7 @@ pub mod operations {
                     .0
                     .status(415u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn too_many_requests(self, value: &types::TokenError) -> Self {
@@ -83,7 +83,7 @@ pub mod operations {
                     .0
                     .status(429u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn internal_server_error(self, value: &types::TokenError) -> Self {
@@ -92,7 +92,7 @@ pub mod operations {
                     .0
                     .status(500u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn service_unavailable(self, value: &types::TokenError) -> Self {
@@ -101,7 +101,7 @@ pub mod operations {
                     .0
                     .status(503u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
     }
@@ -152,7 +152,7 @@ pub mod operations {
                     .0
                     .status(200u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn bad_request(self, value: &types::ErrorResponse) -> Self {
@@ -161,7 +161,7 @@ pub mod operations {
                     .0
                     .status(400u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn unauthorized(self, value: &types::ErrorResponse) -> Self {
@@ -170,7 +170,7 @@ pub mod operations {
                     .0
                     .status(401u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn forbidden(self, value: &types::ErrorResponse) -> Self {
@@ -179,7 +179,7 @@ pub mod operations {
                     .0
                     .status(403u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn not_found(self, value: &types::ErrorResponse) -> Self {
@@ -188,7 +188,7 @@ pub mod operations {
                     .0
                     .status(404u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn too_many_requests(self, value: &types::ErrorResponse) -> Self {
@@ -197,7 +197,7 @@ pub mod operations {
                     .0
                     .status(429u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn internal_server_error(self, value: &types::ErrorResponse) -> Self {
@@ -206,7 +206,7 @@ pub mod operations {
                     .0
                     .status(500u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
         pub fn service_unavailable(self, value: &types::ErrorResponse) -> Self {
@@ -215,7 +215,7 @@ pub mod operations {
                     .0
                     .status(503u16)
                     .header("content-type", "application/json")
-                    .json_body_obj(value),
+                    .body(::serde_json::to_vec(value).expect("it is JSON")),
             )
         }
     }
