@@ -1,12 +1,14 @@
 //! Answers that the service gives only when something around it is broken.
 
 use std::fs::File;
+use std::path::Path;
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use rusqlite::Connection;
 use test_support::caller::Answer;
 use test_support::deployment::Skip;
+use test_support::postgres;
 
 use crate::given::given_own;
 
@@ -19,9 +21,16 @@ pub async fn broken_database(operation: &str) -> Result<Answer, Skip> {
         "list_links" => "share_link",
         _ => "product",
     };
-    let database = Connection::open(given.service.database_file()?).expect("it is a database");
-    let rename = format!("PRAGMA foreign_keys = off; ALTER TABLE {table} RENAME TO gone");
-    database.execute_batch(&rename).expect("the table is there");
+    let rename = format!("ALTER TABLE {table} RENAME TO gone");
+    let address = given.service.own_database()?;
+    match address.strip_prefix("sqlite:") {
+        Some(file) => {
+            let database = Connection::open(file).expect("it is a database");
+            let rename = format!("PRAGMA foreign_keys = off; {rename}");
+            database.execute_batch(&rename).expect("the table is there");
+        }
+        None => drop(postgres::ask(address, &rename)),
+    }
     Ok(given.send(request).await)
 }
 
@@ -29,7 +38,12 @@ pub async fn broken_database(operation: &str) -> Result<Answer, Skip> {
 pub async fn locked_database(operation: &str) -> Result<Answer, Skip> {
     let given = given_own(&[])?;
     let request = given.request(operation).await?;
-    let index = given.service.database_file()?.with_extension("db-shm");
+    let address = given.service.own_database()?;
+    let Some(file) = address.strip_prefix("sqlite:") else {
+        let _locked = postgres::Locked::all(address);
+        return Ok(given.send(request).await);
+    };
+    let index = Path::new(file).with_extension("db-shm");
     let index = File::options().read(true).write(true).open(index);
     let index = index.expect("a database in use has an index of its log");
     lock(&index);

@@ -1,12 +1,9 @@
 //! PostgreSQL: one cluster for this process, and a database in it for each test.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use invoicing::store::{Store, open};
-use test_support::postgres::{Cluster, ask, dump};
-
-/// Ends with this process. Many tests run at once, each with a pool or two.
-static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+use test_support::postgres::{ask, dump, shared};
 
 /// A database of a test's own.
 pub struct Database {
@@ -15,9 +12,8 @@ pub struct Database {
 
 impl Database {
     pub fn new() -> Database {
-        let cluster = CLUSTER.get_or_init(|| Cluster::start_with("-c max_connections=500"));
         Database {
-            url: cluster.database(),
+            url: shared().database(),
         }
     }
 

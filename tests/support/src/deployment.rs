@@ -28,11 +28,26 @@
 //! | `INVOICING_MODEL_PLANS`, `INVOICING_MODEL_STEPS` | random plans, and operations in each (`tests/model`) | 24, 60 |
 //! | `INVOICING_MODEL_SEED` | the seed that a failure printed, to repeat it | random |
 //! | `INVOICING_CRASH_ROUNDS` | how often the server is killed (`tests/kill`) | 8 |
+//! | `INVOICING_TEST_DATABASE` | `sqlite` or `postgres`: what servers of the tests' own keep their data in | `sqlite` |
+
+use std::path::Path;
+
+use crate::postgres;
 
 /// The server to call.
 pub const BASE_URL: &str = "INVOICING_BASE_URL";
 /// The database of that server, if it can be reached from here.
 pub const DATABASE: &str = "INVOICING_DATABASE";
+
+/// The address of a new database for a server that a test starts, whose folder this is.
+pub(crate) fn own_database(folder: &Path) -> String {
+    let engine = std::env::var("INVOICING_TEST_DATABASE");
+    match engine.as_deref().unwrap_or("sqlite") {
+        "sqlite" => format!("sqlite:{}", folder.join("invoicing.db").display()),
+        "postgres" => postgres::shared().database(),
+        other => panic!("INVOICING_TEST_DATABASE is {other:?}; write sqlite or postgres"),
+    }
+}
 
 /// Why a test cannot run against this deployment.
 #[derive(Debug)]

@@ -8,15 +8,27 @@
 //!
 //! The binaries are those on the `PATH`, or else Debian's in `/usr/lib/postgresql`.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
 use crate::port;
+
+/// The server that all tests of this process share, each with databases of its own in it.
+///
+/// # Panics
+///
+/// As [`Cluster::start`].
+pub fn shared() -> &'static Cluster {
+    static SHARED: OnceLock<Cluster> = OnceLock::new();
+    // Many tests run at once, each with a pool or two.
+    SHARED.get_or_init(|| Cluster::start_with("-c max_connections=500"))
+}
 
 /// How often a port is tried that somebody else may take first.
 const TRIES: usize = 5;
@@ -137,6 +149,53 @@ pub fn ask(url: &str, query: &str) -> String {
     String::from_utf8_lossy(&output.stdout)
         .trim_end()
         .to_owned()
+}
+
+/// The tables of a database, locked: whoever reads or writes them waits until this is dropped.
+#[derive(Debug)]
+pub struct Locked {
+    session: Child,
+    commands: Option<ChildStdin>,
+}
+
+impl Locked {
+    /// Locks all tables of the database at `url`.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not answer.
+    pub fn all(url: &str) -> Locked {
+        let tables = ask(
+            url,
+            "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = 'public'",
+        );
+        let mut session = Command::new("psql")
+            .args(["-XAtq", "-d", url])
+            .env("PATH", path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("psql can be run");
+        let mut commands = session.stdin.take().expect("it is piped");
+        writeln!(commands, "BEGIN; LOCK TABLE {tables}; SELECT 'locked';").expect("psql listens");
+        let mut said = String::new();
+        let answers = session.stdout.take().expect("it is piped");
+        BufReader::new(answers)
+            .read_line(&mut said)
+            .expect("psql speaks");
+        assert_eq!(said.trim_end(), "locked");
+        Locked {
+            session,
+            commands: Some(commands),
+        }
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        drop(self.commands.take()); // psql ends at the end of its input, and its transaction with it.
+        let _ = self.session.wait();
+    }
 }
 
 /// Writes all of the database at `url` into a file, for somebody who looks why a test failed.

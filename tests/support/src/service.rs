@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 use crate::caller::Caller;
 use crate::deployment::{self, Skip};
+use crate::postgres;
 
 pub use people::{CODE_CHALLENGE, CODE_VERIFIER, Device, Team};
 
@@ -50,6 +51,7 @@ pub struct Service {
 #[derive(Debug)]
 struct Own {
     process: Child,
+    database: String,
     folder: Option<TempDir>,
     settings: Vec<(String, String)>,
 }
@@ -91,8 +93,7 @@ impl Service {
             .prefix("invoicing-test-")
             .tempdir()
             .expect("a temporary folder can be made");
-        let database = folder.path().join("invoicing.db");
-        let database = format!("sqlite:{}", database.display());
+        let database = deployment::own_database(folder.path());
         let settings: Vec<_> = SETTINGS
             .iter()
             .chain(settings)
@@ -102,9 +103,10 @@ impl Service {
         Self {
             caller: Caller::new(url),
             binary: binary.into(),
-            database: Some(database),
+            database: Some(database.clone()),
             own: Some(Own {
                 process,
+                database,
                 folder: Some(folder),
                 settings,
             }),
@@ -132,16 +134,14 @@ impl Service {
         self.own.as_ref().map(|own| own.process.id())
     }
 
-    /// The database file of an own server.
+    /// The address of the database of an own server.
     ///
     /// # Errors
     ///
     /// When the tests run against a deployment.
-    pub fn database_file(&self) -> Result<PathBuf, Skip> {
-        let folder = self.own.as_ref().and_then(|own| own.folder.as_ref());
-        folder
-            .map(|folder| folder.path().join("invoicing.db"))
-            .ok_or_else(|| Skip("needs to change the database".to_owned()))
+    pub fn own_database(&self) -> Result<&str, Skip> {
+        let own = self.own.as_ref().and(self.database.as_deref());
+        own.ok_or_else(|| Skip("needs to change the database".to_owned()))
     }
 
     /// Runs a command on the database, and gives what it prints.
@@ -229,10 +229,11 @@ impl Drop for Own {
         if std::thread::panicking()
             && let Some(folder) = self.folder.take()
         {
-            eprintln!(
-                "database and log of the server: {}",
-                folder.keep().display()
-            );
+            let folder = folder.keep();
+            if self.database.starts_with("postgres:") {
+                postgres::dump(&self.database, &folder.join("dump.sql"));
+            }
+            eprintln!("database and log of the server: {}", folder.display());
         }
     }
 }
