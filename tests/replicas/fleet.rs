@@ -2,6 +2,7 @@
 
 use tempfile::TempDir;
 use test_support::balancer::Balancer;
+use test_support::postgres::Cluster;
 use test_support::redis::Redis;
 use test_support::replica::Replica;
 use test_support::service::Service;
@@ -11,13 +12,15 @@ use crate::BINARY;
 /// How many replicas.
 const REPLICAS: usize = 3;
 
-/// Replicas behind a balancer. The folder with their logs and the database stays when the test fails.
+/// Replicas behind a balancer. The folder with their logs stays when the test fails.
 pub struct Fleet {
     /// The service at the balancer's address.
     pub service: Service,
     pub replicas: Vec<Replica>,
     pub redis: Redis,
     _balancer: Balancer,
+    /// PostgreSQL, until a test takes it away.
+    pub cluster: Option<Cluster>,
     folder: Option<TempDir>,
 }
 
@@ -30,7 +33,8 @@ impl Fleet {
             .unwrap();
         let redis = Redis::start();
         let redis_url = redis.url();
-        let database = format!("sqlite:{}", folder.path().join("invoicing.db").display());
+        let cluster = Cluster::start();
+        let database = cluster.database();
         let shared = [
             ("INVOICING_DATABASE", database.as_str()),
             ("INVOICING_REDIS", &redis_url),
@@ -50,6 +54,7 @@ impl Fleet {
             replicas,
             redis,
             _balancer: balancer,
+            cluster: Some(cluster),
             folder: Some(folder),
         }
     }
@@ -60,10 +65,7 @@ impl Drop for Fleet {
         if std::thread::panicking()
             && let Some(folder) = self.folder.take()
         {
-            eprintln!(
-                "database and logs of the replicas: {}",
-                folder.keep().display()
-            );
+            eprintln!("logs of the replicas: {}", folder.keep().display());
         }
     }
 }

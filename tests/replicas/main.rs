@@ -1,8 +1,9 @@
-//! Three replicas on one database and one Redis, behind haproxy: what clients of the balancer see when
-//! replicas come and go, and when Redis does.
+//! Three replicas on one PostgreSQL and one Redis, behind haproxy: what clients of the balancer see when
+//! replicas come and go, when Redis does, and when PostgreSQL goes.
 
 mod fleet;
 mod limits;
+mod readiness;
 mod rolling;
 mod tls;
 
