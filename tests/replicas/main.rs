@@ -1,6 +1,7 @@
 //! Three replicas on one PostgreSQL and one Redis, behind haproxy: what clients of the balancer see when
 //! replicas come and go, when Redis does, and when PostgreSQL goes.
 
+mod agreement;
 mod fleet;
 mod limits;
 mod readiness;
