@@ -10,11 +10,12 @@
 //!   whoever reads the log, so when the channel is full, lines are dropped, and the next line that fits
 //!   says how many ([`OverflowStrategy::DropAndReport`]). Nothing that must be proven later is kept in
 //!   the log alone.
+//! - A panic is a line like any other ([`panics`]): whoever reads the log reads nothing but lines.
 
 use std::io::{BufWriter, IsTerminal, Write};
 use std::time::Duration;
 
-use slog::{Drain, FnValue, Key, Level, LevelFilter, Logger, Record, debug, o};
+use slog::{Drain, FnValue, Key, Level, LevelFilter, Logger, Record, debug, error, o};
 use slog_async::{Async, AsyncGuard, OverflowStrategy};
 use uuid::Uuid;
 
@@ -76,6 +77,16 @@ fn json<W: Write + Send + 'static>(io: W) -> slog_json::Json<BufWriter<W>> {
         .set_flush(true)
         .add_key_value(o!("msg" => message, "level" => level, "time" => time))
         .build()
+}
+
+/// Writes a line for each panic from now on, in place of the plain text of the standard library. It says
+/// where and what, as far as the panic has a text; the request is named by the glue, which answers it.
+pub fn panics(log: &Logger) {
+    let log = log.clone();
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map(ToString::to_string);
+        error!(log, "panic"; "place" => place, "panic" => panic.payload_as_str());
+    }));
 }
 
 /// Who made a request, as far as is known when it is answered.

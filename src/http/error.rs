@@ -12,6 +12,7 @@
 //! The table of decisions.md, "Both APIs", is [`of_app`], [`of_refusal`] and [`of_http`] here. The
 //! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, constraint, header_value};
@@ -282,10 +283,11 @@ fn of_refusal(refusal: Refusal) -> Problem {
 
 /// A text of ours in a type of the document.
 fn ours<T: for<'a> TryFrom<&'a str, Error: Display>>(text: &str) -> T {
-    // All texts that come here are written in this file or in the runtime, and a test puts each of
-    // them into both documents.
+    // Cannot fail. Texts are written in this file or in the runtime, and a test puts each of them into
+    // both documents. Only paths are as long as a caller likes, within the limits of a request, from
+    // which the limit of the documents is derived. The text is not shown, since a panic is logged.
     T::try_from(text)
-        .unwrap_or_else(|error| panic!("{text:?} is not what the document says: {error}"))
+        .unwrap_or_else(|error| panic!("an error is not what the document says: {error}"))
 }
 
 macro_rules! in_the_words_of {
@@ -296,9 +298,14 @@ macro_rules! in_the_words_of {
                 use $api::types;
                 let is_validation = matches!(self.kind, Kind::Validation);
                 let details = is_validation.then(|| {
+                    // Of thousands of violations, few differ in this, which is dear to check.
+                    let mut constraints = HashMap::<_, types::ErrorConstraint>::new();
                     let detail = |violation: &Violation| types::ErrorDetail {
                         path: ours(&violation.path),
-                        constraint: ours(violation.constraint),
+                        constraint: constraints
+                            .entry(violation.constraint)
+                            .or_insert_with(|| ours(violation.constraint))
+                            .clone(),
                         message: ours(&violation.message),
                     };
                     self.violations.iter().map(detail).collect()
@@ -359,31 +366,49 @@ impl Problem {
         }
     }
 
-    /// What is wrong, in the characters and the length that the document allows.
+    /// What is wrong, in the characters and the length that the document allows: as many violations as
+    /// fit, and how many more there are.
     fn description(&self) -> String {
         let mut text = match self.status {
             StatusCode::BAD_REQUEST if !self.violations.is_empty() => String::new(),
             _ => self.message.to_owned(),
         };
-        for violation in &self.violations {
-            if !text.is_empty() {
+        for (told, violation) in self.violations.iter().enumerate() {
+            let clause = clause(violation);
+            let is_first = text.is_empty();
+            // Bytes, of which there are at least as many as characters.
+            if !is_first && text.len() + clause.len() > DESCRIPTION - MORE {
+                text.push_str(&format!("; and {} more", self.violations.len() - told));
+                break;
+            }
+            if !is_first {
                 text.push_str("; ");
             }
-            let place = match violation.path.as_str() {
-                "" if violation.constraint == constraint::JSON => "the body ",
-                "" => "it ",
-                path => path,
-            };
-            text.push_str(place.trim_end());
-            text.push(' ');
-            text.push_str(&violation.message);
+            text.push_str(&clause);
         }
         text.chars().take(DESCRIPTION).map(allowed).collect()
     }
 }
 
+/// One violation in words, with a long name cut: what it begins with is enough for people.
+fn clause(violation: &Violation) -> String {
+    let Violation { path, message, .. } = violation;
+    match path.char_indices().nth(NAME) {
+        None if !path.is_empty() => format!("{path} {message}"),
+        None if violation.constraint == constraint::JSON => format!("the body {message}"),
+        None => format!("it {message}"),
+        Some((end, _)) => format!("{}... {message}", &path[..end]),
+    }
+}
+
 /// The most characters of a description.
 const DESCRIPTION: usize = 1000;
+
+/// The most characters of a name in a description.
+const NAME: usize = 64;
+
+/// Room for what parts two violations, and for how many more there are.
+const MORE: usize = "; ; and 65536 more".len();
 
 /// The character itself if RFC 6749, section 5.2, allows it in a description, or one like it.
 fn allowed(character: char) -> char {

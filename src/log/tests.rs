@@ -120,3 +120,47 @@ fn lines_of_other_modules_pass() {
         [json!({ "msg": "beginning", "level": "info" })]
     );
 }
+
+/// What the next test runs in a process of its own, since a hook is for all of a process.
+#[test]
+#[ignore = "panics; it is run by a_panic_is_one_line_of_json"]
+fn panics_in_two_threads() {
+    let log = Logger::root(Mutex::new(json(std::io::stderr())).ignore_res(), o!());
+    panics(&log);
+    for thread in [
+        std::thread::spawn(|| panic!("two\nlines")),
+        std::thread::spawn(|| std::panic::panic_any(7)),
+    ] {
+        thread.join().unwrap_err();
+    }
+}
+
+#[test]
+fn a_panic_is_one_line_of_json() {
+    let this = std::env::current_exe().unwrap();
+    let panicking = std::process::Command::new(this)
+        .args(["--exact", "log::tests::panics_in_two_threads"])
+        .args(["--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(panicking.stderr).unwrap();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?}")))
+        .collect();
+    let told = |line: &Value| {
+        (
+            line["msg"].clone(),
+            line["level"].clone(),
+            line["panic"].clone(),
+        )
+    };
+    let mut told: Vec<_> = lines.iter().map(told).collect();
+    told.sort_by_key(|it| it.2.is_null());
+    let line = |panic: Value| (json!("panic"), json!("error"), panic);
+    assert_eq!(told, [line(json!("two\nlines")), line(Value::Null)]);
+    for line in lines {
+        let place = line["place"].as_str().unwrap();
+        assert!(place.starts_with("src/log/tests.rs:"), "{place}");
+    }
+}

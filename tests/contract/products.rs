@@ -9,3 +9,4 @@ mod rate_limit;
 mod read;
 mod request;
 mod update;
+mod violations;

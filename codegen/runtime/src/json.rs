@@ -317,19 +317,23 @@ impl<'a> Reader<'a> {
 /// Tells whether an object has a name already: by looking at each while they are few, which is what
 /// nearly every object is, and by a set of them beyond.
 #[derive(Default)]
-struct Names(HashSet<String>);
+struct Names<'a>(HashSet<Cow<'a, str>>);
 
-impl Names {
+impl<'a> Names<'a> {
     const FEW: usize = 16;
 
-    fn has(&mut self, members: &[(Cow<'_, str>, Value<'_>)], name: &str) -> bool {
+    #[expect(
+        clippy::ptr_arg,
+        reason = "a name that is borrowed is kept without a copy"
+    )]
+    fn has(&mut self, members: &[(Cow<'a, str>, Value<'a>)], name: &Cow<'a, str>) -> bool {
         if members.len() < Names::FEW {
             return members.iter().any(|(other, _)| other == name);
         }
         if self.0.is_empty() {
             self.0
-                .extend(members.iter().map(|(other, _)| other.clone().into_owned()));
+                .extend(members.iter().map(|(other, _)| other.clone()));
         }
-        !self.0.insert(name.to_owned())
+        !self.0.insert(name.clone())
     }
 }

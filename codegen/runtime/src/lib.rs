@@ -38,4 +38,4 @@ pub use refusal::{Cause, Failure, Refusal, Rejection, header_of, header_value};
 pub use reply::{Answer, Reply};
 pub use request::{Captured, Request, Unchecked};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
-pub use violation::{MAX_VIOLATIONS, Violation, constraint};
+pub use violation::{Violation, constraint};

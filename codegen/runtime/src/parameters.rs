@@ -2,13 +2,14 @@
 //!
 //! 1. Path variables are the decoded segments of the path.
 //! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
-//!    for a space. A name that the operation does not have is `unknown`, one that comes twice is
-//!    `repeated`.
+//!    for a space. A name that the operation does not have is `unknown`, one of its own that comes twice
+//!    is `repeated`; each is told once, however often it comes.
 //! 3. Of the headers, those that the operation names are read; each may come once.
 //! 4. A value that is not UTF-8 violates `format`.
 //! 5. The schema says what a text stands for: `20` is a number where the schema asks for one.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use http::HeaderMap;
 use http::request::Parts;
@@ -20,7 +21,7 @@ use crate::json::Value;
 use crate::operation::{Location, Operation};
 use crate::refusal::{Cause, Refusal};
 use crate::schema::check_parameter;
-use crate::violation::{MAX_VIOLATIONS, Violation, constraint, cut};
+use crate::violation::{Violation, constraint};
 
 /// The texts of the parameters of one location, checked.
 #[derive(Debug)]
@@ -52,6 +53,8 @@ impl<'a> Parameters<'a> {
             location,
             texts: vec![None; places],
             unreadable: Vec::new(),
+            repeated: Vec::new(),
+            unknown: HashSet::new(),
             violations: Vec::new(),
         };
         let cause = match location {
@@ -118,6 +121,10 @@ struct Found<'a> {
     texts: Vec<Option<Cow<'a, str>>>,
     /// The positions of those whose text is not UTF-8.
     unreadable: Vec<usize>,
+    /// The positions of those that come more than once.
+    repeated: Vec<usize>,
+    /// The names that the operation does not have.
+    unknown: HashSet<String>,
     violations: Vec<Violation>,
 }
 
@@ -141,11 +148,15 @@ impl<'a> Found<'a> {
             match self.position(&name) {
                 Some(at) if self.texts[at].is_some() => self.repeated(at),
                 Some(at) => self.set(at, decode_query(text)),
-                None if self.violations.len() >= MAX_VIOLATIONS => return,
+                None if self.unknown.contains(&name) => {}
                 None => {
                     let message = "is not a parameter of this operation";
-                    self.violations
-                        .push(Violation::new(cut(&name), constraint::UNKNOWN, message));
+                    self.violations.push(Violation::new(
+                        name.clone(),
+                        constraint::UNKNOWN,
+                        message,
+                    ));
+                    self.unknown.insert(name);
                 }
             }
         }
@@ -188,9 +199,9 @@ impl<'a> Found<'a> {
     }
 
     fn repeated(&mut self, at: usize) {
-        let name = self.operation.parameters[at].name;
-        let known = |it: &Violation| it.path == name && it.constraint == constraint::REPEATED;
-        if !self.violations.iter().any(known) {
+        if !self.repeated.contains(&at) {
+            self.repeated.push(at);
+            let name = self.operation.parameters[at].name;
             let message = "must not be given more than once";
             self.violations
                 .push(Violation::new(name, constraint::REPEATED, message));
@@ -218,7 +229,6 @@ impl<'a> Found<'a> {
                 None => {}
             }
         }
-        self.violations.truncate(MAX_VIOLATIONS);
     }
 }
 
@@ -230,3 +240,6 @@ fn decode_query(text: &str) -> Cow<'_, [u8]> {
     }
     percent_decode(text.as_bytes()).into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 //! - [`Failure`]: a complete error answer: status, headers and the body that the document describes. A
 //!   hook of the generated trait makes one of each rejection, and nothing else does.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -94,12 +95,8 @@ impl Refusal {
         )
     }
 
-    pub(crate) fn media_type(message: &str) -> Refusal {
-        Refusal::of_body(
-            Cause::MediaType,
-            constraint::CONTENT_TYPE,
-            message.to_owned(),
-        )
+    pub(crate) fn media_type(message: &'static str) -> Refusal {
+        Refusal::of_body(Cause::MediaType, constraint::CONTENT_TYPE, message)
     }
 
     pub(crate) fn method(method: &Method, allowed: &str) -> Refusal {
@@ -107,7 +104,11 @@ impl Refusal {
         Refusal::of_body(Cause::Method, constraint::METHOD, message)
     }
 
-    fn of_body(cause: Cause, constraint: &'static str, message: String) -> Refusal {
+    fn of_body(
+        cause: Cause,
+        constraint: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Refusal {
         Refusal {
             cause,
             violations: vec![Violation::new("", constraint, message)],
@@ -157,10 +158,9 @@ impl<E> Failure<E> {
 /// is a mistake of the handler; the glue answers it, like every panic, as an internal error.
 pub fn header_value(value: impl Display) -> HeaderValue {
     let text = value.to_string();
-    match HeaderValue::from_str(&text) {
-        Ok(value) => value,
-        Err(_) => panic!("a header cannot have the value {text:?}"),
-    }
+    // Without the value, which may be a secret: a panic is logged.
+    HeaderValue::from_str(&text)
+        .unwrap_or_else(|_| panic!("the text of a header has control characters"))
 }
 
 /// The text of a header, of a value that is a scalar in JSON.

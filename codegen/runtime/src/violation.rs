@@ -4,6 +4,9 @@
 //! by its length, a number by its literal when that is short, and only a value that misses a closed
 //! list is shown, when it is short. Whatever a request carries may be a secret, and answers and logs
 //! are read by more people than requests.
+//!
+//! Names are told whole, however long, in the path of the violation and not again in its message: all
+//! violations together are no longer than the request times a constant.
 
 use std::borrow::Cow;
 
@@ -15,7 +18,7 @@ pub struct Violation {
     /// The keyword of the schema that is violated, or one of [`constraint`].
     pub constraint: &'static str,
     /// What is allowed, and what came.
-    pub message: String,
+    pub message: Cow<'static, str>,
 }
 
 impl Violation {
@@ -23,7 +26,7 @@ impl Violation {
     pub fn new(
         path: impl Into<String>,
         constraint: &'static str,
-        message: impl Into<String>,
+        message: impl Into<Cow<'static, str>>,
     ) -> Violation {
         Violation {
             path: path.into(),
@@ -32,10 +35,6 @@ impl Violation {
         }
     }
 }
-
-/// The most violations that one request reports. One hundred tell a person everything, and a body of
-/// 64 KiB with ten thousand unknown members must not be answered by a megabyte.
-pub const MAX_VIOLATIONS: usize = 100;
 
 /// The constraints that are no schema keywords.
 pub mod constraint {
@@ -68,16 +67,5 @@ pub(crate) fn shown(text: &str) -> String {
     match text.chars().count() {
         ..=MAX_SHOWN => format!("{text:?}"),
         length => format!("a text of {length} characters"),
-    }
-}
-
-/// The longest name in a path, in characters. A caller may give members and parameters any name.
-const MAX_NAME: usize = 64;
-
-/// A name for a path, cut when it is long.
-pub(crate) fn cut(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(MAX_NAME) {
-        None => Cow::Borrowed(name),
-        Some((end, _)) => Cow::Owned(format!("{}…", &name[..end])),
     }
 }

@@ -860,9 +860,11 @@ pub mod types {
         pub type_: ErrorType,
         pub code: ErrorCode,
         pub message: ErrorMessage,
-        /// All violations, up to 100 of them. Present whenever `type` is `validation_error`.
+        /// All violations, each once. Present whenever `type` is `validation_error`. The limit cuts nothing off, as no
+        /// request can have more: an unknown query parameter takes two bytes of an address of at most 65,534
+        /// bytes, and an unknown member of an object takes six of a body of at most 65,536.
         ///
-        /// Limits: at least 1 items, at most 100 items.
+        /// Limits: at least 1 items, at most 32767 items.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub details: ::std::option::Option<::std::vec::Vec<ErrorDetail>>,
         pub request_id: RequestId,
@@ -1011,7 +1013,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// What went wrong, for people. The wording may change.
+    /// What went wrong, for people. The wording may change. It repeats at most 40 characters of what came.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorMessage(::std::string::String);
@@ -1069,8 +1071,9 @@ pub mod types {
         }
     }
     /// What is wrong: a JSON Pointer into the body (`/unitPrice`; empty for the whole body; for `required` and
-    /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. A name
-    /// that the service does not know is cut after 64 characters.
+    /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. Names are
+    /// whole, however long. The limit cuts nothing off: a body of 64 KiB cannot name more, each `~` and `/` being
+    /// written as two characters (RFC 6901).
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
@@ -1090,8 +1093,8 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 256usize {
-                return Err("longer than 256 characters".into());
+            if value.chars().count() > 131072usize {
+                return Err("longer than 131072 characters".into());
             }
             Ok(Self(value.to_string()))
         }

@@ -385,9 +385,11 @@ pub mod types {
         pub type_: ErrorType,
         pub code: ErrorCode,
         pub message: ErrorMessage,
-        /// All violations, up to 100 of them. Present whenever `type` is `validation_error`.
+        /// All violations, each once. Present whenever `type` is `validation_error`. The limit cuts nothing off, as no
+        /// request can have more: an unknown query parameter takes two bytes of an address of at most 65,534
+        /// bytes.
         ///
-        /// Limits: at least 1 items, at most 100 items.
+        /// Limits: at least 1 items, at most 32767 items.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub details: ::std::option::Option<::std::vec::Vec<ErrorDetail>>,
         pub request_id: RequestId,
@@ -536,7 +538,7 @@ pub mod types {
             Default::default()
         }
     }
-    /// What went wrong, for people. The wording may change.
+    /// What went wrong, for people. The wording may change. It repeats at most 40 characters of what came.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorMessage(::std::string::String);
@@ -594,8 +596,9 @@ pub mod types {
         }
     }
     /// What is wrong: a JSON Pointer into the body (`/unitPrice`; empty for the whole body; for `required` and
-    /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. A name
-    /// that the service does not know is cut after 64 characters.
+    /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. Names are
+    /// whole, however long. The limit cuts nothing off: a body of 64 KiB cannot name more, each `~` and `/` being
+    /// written as two characters (RFC 6901).
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
@@ -615,8 +618,8 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 256usize {
-                return Err("longer than 256 characters".into());
+            if value.chars().count() > 131072usize {
+                return Err("longer than 131072 characters".into());
             }
             Ok(Self(value.to_string()))
         }
@@ -1504,7 +1507,7 @@ pub mod types {
     }
     /// The address to share. Who has it can see the item, as far as `audience` and the password allow: treat it as a
     /// secret.
-    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[derive(::serde::Serialize, Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ShareLinkUrl(::std::string::String);
     impl ::std::ops::Deref for ShareLinkUrl {
@@ -1695,7 +1698,9 @@ pub mod types {
                 })
         }
     }
-    /// What went wrong, for people. The wording may change. ASCII without `"` and `\` (RFC 6749, section 5.2).
+    /// What went wrong, for people: as many violations as fit, with names cut after 64 characters, and how many more
+    /// there are. The wording may change. ASCII without `"` and `\`, for which similar characters stand (RFC 6749,
+    /// section 5.2).
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct TokenErrorDescription(::std::string::String);
@@ -4158,6 +4163,12 @@ pub mod types {
             f.write_str("RefreshToken(..)")
         }
     }
+    impl ::std::fmt::Debug for ShareLinkUrl {
+        /// Shows nothing: the document marks it as a secret.
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            f.write_str("ShareLinkUrl(..)")
+        }
+    }
     impl ::std::fmt::Display for ClientId {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -4214,11 +4225,6 @@ pub mod types {
         }
     }
     impl ::std::fmt::Display for ShareLinkName {
-        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-    impl ::std::fmt::Display for ShareLinkUrl {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
         }

@@ -68,6 +68,7 @@ impl Demo {
             ..settings.clone()
         };
         let (log, _written_at_the_end) = log::to_standard_error(&settings);
+        log::panics(&log);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;

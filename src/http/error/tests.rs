@@ -1,5 +1,7 @@
 //! Every problem, in the words of every document.
 
+mod limits;
+
 use std::time::Instant;
 
 use codegen_runtime::constraint;
@@ -135,13 +137,30 @@ fn a_description_has_the_characters_of_rfc_6749_and_an_end() {
         json(failure.body)["error_description"],
         "/? says 'no' / to ?"
     );
-    let violations = vec![Violation::new("/x", "maxLength", "is wrong"); 100];
-    let problem = of_refusal(Refusal {
-        cause: Cause::Body,
-        violations,
-    });
-    let description = json(problem.into_token(REQUEST_ID).body)["error_description"].clone();
-    assert_eq!(description.as_str().unwrap().len(), DESCRIPTION);
+}
+
+#[test]
+fn a_description_tells_as_many_violations_as_fit_and_counts_the_rest() {
+    let description = |violations| {
+        let cause = Cause::Body;
+        let failure = of_refusal(Refusal { cause, violations }).into_token(REQUEST_ID);
+        let text = json(failure.body)["error_description"].clone();
+        text.as_str().unwrap().to_owned()
+    };
+    let wrong = Violation::new("/x", "maxLength", "is wrong");
+    assert_eq!(
+        description(vec![wrong.clone(); 2]),
+        "/x is wrong; /x is wrong"
+    );
+    let many = description(vec![wrong.clone(); 10_000]);
+    let told = many.matches("/x is wrong; ").count();
+    assert!(many.ends_with(&format!("; and {} more", 10_000 - told)));
+    assert!((DESCRIPTION - 50..=DESCRIPTION).contains(&many.len()));
+    let long = Violation::new(format!("/{}", "x".repeat(60_000)), "maxLength", "is wrong");
+    assert_eq!(
+        description(vec![long, wrong]),
+        format!("/{}... is wrong; /x is wrong", "x".repeat(63))
+    );
 }
 
 #[test]
@@ -161,18 +180,4 @@ fn what_will_pass_says_when_to_come_back() {
     let headers = rate_limited().headers;
     assert_eq!(headers[RETRY_AFTER], "1");
     assert_eq!(headers["ratelimit"], "\"default\";r=0;t=1");
-}
-
-#[test]
-fn the_longest_violations_fit_into_the_documents() {
-    let path = format!("/{}…", "~0".repeat(64));
-    let violation = Violation::new(path, "additionalProperties", "is not a known member");
-    let problem = of_refusal(Refusal {
-        cause: Cause::Body,
-        violations: vec![violation; 100],
-    });
-    assert_eq!(
-        json(problem.into_catalog(REQUEST_ID).body)["error"]["details"][99]["message"],
-        "is not a known member"
-    );
 }

@@ -1,6 +1,6 @@
 //! Bodies: every property, and the objects themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use test_support::caller::Answer;
@@ -18,8 +18,8 @@ type Body = BTreeMap<String, String>;
 /// A body to send.
 struct Case {
     text: String,
-    /// What is wrong with it.
-    expected: Option<Violation>,
+    /// Everything that is wrong with it.
+    expected: BTreeSet<Violation>,
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ fn members(object: &Object) -> Vec<Case> {
     for (name, place) in &object.properties {
         let tries = tries(object.document, place);
         for attempt in tries.iter().filter(|_| !discriminating.contains(name)) {
-            cases.push(member(whole, name, attempt));
+            cases.push(member(object, name, place, attempt));
         }
         let mut without = whole.clone();
         without.remove(*name);
@@ -122,7 +122,7 @@ fn decimals(object: &Object) -> Vec<Case> {
     let properties = object.properties.iter();
     let cases = properties.flat_map(|(name, place)| {
         let hairs = hairs(object.document, place).into_iter();
-        hairs.map(|attempt| member(&object.whole, name, &attempt))
+        hairs.map(|attempt| member(object, name, place, &attempt))
     });
     cases.collect()
 }
@@ -131,7 +131,7 @@ fn decimals(object: &Object) -> Vec<Case> {
 fn no_objects(_: &Object) -> Vec<Case> {
     let others = ["[]", "\"text\"", "1", "true", "null"].map(|text| Case {
         text: text.to_owned(),
-        expected: Some(Violation::new("", "type")),
+        expected: [Violation::new("", "type")].into(),
     });
     others.into()
 }
@@ -145,11 +145,15 @@ fn discriminating(document: &Document) -> Vec<&str> {
         .collect()
 }
 
-fn member(whole: &Body, name: &str, attempt: &Try) -> Case {
-    let mut body = whole.clone();
+/// The object with another value of one member. A value of the wrong type is not in a closed list either.
+fn member(object: &Object, name: &str, place: &str, attempt: &Try) -> Case {
+    let mut body = object.whole.clone();
     body.insert(name.to_owned(), attempt.literal.clone());
-    let violation = Violation::new(format!("/{name}"), attempt.keyword);
-    case(&body, (!attempt.valid).then_some(violation))
+    let listed = object.document.at(place)["enum"].is_array();
+    let also = (listed && attempt.keyword == "type").then_some("enum");
+    let keywords = [attempt.keyword].into_iter().chain(also);
+    let violations = keywords.map(|keyword| Violation::new(format!("/{name}"), keyword));
+    case(&body, violations.filter(|_| !attempt.valid))
 }
 
 /// A member that has no schema.
@@ -161,22 +165,21 @@ fn unknown(object: &Object) -> Case {
     case(&body, refused.then_some(violation))
 }
 
-fn case(body: &Body, expected: Option<Violation>) -> Case {
+fn case(body: &Body, expected: impl IntoIterator<Item = Violation>) -> Case {
     let members = body
         .iter()
         .map(|(name, value)| format!("{}:{value}", Value::from(name.as_str())));
     let text = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
-    Case { text, expected }
+    Case {
+        text,
+        expected: expected.into_iter().collect(),
+    }
 }
 
 /// What is wrong about the answer, if anything.
 fn complaint(case: &Case, answer: &Answer) -> Option<String> {
     let refused = matches!(answer.code().as_str(), "invalid_body" | "invalid_request");
-    let right = match &case.expected {
-        None => !refused,
-        Some(violation) if refused => names(answer, violation),
-        Some(_) => false,
-    };
+    let right = refused != case.expected.is_empty() && (!refused || names(answer, &case.expected));
     let beginning: String = case.text.chars().take(300).collect();
     (!right).then(|| {
         format!(
@@ -187,11 +190,12 @@ fn complaint(case: &Case, answer: &Answer) -> Option<String> {
     })
 }
 
-/// Whether an error names a violation. The token endpoint names the place in its description.
-fn names(answer: &Answer, violation: &Violation) -> bool {
+/// Whether an error names exactly these violations. The token endpoint names the places in its
+/// description.
+fn names(answer: &Answer, violations: &BTreeSet<Violation>) -> bool {
     let json = answer.json();
     match json["error_description"].as_str() {
-        Some(description) => description.contains(&violation.path),
-        None => answer.violations() == [violation.clone()].into(),
+        Some(description) => violations.iter().all(|it| description.contains(&it.path)),
+        None => answer.violations() == *violations,
     }
 }

@@ -40,7 +40,7 @@ async fn everything_that_is_wrong_with_a_query_comes_at_once() {
         ("?cursor=a&cursor=a&cursor=a", "cursor repeated"),
         (
             "?x=1&page_size=51&x=2&page_size=0",
-            "x unknown, x unknown, page_size repeated, page_size maximum",
+            "x unknown, page_size repeated, page_size maximum",
         ),
     ] {
         let answer = books(query).await;
@@ -53,12 +53,12 @@ async fn everything_that_is_wrong_with_a_query_comes_at_once() {
 }
 
 #[tokio::test]
-async fn ten_thousand_unknown_parameters_are_answered_briefly() {
-    let query: String = (0..10_000).map(|index| format!("&x{index}")).collect();
+async fn nine_thousand_unknown_parameters_are_all_told() {
+    let query: String = (0..9_000).map(|index| format!("&x{index}")).collect();
     let answer = books(&format!("?{query}")).await;
     assert_eq!(
         answer.json()["title"].as_str().unwrap().split(", ").count(),
-        100
+        9_000
     );
 }
 

@@ -5,9 +5,12 @@
 //! - Lengths count Unicode code points, as JSON Schema has it.
 //! - Numbers compare as exact decimals, and `integer` means a literal without fraction and exponent.
 //! - Of a `oneOf`, the discriminator selects the one schema that the value is held against.
-//! - At most [`MAX_VIOLATIONS`] are told.
+//! - Keywords are independent of each other: a value of the wrong type is not among those of an `enum`
+//!   either, and violates both.
 //!
-//! A value that passes costs no allocation, unless a list asks for items that differ.
+//! A value that passes costs no allocation, unless a list asks for items that differ. One that does not
+//! costs time and memory in proportion to its text: a path leads through properties that the schema
+//! knows, of which no schema has more than a few levels, and only its end can be as long as the text.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -17,7 +20,7 @@ use std::fmt;
 use super::{Array, Bounds, Kind, Object, OneOf, Schema, Text};
 use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
-use crate::violation::{MAX_VIOLATIONS, Violation, constraint, cut, shown};
+use crate::violation::{Violation, constraint, shown};
 
 /// Everything that is wrong with a body, by its schema. Empty when it passes.
 pub fn check(schema: &Schema, value: &Value<'_>) -> Vec<Violation> {
@@ -47,8 +50,12 @@ impl fmt::Display for Place<'_> {
             Place::Body => Ok(()),
             Place::Parameter(name) => f.write_str(name),
             Place::Member(parent, name) => {
-                let token = cut(name).replace('~', "~0").replace('/', "~1");
-                write!(f, "{parent}/{token}")
+                if name.contains(['~', '/']) {
+                    let token = name.replace('~', "~0").replace('/', "~1");
+                    write!(f, "{parent}/{token}")
+                } else {
+                    write!(f, "{parent}/{name}")
+                }
             }
             Place::Item(parent, index) => write!(f, "{parent}/{index}"),
         }
@@ -61,15 +68,14 @@ struct Check {
 }
 
 impl Check {
-    fn report(&mut self, place: &Place<'_>, constraint: &'static str, message: String) {
-        if !self.is_full() {
-            self.violations
-                .push(Violation::new(place.to_string(), constraint, message));
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.violations.len() >= MAX_VIOLATIONS
+    fn report(
+        &mut self,
+        place: &Place<'_>,
+        constraint: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        self.violations
+            .push(Violation::new(place.to_string(), constraint, message));
     }
 
     fn value(&mut self, schema: &Schema, value: &Value<'_>, place: &Place<'_>) {
@@ -101,6 +107,11 @@ impl Check {
         let or_null = if schema.nullable { " or null" } else { "" };
         let message = format!("must be {expected}{or_null}, but is {}", value.kind());
         self.report(place, "type", message);
+        if let Kind::String(rules) = &schema.kind
+            && !rules.enumeration.is_empty()
+        {
+            self.report(place, "enum", not_one_of(rules.enumeration, value.kind()));
+        }
     }
 
     fn number(&mut self, bounds: &Bounds, literal: &str, place: &Place<'_>) {
@@ -154,7 +165,7 @@ impl Check {
 
     fn text(&mut self, rules: &Text, text: &str, place: &Place<'_>) {
         if !rules.enumeration.is_empty() && !rules.enumeration.contains(&text) {
-            self.report(place, "enum", not_one_of(rules.enumeration, text));
+            self.report(place, "enum", not_one_of(rules.enumeration, &shown(text)));
         }
         if rules.min_length > 0 || rules.max_length.is_some() {
             let length = text.chars().count();
@@ -203,16 +214,9 @@ impl Check {
             self.report(place, "maxItems", message);
         }
         if rules.unique_items && !are_unique(items) {
-            self.report(
-                place,
-                "uniqueItems",
-                "must not have the same item twice".to_owned(),
-            );
+            self.report(place, "uniqueItems", "must not have the same item twice");
         }
         for (index, item) in items.iter().enumerate() {
-            if self.is_full() {
-                return;
-            }
             self.value(rules.items, item, &Place::Item(place, index));
         }
     }
@@ -221,13 +225,10 @@ impl Check {
         for property in rules.properties.iter().filter(|property| property.required) {
             if find(members, property.name).is_none() {
                 let place = Place::Member(place, property.name);
-                self.report(&place, "required", "is required, but missing".to_owned());
+                self.report(&place, "required", "is required, but missing");
             }
         }
         for (name, value) in members {
-            if self.is_full() {
-                return;
-            }
             let place = Place::Member(place, name);
             match rules
                 .properties
@@ -237,11 +238,7 @@ impl Check {
                 Some(property) => self.value(&property.schema, value, &place),
                 None if rules.additional => {}
                 None => {
-                    self.report(
-                        &place,
-                        "additionalProperties",
-                        "is not a known member".to_owned(),
-                    );
+                    self.report(&place, "additionalProperties", "is not a known member");
                 }
             }
         }
@@ -255,24 +252,26 @@ impl Check {
         place: &Place<'_>,
     ) {
         let place_of_kind = Place::Member(place, rules.discriminator);
-        let kind = match find(members, rules.discriminator) {
-            Some(Value::String(kind)) => kind,
+        let came = match find(members, rules.discriminator) {
+            Some(Value::String(kind)) => {
+                let mut variants = rules.variants.iter();
+                if let Some((_, schema)) = variants.find(|(name, _)| name == kind) {
+                    return self.value(schema, value, place);
+                }
+                shown(kind)
+            }
             Some(other) => {
                 let message = format!("must be a string, but is {}", other.kind());
-                return self.report(&place_of_kind, "type", message);
+                self.report(&place_of_kind, "type", message);
+                other.kind().to_owned()
             }
             None => {
-                let message = "is required, but missing".to_owned();
+                let message = "is required, but missing";
                 return self.report(&place_of_kind, "required", message);
             }
         };
-        match rules.variants.iter().find(|(name, _)| name == kind) {
-            Some((_, schema)) => self.value(schema, value, place),
-            None => {
-                let names: Vec<&str> = rules.variants.iter().map(|(name, _)| *name).collect();
-                self.report(&place_of_kind, "enum", not_one_of(&names, kind));
-            }
-        }
+        let names: Vec<&str> = rules.variants.iter().map(|(name, _)| *name).collect();
+        self.report(&place_of_kind, "enum", not_one_of(&names, &came));
     }
 }
 
@@ -313,5 +312,5 @@ fn not_one_of(allowed: &[&str], came: &str) -> String {
         0 => String::new(),
         more => format!(" or {more} more"),
     };
-    format!("must be one of {named}{more}, but is {}", shown(came))
+    format!("must be one of {named}{more}, but is {came}")
 }

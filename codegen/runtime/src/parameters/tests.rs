@@ -1,0 +1,107 @@
+use std::time::{Duration, Instant};
+
+use http::{Method, Request};
+
+use super::*;
+use crate::operation::{Listed, Parameter};
+use crate::schema::{Bounds, Kind, Schema};
+
+static LIST: Operation = Operation {
+    id: "list",
+    method: Method::GET,
+    path: "/list",
+    summary: None,
+    description: None,
+    tags: &[],
+    deprecated: false,
+    security: None,
+    parameters: &[Parameter {
+        name: "limit",
+        location: Location::Query,
+        required: false,
+        description: None,
+        schema: Schema {
+            kind: Kind::Integer(Bounds {
+                minimum: None,
+                maximum: None,
+            }),
+            nullable: false,
+        },
+        default: None,
+    }],
+    body: None,
+    success: Listed {
+        status: 200,
+        description: "A list.",
+        headers: &[],
+    },
+    errors: &[],
+};
+
+fn violations(query: &str) -> Vec<Violation> {
+    let request = Request::get(format!("/list?{query}")).body(()).unwrap();
+    let (head, ()) = request.into_parts();
+    Parameters::read(&LIST, Location::Query, &head)
+        .err()
+        .map_or_else(Vec::new, |refusal| refusal.violations)
+}
+
+fn unknown(count: usize) -> String {
+    let names: Vec<_> = (0..count).map(|index| format!("x{index}")).collect();
+    names.join("&")
+}
+
+#[test]
+fn every_unknown_name_is_told_once_and_whole() {
+    let long = "y".repeat(60_000);
+    for (query, names) in [
+        ("x=1&x=2&limit=1&x", vec!["x"]),
+        ("=&&x%26y=%ff", vec!["", "x&y"]),
+        (long.as_str(), vec![long.as_str()]),
+    ] {
+        let told = violations(query);
+        let told: Vec<_> = told.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(told, names);
+    }
+    assert_eq!(violations(&unknown(9_000)).len(), 9_000);
+}
+
+#[test]
+fn a_repeated_parameter_is_told_once() {
+    let told = violations("limit=1&limit=2&limit=3");
+    assert_eq!(told.len(), 1);
+    assert_eq!(
+        (told[0].path.as_str(), told[0].constraint),
+        ("limit", constraint::REPEATED)
+    );
+}
+
+/// The least time of several that it takes to refuse a query.
+fn time(query: &str) -> Duration {
+    let times = (0..10).map(|_| {
+        let start = Instant::now();
+        assert!(!violations(query).is_empty());
+        start.elapsed()
+    });
+    times.min().unwrap()
+}
+
+/// Sixty-four times the query takes about 64 times as long; it would be 4,096 if the cost were quadratic.
+/// Ten times is left to the machine, which may be busy.
+#[test]
+fn telling_takes_time_in_proportion_to_the_query() {
+    let queries = |bytes: usize| {
+        [
+            unknown(bytes / 7),
+            "x&".repeat(bytes / 2),
+            "%2B".repeat(bytes / 3),
+            format!("{}{}", unknown(bytes / 14), "&limit".repeat(bytes / 12)),
+        ]
+    };
+    for (small, large) in queries(1_000).iter().zip(&queries(64_000)) {
+        // What is so quick that the clock decides is quick enough.
+        let least = time(small).max(Duration::from_micros(10));
+        let ratio = time(large).as_secs_f64() / least.as_secs_f64();
+        assert!(ratio < 640.0, "{small:.20}: {ratio:.1} times");
+    }
+}
