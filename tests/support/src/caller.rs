@@ -236,12 +236,23 @@ impl Caller {
     ///
     /// When the path is not published, when no answer comes, or when the document does not list it.
     pub async fn send(&self, request: Request) -> Answer {
+        let answer = self.try_send(request.clone()).await;
+        answer.unwrap_or_else(|error| panic!("no answer: {error}\n{}", describe(&request)))
+    }
+
+    /// The same, of a server that may not be there.
+    ///
+    /// # Errors
+    ///
+    /// When no answer comes.
+    ///
+    /// # Panics
+    ///
+    /// When the path is not published, or the document does not list the answer.
+    pub async fn try_send(&self, request: Request) -> Result<Answer, reqwest::Error> {
         let document = published_at(request.path())
             .unwrap_or_else(|| panic!("no published path is like {}", request.path()));
-        let received = self
-            .send_unjudged(request.clone())
-            .await
-            .unwrap_or_else(|error| panic!("no answer: {error}\n{}", describe(&request)));
+        let received = self.send_unjudged(request.clone()).await?;
         let problems = problems(&document, &request.method, request.path(), &received);
         assert!(
             problems.is_empty(),
@@ -252,10 +263,10 @@ impl Caller {
             describe_answer(&received)
         );
         let operation = document.operation_at(&request.method, request.path());
-        Answer {
+        Ok(Answer {
             operation: operation.map(|operation| operation.id.clone()),
             received,
-        }
+        })
     }
 
     /// Sends a request whose answer no document describes, such as one to a path that has none, or

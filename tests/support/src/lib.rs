@@ -15,6 +15,7 @@ pub mod document;
 pub mod edit;
 pub mod emitted;
 pub mod judge;
+pub mod load;
 pub mod number;
 pub mod port;
 pub mod postgres;

@@ -5,8 +5,13 @@
 //! 2. The keeper waits for the end of its standard input, which only this process holds. However the process
 //!    ends, the keeper stops the server and removes the folder.
 //! 3. Nothing here survives a crash of the machine (`fsync=off`), so that the tests are not kept waiting.
+//! 4. A standby is made like a cluster, from a copy of its primary, in a folder of its own.
+//!
+//! What can happen to a cluster is in `postgres/faults.rs`.
 //!
 //! The binaries are those on the `PATH`, or else Debian's in `/usr/lib/postgresql`.
+
+mod faults;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -33,13 +38,19 @@ pub fn shared() -> &'static Cluster {
 /// How often a port is tried that somebody else may take first.
 const TRIES: usize = 5;
 
-/// Steps 1 and 2. `$1` is the folder, `$2` the port, `$3` more options of the server.
+/// Steps 1, 2 and 4. `$1` is the folder, `$2` the port, `$3` more options of the server, `$4` the address of the
+/// primary for a standby.
 const KEEPER: &str = r#"
 folder=$1
 options="-p $2 -c listen_addresses=127.0.0.1 -c unix_socket_directories=$folder -c fsync=off"
+# In files of the folder, where nothing is left behind by a server that is killed.
+options="$options -c dynamic_shared_memory_type=mmap"
 {
-    [ -d "$folder/data" ] ||
+    [ -d "$folder/data" ] || if [ -n "$4" ]; then
+        pg_basebackup -D "$folder/data" -d "$4" -R -c fast --no-sync
+    else
         initdb -D "$folder/data" -U invoicing -A trust -E UTF8 --locale=C --no-sync --no-instructions
+    fi
     pg_ctl -D "$folder/data" -l "$folder/log" -w -t 60 -o "$options $3" start
 } >"$folder/keeper" 2>&1 || exit
 echo started
@@ -54,6 +65,8 @@ pub struct Cluster {
     keeper: Child,
     folder: TempDir,
     port: u16,
+    /// Whom the server runs as, when not as this process.
+    user: Option<(u32, u32)>,
 }
 
 impl Cluster {
@@ -72,6 +85,10 @@ impl Cluster {
     ///
     /// As [`start`](Cluster::start).
     pub fn start_with(options: &str) -> Cluster {
+        Cluster::make(options, "")
+    }
+
+    fn make(options: &str, primary: &str) -> Cluster {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-postgres-")
             .tempdir()
@@ -79,11 +96,12 @@ impl Cluster {
         let user = unprivileged(folder.path());
         for _ in 0..TRIES {
             let port = port::free();
-            if let Some(keeper) = keep(folder.path(), port, options, user) {
+            if let Some(keeper) = keep(folder.path(), port, options, primary, user) {
                 return Cluster {
                     keeper,
                     folder,
                     port,
+                    user,
                 };
             }
         }
@@ -209,12 +227,18 @@ pub fn dump(url: &str, file: &Path) {
 }
 
 /// Steps 1 and 2. No keeper when the server did not start.
-fn keep(folder: &Path, port: u16, options: &str, user: Option<(u32, u32)>) -> Option<Child> {
+fn keep(
+    folder: &Path,
+    port: u16,
+    options: &str,
+    primary: &str,
+    user: Option<(u32, u32)>,
+) -> Option<Child> {
     let mut command = Command::new("sh");
     command
         .args(["-c", KEEPER, "keeper"])
         .arg(folder)
-        .args([&port.to_string(), options])
+        .args([&port.to_string(), options, primary])
         .env("PATH", path())
         .env("LC_ALL", "C")
         .current_dir(folder)

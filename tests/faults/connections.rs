@@ -1,0 +1,106 @@
+//! Connections are cut, blocked, or not to be had.
+
+use std::time::Duration;
+
+use test_support::load::{History, Operation};
+use test_support::postgres::Cluster;
+use tokio::task::block_in_place;
+use tokio::time::{Instant, sleep};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, NoTls};
+
+use crate::fleet::Fleet;
+use crate::trial::{Rounds, endure};
+
+/// How long a fault lasts: longer than a replica tries on behalf of a request, so that some are answered 503.
+const LASTS: Duration = Duration::from_secs(7);
+
+/// How often connections are cut.
+const CUTS: usize = 40;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_cut_in_the_middle_of_transactions() {
+    // Those of the replicas that have a statement under way, or a transaction open.
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+        WHERE application_name = 'invoicing' AND state <> 'idle'";
+    let mut rounds = Rounds::begin().await;
+    while let Some(seed) = rounds.next() {
+        let cluster = Cluster::start();
+        let mut fleet = Fleet::start(&cluster).await;
+        endure("connections cut", &mut fleet, seed, async |fleet, _| {
+            let cut = |_| fleet.ask(cut).parse::<usize>().unwrap();
+            let cut: usize = block_in_place(|| (0..CUTS).map(cut).sum());
+            assert!(cut > CUTS, "only {cut} connections were cut");
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_holds_the_tables_exhausts_the_pools() {
+    let mut rounds = Rounds::begin().await;
+    while let Some(seed) = rounds.next() {
+        let cluster = Cluster::start();
+        let mut fleet = Fleet::start(&cluster).await;
+        let history = endure("tables locked", &mut fleet, seed, async |fleet, _| {
+            let holder = connect(&fleet.url).await.unwrap();
+            let lock = "BEGIN; LOCK TABLE idempotency, product, session IN ACCESS EXCLUSIVE MODE";
+            holder.batch_execute(lock).await.unwrap();
+            sleep(LASTS).await;
+        })
+        .await;
+        assert_unavailable(&history);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_admits_no_connection() {
+    let mut rounds = Rounds::begin().await;
+    while let Some(seed) = rounds.next() {
+        let cluster = Cluster::start_with("-c max_connections=30");
+        let mut fleet = Fleet::start(&cluster).await;
+        let history = endure("no connection left", &mut fleet, seed, async |fleet, _| {
+            let _taken = take_all_connections(&fleet.url).await;
+            sleep(LASTS).await;
+        })
+        .await;
+        assert_unavailable(&history);
+    }
+}
+
+/// Takes every connection that the server admits, those of the replicas first.
+async fn take_all_connections(url: &str) -> Vec<Client> {
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'invoicing'";
+    let others = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'invoicing'";
+    let mut taken = vec![connect(url).await.unwrap()];
+    let end = Instant::now() + LASTS;
+    while !taken[0].query(others, &[]).await.unwrap().is_empty() || taken.len() == 1 {
+        assert!(Instant::now() < end, "the replicas were always faster");
+        taken[0].execute(cut, &[]).await.unwrap();
+        loop {
+            match connect(url).await {
+                Ok(client) => taken.push(client),
+                Err(error) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS) => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+    taken
+}
+
+async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// Otherwise the fault was none.
+fn assert_unavailable(history: &History) {
+    let refused = |one: &&Operation| {
+        one.answer
+            .as_ref()
+            .is_some_and(|answer| answer.status == 503)
+    };
+    let count = history.operations().iter().filter(refused).count();
+    assert!(count > 0, "no request was answered 503");
+}

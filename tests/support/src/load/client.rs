@@ -1,0 +1,111 @@
+//! One client of several replicas.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::history::{Asked, History, Operation};
+use crate::caller::{Caller, Request};
+use crate::judge::Received;
+
+/// What a client leaves to a service that does not answer.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Asks one replica, and the next one when there was no answer. All of it is in the history.
+#[derive(Debug)]
+pub struct Client {
+    /// The replica that it prefers.
+    home: usize,
+    /// The one that it asks now.
+    replica: usize,
+    callers: Vec<Caller>,
+    history: Arc<History>,
+    /// What chance decides.
+    pub chance: fastrand::Rng,
+}
+
+impl Client {
+    /// A client that prefers this replica.
+    pub fn new(home: usize, history: Arc<History>, seed: u64) -> Self {
+        Self {
+            home,
+            replica: home,
+            callers: Vec::new(),
+            history,
+            chance: fastrand::Rng::with_seed(seed),
+        }
+    }
+
+    /// Where the replicas are from now on.
+    pub fn meet(&mut self, callers: &[Caller]) {
+        self.callers = callers.to_vec();
+    }
+
+    /// Tries the replica that it prefers again.
+    pub fn go_home(&mut self) {
+        self.replica = self.home;
+    }
+
+    /// Whether one of so many cases is there.
+    pub fn one_in(&mut self, cases: u32) -> bool {
+        self.chance.u32(..cases) == 0
+    }
+
+    /// Asks once. No answer comes back when the request is in doubt.
+    pub async fn ask(&mut self, asked: &Asked, request: &Request) -> Option<Received> {
+        let answer = self.ask_at(self.replica, asked, request).await;
+        if answer.is_none() {
+            self.replica += 1;
+        }
+        answer
+    }
+
+    /// Asks until there is an answer, or until it is to stop.
+    pub async fn insist(
+        &mut self,
+        asked: &Asked,
+        request: &Request,
+        stop: &AtomicBool,
+    ) -> Option<Received> {
+        while !stop.load(Ordering::Relaxed) {
+            if let Some(answer) = self.ask(asked, request).await {
+                return Some(answer);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        None
+    }
+
+    /// Asks two replicas at once.
+    pub async fn ask_twice(&mut self, asked: &Asked, request: &Request) -> Option<Received> {
+        let (one, other) = tokio::join!(
+            self.ask_at(self.replica, asked, request),
+            self.ask_at(self.replica + 1, asked, request)
+        );
+        one.or(other)
+    }
+
+    /// Asks another replica than the one that answered last.
+    pub async fn ask_elsewhere(&mut self, asked: &Asked, request: &Request) {
+        self.ask_at(self.replica + 1, asked, request).await;
+    }
+
+    async fn ask_at(&self, replica: usize, asked: &Asked, request: &Request) -> Option<Received> {
+        let replica = replica % self.callers.len();
+        let invoked = self.history.now();
+        let answer = self.callers[replica].try_send(request.clone()).await;
+        let operation = Operation {
+            asked: asked.clone(),
+            replica,
+            invoked,
+            returned: self.history.now(),
+            answer: answer.ok().map(|answer| answer.received),
+        };
+        let answer = operation
+            .answer
+            .clone()
+            .filter(|_| !operation.is_in_doubt());
+        self.history.record(operation);
+        answer
+    }
+}

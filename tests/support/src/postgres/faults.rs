@@ -1,0 +1,114 @@
+//! What can happen to a cluster: restarts, the loss of its machine, a standby that takes over.
+
+use std::fs::{read_to_string, remove_file};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::{Cluster, path};
+
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Cluster {
+    /// Restarts the server, and waits until it takes connections again. `mode` is `fast`, which rolls back what
+    /// runs, or `immediate`, which leaves that to the recovery.
+    ///
+    /// # Panics
+    ///
+    /// When the server does not stop or start.
+    pub fn restart(&self, mode: &str) {
+        self.control(&["restart", "-m", mode]);
+    }
+
+    /// Makes a standby, without which this primary acknowledges nothing from then on.
+    ///
+    /// # Panics
+    ///
+    /// When the standby does not start, or does not follow.
+    pub fn synchronous_standby(&self) -> Cluster {
+        let primary = format!("host=127.0.0.1 port={} user=invoicing", self.port);
+        let standby = Cluster::make("", &primary);
+        // Only now, so that the standby does not have it from the primary and wait for one, too.
+        self.ask(
+            "postgres",
+            "ALTER SYSTEM SET synchronous_standby_names = '*'",
+        );
+        self.ask("postgres", "SELECT pg_reload_conf()");
+        let followers = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+        wait("the standby does not follow", || {
+            self.ask("postgres", followers) == "1"
+        });
+        standby
+    }
+
+    /// Makes this standby the primary, and waits until it takes writes.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn promote(&self) {
+        self.control(&["promote"]);
+    }
+
+    /// Ends all processes of the server at once (SIGKILL), as the loss of its machine would. It does not start
+    /// again.
+    ///
+    /// # Panics
+    ///
+    /// When it does not run.
+    pub fn kill(&self) {
+        let file = self.folder().join("data/postmaster.pid");
+        let text = read_to_string(&file).expect("the server runs");
+        let lines: Vec<&str> = text.lines().collect();
+        let main = lines[0];
+        let children = read_to_string(format!("/proc/{main}/task/{main}/children"));
+        let children = children.expect("the server runs");
+        let killed = Command::new("kill")
+            .args(["-s", "KILL", main])
+            .args(children.split_whitespace())
+            .status();
+        // A child may have ended by itself in between.
+        killed.expect("kill can be run");
+        let process = format!("/proc/{main}/stat");
+        let ended = || read_to_string(&process).map_or(true, |stat| stat.contains(") Z "));
+        wait("the server does not end", ended);
+        // What the kernel keeps of it: line 7 has the key and the id of its System V shared memory.
+        let memory = lines.get(6).and_then(|line| line.split_whitespace().last());
+        let _ = Command::new("ipcrm")
+            .args(["-m", memory.unwrap_or_default()])
+            .status();
+        // The keeper must not take somebody else for the server later.
+        remove_file(&file).expect("it was read");
+    }
+
+    /// Runs pg_ctl as the server's user.
+    fn control(&self, arguments: &[&str]) {
+        let mut command = Command::new("pg_ctl");
+        command
+            .args(arguments)
+            .arg("-D")
+            .arg(self.folder().join("data"))
+            .arg("-l")
+            .arg(self.folder().join("log"))
+            .args(["-w", "-t", "60"])
+            .env("PATH", path())
+            .env("LC_ALL", "C")
+            .current_dir(self.folder());
+        if let Some((user, group)) = self.user {
+            command.uid(user).gid(group);
+        }
+        let output = command.output().expect("pg_ctl can be run");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(output.status.success(), "pg_ctl {arguments:?}: {said}");
+    }
+}
+
+fn wait(otherwise: &str, until: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !until() {
+        assert!(Instant::now() < end, "{otherwise}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
