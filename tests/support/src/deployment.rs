@@ -28,6 +28,7 @@
 //! | `INVOICING_MODEL_PLANS`, `INVOICING_MODEL_STEPS` | random plans, and operations in each (`tests/model`) | 24, 60 |
 //! | `INVOICING_MODEL_SEED` | the seed that a failure printed, to repeat it | random |
 //! | `INVOICING_CRASH_ROUNDS` | how often the server is killed (`tests/kill`) | 8 |
+//! | `INVOICING_FAULT_ROUNDS`, `INVOICING_FAULT_SEED` | how often each fault happens, and a seed that was printed (`tests/faults`) | 1, random |
 //! | `INVOICING_TEST_DATABASE` | `sqlite` or `postgres`: what servers of the tests' own keep their data in | `sqlite` |
 
 use std::path::Path;
