@@ -12,6 +12,7 @@
 
 mod api_key;
 mod auth_code;
+mod copy;
 mod demo;
 mod item;
 mod member;
@@ -29,7 +30,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::parser::ValueSource;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use dropshot::ApiDescriptionRegisterError;
 
 use crate::app::time::SystemClock;
@@ -68,6 +69,7 @@ enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
     Openapi(openapi::Openapi),
+    Copy(copy::Copy),
     #[command(flatten)]
     OnDatabase(OnDatabase),
 }
@@ -137,14 +139,22 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
             demo.run(settings, given("listen"))
         }
         Command::Openapi(openapi) => openapi.run(),
-        Command::OnDatabase(command) => {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?;
-            let answer = runtime.block_on(on_database(command, settings))?;
-            answer.print(matches.get_flag(output::JSON))
-        }
+        Command::Copy(copy) => finish(copy.run(settings), matches),
+        Command::OnDatabase(command) => finish(on_database(command, settings), matches),
     }
+}
+
+/// Waits for an answer and prints it.
+fn finish(
+    answer: impl Future<Output = Result<Answer, Failure>>,
+    matches: &ArgMatches,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime
+        .block_on(answer)?
+        .print(matches.get_flag(output::JSON))
 }
 
 async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Answer, Failure> {

@@ -27,6 +27,8 @@ pub struct Answer {
 
 enum Body {
     One(Record),
+    /// One thing with a list in it: its fields, the name of the list, and the list.
+    Whole(Record, &'static str, Vec<Record>),
     Many(Vec<Record>),
 }
 
@@ -35,6 +37,14 @@ impl Answer {
     pub fn list(records: impl IntoIterator<Item = Record>) -> Self {
         Self {
             body: Body::Many(records.into_iter().collect()),
+            note: None,
+        }
+    }
+
+    /// One thing that has a list of others in it: for people, a table below its fields.
+    pub fn with_list(record: Record, name: &'static str, records: Vec<Record>) -> Self {
+        Self {
+            body: Body::Whole(record, name, records),
             note: None,
         }
     }
@@ -52,7 +62,11 @@ impl Answer {
         let text = match (&self.body, json) {
             (Body::One(record), true) => to_json(record),
             (Body::Many(records), true) => to_json(records),
+            (Body::Whole(record, name, records), true) => to_json(&Whole(record, name, records)),
             (Body::One(record), false) => record.lines(),
+            (Body::Whole(record, _, records), false) => {
+                format!("{}\n{}", record.lines(), table(records))
+            }
             (Body::Many(records), false) => table(records),
         };
         // Here a reader that has gone is a failure: a key is shown only once.
@@ -145,6 +159,21 @@ impl Serialize for Record {
         for (name, value) in &self.0 {
             map.serialize_entry(name, value)?;
         }
+        map.end()
+    }
+}
+
+/// A record with a list as its last member.
+struct Whole<'a>(&'a Record, &'static str, &'a [Record]);
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(record, name, records) = self;
+        let mut map = serializer.serialize_map(Some(record.0.len() + 1))?;
+        for (name, value) in &record.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.serialize_entry(name, records)?;
         map.end()
     }
 }

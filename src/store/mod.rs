@@ -15,6 +15,7 @@
 
 mod address;
 mod api_key;
+pub mod copy;
 mod health;
 mod item;
 mod member;

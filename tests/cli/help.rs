@@ -1,10 +1,11 @@
 use crate::place::Place;
 
 /// Every command of decisions.md, as words.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "serve",
     "demo",
     "openapi",
+    "copy",
     "team create",
     "team list",
     "api-key create",

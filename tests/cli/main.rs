@@ -3,6 +3,7 @@
 
 mod api_key;
 mod auth_code;
+mod copy;
 mod demo;
 mod help;
 mod item;

@@ -8,7 +8,7 @@
 //!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
 
-use tokio_postgres::{Client, Error, Transaction};
+use tokio_postgres::{Client, Error, GenericClient};
 
 use super::{Address, OpenError};
 
@@ -94,13 +94,13 @@ async fn step(client: &mut Client, number: i64, sql: &str) -> Result<(), Error> 
 }
 
 /// The version of the database; 0 for one without our tables.
-async fn version(transaction: &Transaction<'_>) -> Result<i64, Error> {
+pub(super) async fn version(client: &impl GenericClient) -> Result<i64, Error> {
     let ours = "SELECT 1 FROM pg_attribute \
          WHERE attrelid = to_regclass('schema_version') AND attname = 'invoicing'";
-    if transaction.query_typed(ours, &[]).await?.is_empty() {
+    if client.query_typed(ours, &[]).await?.is_empty() {
         return Ok(0);
     }
     let select = "SELECT invoicing FROM schema_version";
-    let row = transaction.query_typed_opt(select, &[]).await?;
+    let row = client.query_typed_opt(select, &[]).await?;
     row.map_or(Ok(0), |row| row.try_get(0))
 }

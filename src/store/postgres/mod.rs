@@ -23,12 +23,14 @@
 //! - `lease.rs`: one connection of the pool, and what becomes of it.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
+//! - `copy.rs`: all of the database, for those who move to another store.
 //! - `sql.rs`, `values.rs`: statements and rows, and the one place where a database error becomes a domain
 //!   error.
 //! - One file a noun for the statements themselves.
 
 mod address;
 mod api_key;
+mod copy;
 mod health;
 mod idempotency;
 mod item;
@@ -49,10 +51,11 @@ mod values;
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use address::{Address, AddressError};
+pub(super) use copy::Copy;
 
 /// How long a caller waits for an answer, as in SQLite.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -133,6 +136,13 @@ impl Postgres {
     /// # Errors
     /// [`OpenError`], whose text is for the person who starts the program.
     pub async fn open(address: &Address) -> Result<Postgres, OpenError> {
+        let (store, mut connection) = Postgres::connect(address).await?;
+        migrate::migrate(&mut connection, address).await?;
+        Ok(store)
+    }
+
+    /// The same with the schema as it is, and a first connection, which works.
+    async fn connect(address: &Address) -> Result<(Postgres, Object), OpenError> {
         let tls = tls::connector(address.tls()).map_err(|source| OpenError::Tls {
             address: address.clone(),
             source,
@@ -150,12 +160,10 @@ impl Postgres {
             .max_size(CONNECTIONS)
             .build()
             .map_err(|error| connect(error.into()))?;
-        let mut connection = tokio::time::timeout(DEADLINE, pool.get())
+        let connection = tokio::time::timeout(DEADLINE, pool.get())
             .await
             .map_err(|_| connect("no answer in time".into()))?
             .map_err(|error| connect(error.into()))?;
-        migrate::migrate(&mut connection, address).await?;
-        drop(connection);
-        Ok(Postgres { pool, tls })
+        Ok((Postgres { pool, tls }, connection))
     }
 }

@@ -102,6 +102,14 @@ fn step(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Resul
     transaction.commit()
 }
 
+/// The version of the file; 0 for one that is not ours.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    match pragma(connection, "application_id")? {
+        APPLICATION_ID => pragma(connection, "user_version"),
+        _ => Ok(0),
+    }
+}
+
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }

@@ -3,6 +3,7 @@
 //! - `writer.rs`: one thread owns the one connection that writes, and commits waiting changes together.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
+//! - `copy.rs`: all of the file, for those who move to another store.
 //! - `sql.rs`: statements and rows, and the one place where a database error becomes a domain error.
 //! - One file a noun for the statements themselves.
 //!
@@ -11,6 +12,7 @@
 //! comes second to write waits for the lock, five seconds at most.
 
 mod api_key;
+mod copy;
 mod health;
 mod idempotency;
 mod item;
@@ -34,6 +36,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::app::Error;
+pub(super) use copy::Copy;
 use readers::Readers;
 use sql::Sql;
 use writer::Writer;

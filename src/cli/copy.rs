@@ -1,0 +1,110 @@
+//! `invoicing copy`: moving house.
+
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::settings::{Database, Settings};
+use crate::store::copy::{Copied, CopyError, Progress, Tally, copy};
+
+use super::Failure;
+use super::output::{Answer, Record};
+
+/// Copies everything into a new database, between SQLite and PostgreSQL in either direction.
+///
+/// Keys, sessions, cursors and idempotent repeats go on working on the copy. It is there whole or not at all:
+/// one transaction, in which every table is read again and compared before the end. An error, Ctrl-C or a
+/// crash leaves the new database without a row; the old one is only read.
+///
+/// The copy shows the moment at which it began. Servers may go on working on the old database, but what they
+/// write from then on is not in the new one. So, to move: stop the servers, copy, and start them with the new
+/// address.
+#[derive(Debug, clap::Args)]
+#[command(after_help = r#"Example:
+    invoicing copy --from sqlite:invoicing.db --to postgres://ada@db.example/invoicing
+    invoicing serve --database postgres://ada@db.example/invoicing"#)]
+pub struct Copy {
+    /// What to copy; the database of the settings unless given.
+    #[arg(long, value_name = "URL", conflicts_with = "database")]
+    from: Option<Database>,
+    /// Where to: a file that does not exist yet, or a PostgreSQL database that is there and empty.
+    #[arg(long, value_name = "URL")]
+    to: Database,
+}
+
+impl Copy {
+    pub(super) async fn run(self, settings: &Settings) -> Result<Answer, Failure> {
+        let from = self.from.as_ref().unwrap_or(&settings.database);
+        if *from == self.to {
+            let why = format!("--from and --to are both {from}; name another database with --to");
+            return Err(Failure::Usage(why));
+        }
+        let begun = Instant::now();
+        let bar = bar();
+        let mut show = |progress: Progress| show(&bar, progress);
+        let copied = tokio::select! {
+            copied = copy(from, &self.to, &mut show) => copied?,
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted?;
+                let why = format!("interrupted; nothing was copied to {}", self.to);
+                return Err(Failure::Failed(why));
+            }
+        };
+        bar.finish_and_clear();
+        let (record, tables) = (record(from, &self.to, &copied), tables(&copied));
+        let rows = copied.rows();
+        // From here on an interruption would leave the operator in doubt.
+        copied.commit().await?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let record = record
+            .with("seconds", (seconds * 1000.0).round() / 1000.0)
+            .with("rowsPerSecond", (rows as f64 / seconds).round());
+        Ok(Answer::with_list(record, "tables", tables).with_note(
+            "what a server has written to the old database since the copy began is not in the new one",
+        ))
+    }
+}
+
+/// A bar on a terminal; elsewhere nothing.
+fn bar() -> ProgressBar {
+    let template = "{msg:28} {wide_bar} {percent:>3} %, {eta} left";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => ProgressBar::new(0).with_style(style),
+        Err(_) => ProgressBar::hidden(),
+    }
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    let doing = if progress.verifying {
+        "verifying"
+    } else {
+        "copying"
+    };
+    bar.set_length(progress.total);
+    bar.set_position(progress.rows);
+    bar.set_message(format!("{doing} {}", progress.table));
+}
+
+fn record(from: &Database, to: &Database, copied: &Copied) -> Record {
+    Record::default()
+        .with_text("id", copied.checksum())
+        .with_text("from", from)
+        .with_text("to", to)
+        .with("rows", copied.rows())
+}
+
+fn tables(copied: &Copied) -> Vec<Record> {
+    let row = |tally: &Tally| {
+        Record::default()
+            .with("table", tally.table)
+            .with("rows", tally.rows)
+            .with_text("checksum", &tally.checksum)
+    };
+    copied.tables.iter().map(row).collect()
+}
+
+impl From<CopyError> for Failure {
+    fn from(error: CopyError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

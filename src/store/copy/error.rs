@@ -1,0 +1,82 @@
+//! Why a copy did not happen: what, where, and what to do.
+
+use crate::app::error::Cause;
+use crate::store::{Address, OpenError};
+
+/// Why nothing was copied. The text is for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// A store could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// There is nothing where the source should be.
+    #[error("{0} is no database of this program; check the address")]
+    NoSource(Address),
+    /// The schema is of another version than this binary reads and writes.
+    #[error(
+        "{address} has schema version {found}, and this program copies version {known}; it was left as it is. \
+         Copy with the program that serves it, or bring an older one up to date first: any command does, \
+         such as `invoicing team list`"
+    )]
+    Schema {
+        /// The source or the target.
+        address: Address,
+        /// The version that it has.
+        found: i64,
+        /// The version that this binary knows.
+        known: i64,
+    },
+    /// The target has data already.
+    #[error(
+        "{address} is not empty (there are rows in {table}), and was left as it is; \
+         copy into a new database, which no server and no other command has used"
+    )]
+    NotEmpty {
+        /// The target.
+        address: Address,
+        /// A table with rows.
+        table: &'static str,
+    },
+    /// The source could not be read.
+    #[error("cannot read {table} from {address}: {source}. Nothing was copied")]
+    Read {
+        /// The source.
+        address: Address,
+        /// The table, or `the database`.
+        table: &'static str,
+        /// What the database said.
+        source: Cause,
+    },
+    /// The target could not be written, or not read again.
+    #[error("cannot write {table} to {address}: {source}. Nothing was copied")]
+    Write {
+        /// The target.
+        address: Address,
+        /// The table, or `the database`.
+        table: &'static str,
+        /// What the database said.
+        source: Cause,
+    },
+    /// The target would not have what the source has.
+    #[error(
+        "the rows of {table} in {address} are not those that were read. Nothing was copied; \
+         please report this"
+    )]
+    Differs {
+        /// The target.
+        address: Address,
+        /// The table.
+        table: &'static str,
+    },
+    /// Nobody knows whether the target has everything or nothing.
+    #[error(
+        "{address} did not acknowledge the copy: {source}. It has everything or nothing: \
+         `invoicing team list` shows which"
+    )]
+    Commit {
+        /// The target.
+        address: Address,
+        /// What the database said.
+        source: Cause,
+    },
+}

@@ -1,0 +1,347 @@
+//! Moving house: everything that one store keeps, copied into another, of the same engine or not.
+//!
+//! 1. The source is read in one transaction that sees one moment of it and changes nothing, its schema
+//!    included. Whoever works on it goes on working; what they write from then on is not in the copy.
+//! 2. The target gets a fresh schema, or has one already, and is otherwise empty; if not, it is refused as it
+//!    is. Nobody else can write to it until the end.
+//! 3. Each [table](TABLES) is read in the order of its key, some rows at a time, and written as it is: ids,
+//!    times, digests, records of idempotency, and the secret that signs cursors. So keys, sessions, codes,
+//!    cursors and repeats go on working.
+//! 4. Every table is then read again from the target, and has to have the checksum of what was read from the
+//!    source.
+//! 5. Only then is the one transaction on the target committed ([`Copied::commit`]). Until then, whatever
+//!    ends the copy (an error, a signal, a machine that stops) leaves the target as empty as it was.
+//!
+//! The rules are here, once. An engine knows how to read rows of a table and how to write them.
+
+mod checksum;
+mod error;
+mod tables;
+
+use async_trait::async_trait;
+
+use super::{Address, OpenError, open, postgres, sqlite};
+use crate::app::error::Cause;
+use checksum::Hasher;
+
+pub use checksum::Checksum;
+pub use error::CopyError;
+pub use tables::{Kind, Row, TABLES, Table, Value};
+pub(super) use tables::{list, quoted};
+
+/// How many rows are in memory at once. The largest has some ten kilobytes.
+pub(super) const BATCH: usize = 1_000;
+
+/// A store in one transaction, to be read.
+#[async_trait]
+pub(super) trait Source: Send {
+    /// Begins a transaction that sees one moment and changes nothing. The version of the schema comes back,
+    /// 0 if there is none of ours, and the one that this binary knows.
+    async fn begin_reading(&mut self) -> Result<(i64, i64), Cause>;
+
+    /// How many rows a table has.
+    async fn count(&mut self, table: &'static Table) -> Result<u64, Cause>;
+
+    /// Begins to read a table in the order of its key.
+    async fn select(&mut self, table: &'static Table) -> Result<(), Cause>;
+
+    /// The next rows of that table, at most [`BATCH`]; none at its end.
+    async fn fetch(&mut self) -> Result<Vec<Row>, Cause>;
+}
+
+/// A store in one transaction, to be filled.
+#[async_trait]
+pub(super) trait Target: Source {
+    /// Begins a transaction that nobody else can write beside. The schema is there.
+    async fn begin_writing(&mut self) -> Result<(), Cause>;
+
+    /// Adds rows to a table.
+    async fn insert(&mut self, table: &'static Table, rows: Vec<Row>) -> Result<(), Cause>;
+
+    /// Ends the transaction; without, nothing has happened.
+    async fn commit(self: Box<Self>) -> Result<(), Cause>;
+}
+
+/// How far a copy is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The table at hand.
+    pub table: &'static str,
+    /// Whether it is being read again from the target.
+    pub verifying: bool,
+    /// Rows so far: each counts when it was written, and when it was read again.
+    pub rows: u64,
+    /// Rows at the end, so counted.
+    pub total: u64,
+}
+
+/// What was copied of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// The table.
+    pub table: &'static str,
+    /// How many rows it has.
+    pub rows: u64,
+    /// Their checksum.
+    pub checksum: Checksum,
+}
+
+/// A copy that is complete and verified, and that nobody sees yet.
+pub struct Copied {
+    target: Box<dyn Target>,
+    address: Address,
+    /// The tables, in the order of [`TABLES`].
+    pub tables: Vec<Tally>,
+}
+
+impl Copied {
+    /// The checksum of everything: two stores with the same content have the same, in any engine.
+    pub fn checksum(&self) -> Checksum {
+        let mut hasher = Hasher::new();
+        for tally in &self.tables {
+            hasher.table(tally.table, &tally.checksum);
+        }
+        hasher.finish()
+    }
+
+    /// How many rows there are in all.
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|tally| tally.rows).sum()
+    }
+
+    /// Step 5.
+    ///
+    /// # Errors
+    /// [`CopyError::Commit`].
+    pub async fn commit(self) -> Result<(), CopyError> {
+        let address = self.address;
+        let committed = self.target.commit().await;
+        committed.map_err(|source| CopyError::Commit { address, source })
+    }
+}
+
+/// Steps 1 to 4, telling of every step. To be given up at any time: then nothing has happened. Must be called
+/// inside a tokio runtime, on a thread that nobody else waits for: SQLite is read and written on it.
+///
+/// # Errors
+/// [`CopyError`].
+pub async fn copy(
+    from: &Address,
+    to: &Address,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Copied, CopyError> {
+    let mut source = open_source(from).await?;
+    let mut total = 0;
+    for table in TABLES {
+        let count = source.count(table).await;
+        total += 2 * count.map_err(unreadable(from, table.name))?;
+    }
+    let mut copying = Copying {
+        from,
+        to,
+        source,
+        target: open_target(to).await?,
+        progress,
+        rows: 0,
+        total,
+    };
+    let mut tables = Vec::new();
+    for table in TABLES {
+        tables.push(copying.fill(table).await?);
+    }
+    for (table, tally) in TABLES.iter().zip(&tables) {
+        copying.verify(table, tally).await?;
+    }
+    Ok(Copied {
+        target: copying.target,
+        address: to.clone(),
+        tables,
+    })
+}
+
+/// A copy under way.
+struct Copying<'a> {
+    from: &'a Address,
+    to: &'a Address,
+    source: Box<dyn Target>,
+    target: Box<dyn Target>,
+    progress: &'a mut (dyn FnMut(Progress) + Send),
+    rows: u64,
+    total: u64,
+}
+
+impl Copying<'_> {
+    /// Step 3.
+    async fn fill(&mut self, table: &'static Table) -> Result<Tally, CopyError> {
+        let selected = self.source.select(table).await;
+        selected.map_err(unreadable(self.from, table.name))?;
+        let mut tally = Counting::new(table);
+        loop {
+            let batch = self.source.fetch().await;
+            let batch = batch.map_err(unreadable(self.from, table.name))?;
+            if batch.is_empty() {
+                return Ok(tally.finish());
+            }
+            let rows = tally.add(&batch);
+            let written = self.target.insert(table, batch).await;
+            written.map_err(unwritable(self.to, table.name))?;
+            self.advance(table, false, rows).await;
+        }
+    }
+
+    /// Step 4.
+    async fn verify(&mut self, table: &'static Table, expected: &Tally) -> Result<(), CopyError> {
+        let selected = self.target.select(table).await;
+        selected.map_err(unwritable(self.to, table.name))?;
+        let mut tally = Counting::new(table);
+        loop {
+            let batch = self.target.fetch().await;
+            let batch = batch.map_err(unwritable(self.to, table.name))?;
+            if batch.is_empty() {
+                break;
+            }
+            let rows = tally.add(&batch);
+            self.advance(table, true, rows).await;
+        }
+        match tally.finish() == *expected {
+            true => Ok(()),
+            false => Err(CopyError::Differs {
+                address: self.to.clone(),
+                table: table.name,
+            }),
+        }
+    }
+
+    /// Tells that there are more rows done, and lets others run. SQLite never waits: here somebody may say
+    /// that the copy is given up.
+    async fn advance(&mut self, table: &Table, verifying: bool, rows: u64) {
+        self.rows += rows;
+        (self.progress)(Progress {
+            table: table.name,
+            verifying,
+            rows: self.rows,
+            total: self.total,
+        });
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Step 1.
+async fn open_source(from: &Address) -> Result<Box<dyn Target>, CopyError> {
+    let missing = || CopyError::NoSource(from.clone());
+    let mut source = open_as_it_is(from).await?.ok_or_else(missing)?;
+    let schema = source
+        .begin_reading()
+        .await
+        .map_err(unreadable(from, DATABASE))?;
+    match schema {
+        (0, _) => Err(missing()),
+        (found, known) if found != known => Err(other_schema(from, found, known)),
+        _ => Ok(source),
+    }
+}
+
+/// Step 2.
+async fn open_target(to: &Address) -> Result<Box<dyn Target>, CopyError> {
+    // Opening a store brings its schema up to date, which one that has data must not notice.
+    if let Some(mut before) = open_as_it_is(to).await? {
+        let (found, known) = before
+            .begin_reading()
+            .await
+            .map_err(unwritable(to, DATABASE))?;
+        if found != 0 && found != known {
+            return Err(other_schema(to, found, known));
+        }
+    }
+    drop(open(to).await?);
+    let missing = || CopyError::NoSource(to.clone());
+    let mut target = open_as_it_is(to).await?.ok_or_else(missing)?;
+    target
+        .begin_writing()
+        .await
+        .map_err(unwritable(to, DATABASE))?;
+    for table in TABLES {
+        let count = target.count(table).await;
+        if count.map_err(unwritable(to, table.name))? > 0 {
+            return Err(CopyError::NotEmpty {
+                address: to.clone(),
+                table: table.name,
+            });
+        }
+    }
+    Ok(target)
+}
+
+/// What is there, untouched; nothing if there is no such file.
+async fn open_as_it_is(address: &Address) -> Result<Option<Box<dyn Target>>, OpenError> {
+    Ok(match address {
+        Address::Sqlite(path) if !path.exists() => None,
+        Address::Sqlite(path) => Some(Box::new(sqlite::Copy::open(path)?)),
+        Address::Postgres(address) => {
+            let opened = postgres::Copy::open(address).await;
+            Some(Box::new(opened.map_err(Box::new)?))
+        }
+    })
+}
+
+fn other_schema(address: &Address, found: i64, known: i64) -> CopyError {
+    CopyError::Schema {
+        address: address.clone(),
+        found,
+        known,
+    }
+}
+
+/// What an error is about that concerns no table.
+const DATABASE: &str = "the database";
+
+fn unreadable(address: &Address, table: &'static str) -> impl FnOnce(Cause) -> CopyError {
+    let address = address.clone();
+    move |source| CopyError::Read {
+        address,
+        table,
+        source,
+    }
+}
+
+fn unwritable(address: &Address, table: &'static str) -> impl FnOnce(Cause) -> CopyError {
+    let address = address.clone();
+    move |source| CopyError::Write {
+        address,
+        table,
+        source,
+    }
+}
+
+/// A tally under way.
+struct Counting {
+    table: &'static str,
+    rows: u64,
+    hasher: Hasher,
+}
+
+impl Counting {
+    fn new(table: &'static Table) -> Counting {
+        Counting {
+            table: table.name,
+            rows: 0,
+            hasher: Hasher::new(),
+        }
+    }
+
+    /// Counts rows, and says how many they are.
+    fn add(&mut self, batch: &[Row]) -> u64 {
+        batch.iter().for_each(|row| self.hasher.row(row));
+        let rows = batch.len() as u64; // a thousand
+        self.rows += rows;
+        rows
+    }
+
+    fn finish(self) -> Tally {
+        Tally {
+            table: self.table,
+            rows: self.rows,
+            checksum: self.hasher.finish(),
+        }
+    }
+}

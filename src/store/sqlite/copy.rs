@@ -1,0 +1,207 @@
+//! Reading and writing all of an SQLite file, for a copy.
+//!
+//! One connection, one transaction. Rows are read a page at a time, each page beginning behind the last key
+//! of the one before, which the index of the primary key finds at once. In WAL mode a reader hinders nobody;
+//! a target is locked by `BEGIN IMMEDIATE`.
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql, params_from_iter};
+
+use super::{OpenError, connect, migrate};
+use crate::app::error::Cause;
+use crate::store::copy::{BATCH, Kind, Row, Source, Table, Target, Value, list, quoted};
+
+/// A file in one transaction, which ends without effect unless it is committed.
+pub(in crate::store) struct Copy {
+    connection: Connection,
+    /// The table that is being read, and the key of the last row so far.
+    reading: Option<(&'static Table, Row)>,
+}
+
+impl Copy {
+    /// The file at `path`, which is there.
+    ///
+    /// # Errors
+    /// [`OpenError::Open`].
+    pub(in crate::store) fn open(path: &Path) -> Result<Copy, OpenError> {
+        Ok(Copy {
+            connection: connect(path).map_err(|error| OpenError::new(path, error))?,
+            reading: None,
+        })
+    }
+}
+
+#[async_trait]
+impl Source for Copy {
+    async fn begin_reading(&mut self) -> Result<(i64, i64), Cause> {
+        let begin = "PRAGMA query_only = true; BEGIN DEFERRED";
+        self.connection.execute_batch(begin)?;
+        // The moment that a transaction sees is that of its first look at the file, which is this one.
+        Ok((migrate::version(&self.connection)?, migrate::VERSION))
+    }
+
+    async fn count(&mut self, table: &'static Table) -> Result<u64, Cause> {
+        let select = format!("SELECT count(*) FROM {}", quoted(table.name));
+        let count: i64 = self.connection.query_row(&select, [], |row| row.get(0))?;
+        Ok(count.try_into()?)
+    }
+
+    async fn select(&mut self, table: &'static Table) -> Result<(), Cause> {
+        self.reading = Some((table, Row::new()));
+        Ok(())
+    }
+
+    async fn fetch(&mut self) -> Result<Vec<Row>, Cause> {
+        let Some((table, last)) = &mut self.reading else {
+            return Ok(Vec::new());
+        };
+        let mut statement = self.connection.prepare_cached(&page(table, last))?;
+        let mut found = statement.query(params_from_iter(last.iter()))?;
+        let mut rows = Vec::with_capacity(BATCH);
+        while let Some(row) = found.next()? {
+            let columns = table.columns.iter().enumerate();
+            let values = columns.map(|(at, (_, kind))| read(row.get_ref(at)?, *kind));
+            rows.push(values.collect::<Result<Row, Cause>>()?);
+        }
+        if let Some(row) = rows.last() {
+            *last = table.key_of(row);
+        }
+        Ok(rows)
+    }
+}
+
+#[async_trait]
+impl Target for Copy {
+    async fn begin_writing(&mut self) -> Result<(), Cause> {
+        Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?)
+    }
+
+    async fn insert(&mut self, table: &'static Table, rows: Vec<Row>) -> Result<(), Cause> {
+        let insert = format!(
+            "INSERT INTO {} ({}) VALUES ({})",
+            quoted(table.name),
+            table.quoted_columns(),
+            placeholders(table.columns.len())
+        );
+        let mut statement = self.connection.prepare_cached(&insert)?;
+        for row in &rows {
+            statement.execute(params_from_iter(row.iter()))?;
+        }
+        Ok(())
+    }
+
+    async fn commit(self: Box<Self>) -> Result<(), Cause> {
+        Ok(self.connection.execute_batch("COMMIT")?)
+    }
+}
+
+/// The rows of a table behind a key, or its first ones.
+fn page(table: &Table, last: &Row) -> String {
+    let key = list(table.key.iter().map(|name| quoted(name)));
+    let after = match last.len() {
+        0 => String::new(),
+        count => format!("WHERE ({key}) > ({})", placeholders(count)),
+    };
+    format!(
+        "SELECT {} FROM {} {after} ORDER BY {key} LIMIT {BATCH}",
+        table.quoted_columns(),
+        quoted(table.name)
+    )
+}
+
+fn placeholders(count: usize) -> String {
+    list((1..=count).map(|number| format!("?{number}")))
+}
+
+fn read(value: ValueRef<'_>, kind: Kind) -> Result<Value, Cause> {
+    Ok(match (kind, value) {
+        (_, ValueRef::Null) => Value::Null,
+        (Kind::Boolean, value) => Value::Boolean(value.as_i64()? != 0),
+        (Kind::Bytes, value) => Value::Bytes(value.as_blob()?.to_vec()),
+        (Kind::Decimal, value) => Value::Decimal(value.as_str()?.parse()?),
+        (Kind::Integer, value) => Value::Integer(value.as_i64()?),
+        (Kind::Text, value) => Value::Text(value.as_str()?.to_owned()),
+        (Kind::Uuid, value) => Value::Uuid(uuid::Uuid::from_slice(value.as_blob()?)?),
+    })
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Null => ValueRef::Null,
+            Value::Boolean(value) => ValueRef::Integer((*value).into()),
+            Value::Bytes(value) => ValueRef::Blob(value),
+            Value::Decimal(value) => ValueRef::Text(value.as_str().as_bytes()),
+            Value::Integer(value) => ValueRef::Integer(*value),
+            Value::Text(value) => ValueRef::Text(value.as_bytes()),
+            Value::Uuid(value) => ValueRef::Blob(value.as_bytes()),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store::copy::TABLES;
+    use crate::store::sqlite::Sqlite;
+
+    fn database() -> (TempDir, Connection) {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        drop(Sqlite::open(&path).unwrap());
+        (folder, connect(&path).unwrap())
+    }
+
+    #[test]
+    fn every_column_of_the_schema_is_copied() {
+        let (_folder, connection) = database();
+        let select = "SELECT m.name, c.name, c.type FROM sqlite_schema AS m, pragma_table_info(m.name) AS c \
+             WHERE m.type = 'table'";
+        let mut statement = connection.prepare(select).unwrap();
+        let there: BTreeSet<(String, String, String)> = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        let columns = TABLES.iter().flat_map(|table| {
+            let column = |(name, kind): &(&str, Kind)| {
+                let kind = match kind {
+                    Kind::Boolean | Kind::Integer => "INTEGER",
+                    Kind::Bytes | Kind::Uuid => "BLOB",
+                    Kind::Decimal | Kind::Text => "TEXT",
+                };
+                (table.name.to_owned(), (*name).to_owned(), kind.to_owned())
+            };
+            table.columns.iter().map(column)
+        });
+        let follows = "src/store/copy/tables.rs follows the migrations";
+        assert_eq!(there, columns.collect(), "{follows}");
+    }
+
+    #[test]
+    fn every_page_is_found_by_an_index_and_not_sorted() {
+        let (_folder, connection) = database();
+        for table in TABLES {
+            let last = vec![Value::Null; table.key.len()];
+            let explain = format!("EXPLAIN QUERY PLAN {}", page(table, &last));
+            let mut statement = connection.prepare(&explain).unwrap();
+            let plan: Vec<String> = statement
+                .query_map(params_from_iter(last.iter()), |row| row.get(3))
+                .unwrap()
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            assert!(
+                plan.len() == 1 && plan[0].starts_with("SEARCH"),
+                "{}: {plan:?}",
+                table.name
+            );
+        }
+    }
+}

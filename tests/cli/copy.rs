@@ -1,0 +1,322 @@
+//! Moving house: what was there is there, in whichever engine; and it is there whole or not at all.
+
+mod clients;
+mod content;
+
+use std::collections::BTreeSet;
+use std::process::{Child, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use invoicing::store::copy::{Kind, TABLES};
+use serde_json::Value;
+use test_support::postgres::{Cluster, ask};
+
+use crate::place::{Place, Said};
+use content::{Random, dump, fill};
+
+/// Longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(Cluster::start)
+}
+
+/// A database whose order of letters is not that of their bytes.
+fn sorted_by_language() -> String {
+    let name = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let create = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'";
+    cluster().ask("postgres", &format!("CREATE DATABASE {name} {create}"));
+    format!("postgres://invoicing@127.0.0.1:{}/{name}", cluster().port())
+}
+
+/// Copies and gives what is printed.
+fn copy(place: &Place, from: &str, to: &str) -> Value {
+    place.json(&["copy", "--from", from, "--to", to])
+}
+
+fn refused(place: &Place, from: &str, to: &str) -> Said {
+    place.run(&["copy", "--from", from, "--to", to])
+}
+
+/// The schema and nothing else, in a file of that name.
+fn empty(place: &Place, name: &str) -> std::path::PathBuf {
+    let database = format!("sqlite:{name}");
+    place.json(&["team", "list", "--database", &database]);
+    let path = place.path(name);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute("DELETE FROM secret", []).unwrap();
+    path
+}
+
+#[test]
+fn every_column_of_postgresql_is_copied() {
+    let url = cluster().database();
+    Place::new().json(&["team", "list", "--database", &url]);
+    let columns = "SELECT table_name || ' ' || column_name || ' ' || data_type FROM information_schema.columns \
+         WHERE table_schema = 'public' AND table_name <> 'schema_version'";
+    let there = ask(&url, columns);
+    let copied: BTreeSet<String> = TABLES
+        .iter()
+        .flat_map(|table| {
+            table.columns.iter().map(|(name, kind)| {
+                let kind = match kind {
+                    Kind::Boolean => "boolean",
+                    Kind::Bytes => "bytea",
+                    Kind::Decimal => "numeric",
+                    Kind::Integer => "bigint",
+                    Kind::Text => "text",
+                    Kind::Uuid => "uuid",
+                };
+                format!("{} {name} {kind}", table.name)
+            })
+        })
+        .collect();
+    assert_eq!(
+        there.lines().map(str::to_owned).collect::<BTreeSet<_>>(),
+        copied,
+        "src/store/copy/tables.rs follows the migrations"
+    );
+}
+
+#[test]
+fn random_content_is_the_same_after_every_kind_of_move() {
+    let place = Place::new();
+    let seed = uuid::Uuid::new_v4().as_u64_pair().0;
+    eprintln!("the seed of this test: {seed}");
+    let first = empty(&place, "first.db");
+    fill(&first, &mut Random(seed));
+
+    let (there, further) = (sorted_by_language(), cluster().database());
+    let moves = [
+        copy(&place, "sqlite:first.db", "sqlite:second.db"),
+        copy(&place, "sqlite:second.db", &there),
+        copy(&place, &there, &further),
+        copy(&place, &further, "sqlite:back.db"),
+    ];
+    assert_eq!(
+        dump(&first),
+        dump(&place.path("second.db")),
+        "from file to file"
+    );
+    for later in &moves[1..] {
+        assert_eq!(later["id"], moves[0]["id"]);
+        assert_eq!(later["tables"], moves[0]["tables"]);
+        assert_eq!(later["rows"], moves[0]["rows"]);
+    }
+    let (before, after) = (dump(&first), dump(&place.path("back.db")));
+    for (table, rows) in &before {
+        // PostgreSQL writes `1e3` as `1000`: the checksums above compare prices by value.
+        match table.as_str() {
+            "product" => assert_eq!(rows.len(), after[table].len()),
+            _ => assert!(*rows == after[table], "{table}"),
+        }
+    }
+}
+
+#[test]
+fn prices_keep_every_digit() {
+    let place = Place::new();
+    let path = empty(&place, "first.db");
+    let forty = "1234567890.123456789012345678901234567890";
+    let tiny = format!("0.{}1", "0".repeat(29));
+    let written = ["0.10", "7.700", forty, "1e-30"];
+    let team = "INSERT INTO team VALUES (zeroblob(16), 'Acme', 0)";
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute(team, []).unwrap();
+    for (number, price) in written.iter().enumerate() {
+        let insert = "INSERT INTO product (team_id, mode, id, name, unit_price, currency, status, created_at, \
+             updated_at) VALUES (zeroblob(16), 'live', ?1, 'x', ?2, 'EUR', 'active', 0, 0)";
+        let id = uuid::Uuid::from_u128(number as u128);
+        file.execute(insert, (id.as_bytes(), price)).unwrap();
+    }
+    let there = cluster().database();
+    copy(&place, "sqlite:first.db", &there);
+    copy(&place, &there, "sqlite:back.db");
+    let file = rusqlite::Connection::open(place.path("back.db")).unwrap();
+    let mut prices = file
+        .prepare("SELECT unit_price FROM product ORDER BY id")
+        .unwrap();
+    let prices: Result<Vec<String>, _> = prices.query_map([], |row| row.get(0)).unwrap().collect();
+    assert_eq!(prices.unwrap(), ["0.10", "7.700", forty, &tiny]);
+}
+
+/// A file that takes a while to copy.
+fn large(place: &Place) {
+    let path = empty(place, "large.db");
+    let rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) \
+         INSERT INTO idempotency SELECT zeroblob(16), 'live', i, zeroblob(32), hex(randomblob(200)), 0 FROM n";
+    let file = rusqlite::Connection::open(path).unwrap();
+    file.execute("INSERT INTO team VALUES (zeroblob(16), 'Acme', 0)", [])
+        .unwrap();
+    file.execute(rows, []).unwrap();
+}
+
+/// Starts a copy, waits until it has written something, and sends a signal. How it ended comes back.
+fn interrupted(place: &Place, to: &str, signal: &str, begun: impl Fn() -> bool) -> Said {
+    let mut command = place.command(["copy", "--from", "sqlite:large.db", "--to", to]);
+    let mut process = command
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + PATIENCE;
+    while !begun() && Instant::now() < end {
+        assert!(
+            process.try_wait().unwrap().is_none(),
+            "it ended before the signal"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(&process, signal);
+    let output = process.wait_with_output().unwrap();
+    Said {
+        code: output.status.code().unwrap_or(-1),
+        output: String::from_utf8(output.stdout).unwrap(),
+        errors: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn kill(process: &Child, signal: &str) {
+    let mut kill = std::process::Command::new("kill");
+    let kill = kill.args(["-s", signal, &process.id().to_string()]);
+    assert!(kill.status().unwrap().success());
+}
+
+#[test]
+fn interrupted_midway_nothing_is_left_in_postgresql() {
+    let place = Place::new();
+    large(&place);
+    for (signal, code) in [("KILL", -1), ("INT", 1)] {
+        let to = cluster().database();
+        // Made by a first command, so that there is a table to look at.
+        place.json(&["team", "list", "--database", &to]);
+        ask(&to, "DELETE FROM secret");
+        let size = "SELECT pg_relation_size('idempotency')";
+        let said = interrupted(&place, &to, signal, || ask(&to, size) != "0");
+        assert_eq!(
+            (said.code, said.output.as_str()),
+            (code, ""),
+            "{}",
+            said.errors
+        );
+        assert!(code != 1 || said.errors.contains("interrupted; nothing was copied"));
+        for table in TABLES {
+            assert_eq!(
+                ask(&to, &format!("SELECT count(*) FROM \"{}\"", table.name)),
+                "0"
+            );
+        }
+        copy(&place, "sqlite:large.db", &to);
+    }
+}
+
+#[test]
+fn interrupted_midway_nothing_is_left_in_a_file() {
+    let place = Place::new();
+    large(&place);
+    for (name, signal, code) in [("killed.db", "KILL", -1), ("stopped.db", "INT", 1)] {
+        let to = format!("sqlite:{name}");
+        let log = place.path(&format!("{name}-wal"));
+        let begun = || std::fs::metadata(&log).is_ok_and(|log| log.len() > 1_000_000);
+        let said = interrupted(&place, &to, signal, begun);
+        assert_eq!(
+            (said.code, said.output.as_str()),
+            (code, ""),
+            "{}",
+            said.errors
+        );
+        assert!(code != 1 || said.errors.contains("interrupted; nothing was copied"));
+        let rows: usize = dump(&place.path(name)).values().map(Vec::len).sum();
+        assert_eq!(rows, 0, "{signal}");
+        copy(&place, "sqlite:large.db", &to);
+    }
+}
+
+#[test]
+fn what_was_written_after_the_copy_began_is_not_in_it_and_it_says_so() {
+    let place = Place::new();
+    place.json(&["team", "create", "--name", "Acme"]);
+    let said = place.run(&["copy", "--to", "sqlite:new.db"]);
+    assert_eq!(said.code, 0, "{}", said.errors);
+    assert!(
+        said.errors
+            .contains("since the copy began is not in the new one")
+    );
+    for part in [
+        "sqlite:invoicing.db",
+        "sqlite:new.db",
+        "rowsPerSecond",
+        "\nteam  ",
+    ] {
+        assert!(said.output.contains(part), "{part:?} in {}", said.output);
+    }
+    let teams = place.json(&["team", "list", "--database", "sqlite:new.db"]);
+    assert_eq!(teams[0]["name"], "Acme");
+}
+
+#[test]
+fn a_target_with_anything_in_it_is_refused_untouched() {
+    let place = Place::new();
+    place.json(&["team", "create", "--name", "Acme"]);
+    let postgres = cluster().database();
+    for to in ["sqlite:other.db", &postgres] {
+        place.json(&["team", "create", "--name", "Bolt", "--database", to]);
+        refused(&place, "sqlite:invoicing.db", to).failed(1, "is not empty (there are rows in");
+        let teams = place.json(&["team", "list", "--database", to]);
+        assert_eq!(teams.as_array().map(Vec::len), Some(1));
+    }
+    place.write("letter.txt", "Dear Sir or Madam, ".repeat(500));
+    refused(&place, "sqlite:invoicing.db", "sqlite:letter.txt")
+        .failed(1, "file of another program");
+    let letter = std::fs::read_to_string(place.path("letter.txt")).unwrap();
+    assert_eq!(letter, "Dear Sir or Madam, ".repeat(500));
+}
+
+#[test]
+fn addresses_that_cannot_be_meant_are_refused() {
+    let place = Place::new();
+    place.json(&["team", "create", "--name", "Acme"]);
+    let new = "sqlite:new.db";
+    refused(&place, "sqlite:invoicing.db", "sqlite:invoicing.db").failed(2, "are both");
+    refused(&place, "sqlite:missing.db", new).failed(1, "sqlite:missing.db is no database");
+    refused(&place, &cluster().database(), new).failed(1, "is no database of this program");
+    refused(&place, "postgres://ada@127.0.0.1:1/x", new).failed(1, "cannot connect to");
+    refused(
+        &place,
+        "sqlite:invoicing.db",
+        "postgres://ada@127.0.0.1:1/x",
+    )
+    .failed(1, "cannot connect to");
+    let both = [
+        "copy",
+        "--from",
+        "sqlite:a",
+        "--database",
+        "sqlite:b",
+        "--to",
+        new,
+    ];
+    place.run(&both).failed(2, "--database");
+    place.run(&["copy"]).failed(2, "--to");
+    for name in ["missing.db", "new.db"] {
+        assert!(!place.path(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_schema_of_another_version_is_refused_untouched_on_both_sides() {
+    let place = Place::new();
+    place.json(&["team", "create", "--name", "Acme"]);
+    for (name, version) in [("older.db", 1), ("newer.db", 99)] {
+        let file = rusqlite::Connection::open(empty(&place, name)).unwrap();
+        file.pragma_update(None, "user_version", version).unwrap();
+        let address = format!("sqlite:{name}");
+        let message = format!("{address} has schema version {version}");
+        refused(&place, &address, "sqlite:new.db").failed(1, &message);
+        refused(&place, "sqlite:invoicing.db", &address).failed(1, &message);
+        let found = file.pragma_query_value(None, "user_version", |row| row.get(0));
+        assert_eq!(found, Ok(version));
+    }
+}
