@@ -58,7 +58,7 @@ impl Copy {
         let seconds = begun.elapsed().as_secs_f64();
         let record = record
             .with("seconds", (seconds * 1000.0).round() / 1000.0)
-            .with("rowsPerSecond", (rows as f64 / seconds).round());
+            .with("rowsPerSecond", (rows as f64 / seconds) as u64);
         Ok(Answer::with_list(record, "tables", tables).with_note(
             "what a server has written to the old database since the copy began is not in the new one",
         ))
