@@ -6,39 +6,61 @@
 //! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that
 //!   was sent: the secret of a share link stands in a path, and a query may hold anything. Bodies and
 //!   credentials never come here; a caller is named by the id of its key or user.
-//! - Lines are written by a thread of their own behind a bounded channel. A request must not wait for
-//!   whoever reads the log, so when the channel is full, lines are dropped, and the next line that fits
-//!   says how many ([`OverflowStrategy::DropAndReport`]). Nothing that must be proven later is kept in
-//!   the log alone.
+//! - Lines are written by a thread of their own behind a bounded queue: those of JSON in [`lines`], those
+//!   for a person at a terminal by `slog-async`. A request must not wait for whoever reads the log, so
+//!   when the queue is full, lines are dropped, and a later one says how many. Nothing that must be
+//!   proven later is kept in the log alone.
 //! - A panic is a line like any other ([`panics`]): whoever reads the log reads nothing but lines.
 
-use std::io::{BufWriter, IsTerminal, Write};
+mod json;
+mod lines;
+
+use std::io::{self, IsTerminal};
+use std::panic::UnwindSafe;
 use std::time::Duration;
 
-use slog::{Drain, FnValue, Key, Level, LevelFilter, Logger, Record, debug, error, o};
-use slog_async::{Async, AsyncGuard, OverflowStrategy};
+use slog::{
+    Drain, KV, Key, Level, LevelFilter, Logger, Record, SendSyncRefUnwindSafeDrain, Serializer,
+    debug, error, o,
+};
+use slog_async::{Async, OverflowStrategy};
 use uuid::Uuid;
 
 use crate::settings::{LogFormat, LogLevel, Settings};
 
-/// Lines that wait to be written: a burst of a second at ten thousand requests a second, some megabytes.
-const CHANNEL: usize = 10_000;
+/// Writes what still waits when it is dropped.
+pub struct Guard(#[expect(dead_code, reason = "it is kept to be dropped")] Box<dyn Send>);
 
 /// A logger on standard error. Dropping the guard writes what still waits.
-pub fn to_standard_error(settings: &Settings) -> (Logger, AsyncGuard) {
+///
+/// # Errors
+/// When the system gives no thread to write with.
+pub fn to_standard_error(settings: &Settings) -> io::Result<(Logger, Guard)> {
     let terminal = match settings.log_format {
-        LogFormat::Auto => std::io::stderr().is_terminal(),
+        LogFormat::Auto => io::stderr().is_terminal(),
         LogFormat::Json => false,
         LogFormat::Terminal => true,
     };
-    let (drain, guard) = if terminal {
+    let level = level(settings.log_level);
+    Ok(if terminal {
         let decorator = slog_term::TermDecorator::new().stderr().build();
-        in_background(slog_term::FullFormat::new(decorator).build().ignore_res())
+        let (drain, guard) = Async::new(slog_term::FullFormat::new(decorator).build().ignore_res())
+            .overflow_strategy(OverflowStrategy::DropAndReport)
+            .thread_name("log".into())
+            .build_with_guard();
+        (at(level, drain.ignore_res()), Guard(Box::new(guard)))
     } else {
-        in_background(json(std::io::stderr()).ignore_res())
-    };
-    let drain = LevelFilter::new(drain, level(settings.log_level)).ignore_res();
-    (Logger::root(drain, o!()), guard)
+        let (drain, guard) = lines::in_background(io::stderr())?;
+        (at(level, drain), Guard(Box::new(guard)))
+    })
+}
+
+/// A logger that leaves out what is below `level`.
+fn at<D>(level: Level, drain: D) -> Logger
+where
+    D: SendSyncRefUnwindSafeDrain<Ok = (), Err = slog::Never> + UnwindSafe + 'static,
+{
+    Logger::root(LevelFilter::new(drain, level).ignore_res(), o!())
 }
 
 fn level(level: LogLevel) -> Level {
@@ -48,35 +70,6 @@ fn level(level: LogLevel) -> Level {
         LogLevel::Info => Level::Info,
         LogLevel::Debug => Level::Debug,
     }
-}
-
-fn in_background<D>(drain: D) -> (Async, AsyncGuard)
-where
-    D: Drain<Ok = (), Err = slog::Never> + Send + 'static,
-{
-    Async::new(drain)
-        .chan_size(CHANNEL)
-        .overflow_strategy(OverflowStrategy::DropAndReport)
-        .thread_name("log".into())
-        .build_with_guard()
-}
-
-/// One JSON object a line, written at once: a process that is killed loses no half line.
-fn json<W: Write + Send + 'static>(io: W) -> slog_json::Json<BufWriter<W>> {
-    let time = FnValue(|_: &Record<'_>| {
-        chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
-    });
-    let level = FnValue(|record: &Record<'_>| match record.level() {
-        Level::Critical | Level::Error => "error",
-        Level::Warning => "warn",
-        Level::Info => "info",
-        Level::Debug | Level::Trace => "debug",
-    });
-    let message = FnValue(|record: &Record<'_>| record.msg().to_string());
-    slog_json::Json::new(BufWriter::new(io))
-        .set_flush(true)
-        .add_key_value(o!("msg" => message, "level" => level, "time" => time))
-        .build()
 }
 
 /// Writes a line for each panic from now on, in place of the plain text of the standard library. It says
@@ -119,31 +112,36 @@ pub struct Request<'a> {
 
 /// Writes the line of a request; what the service answers for (5xx) is an error.
 pub fn request(log: &Logger, request: &Request<'_>) {
-    let Request {
-        method,
-        route,
-        status,
-        request_id,
-        ..
-    } = *request;
-    let latency_us = u64::try_from(request.latency.as_micros()).unwrap_or(u64::MAX);
-    let caller = match request.caller {
-        Caller::Unknown => log.clone(),
-        Caller::ApiKey(id) => log.new(o!("key_id" => id.to_string())),
-        Caller::User(id) => log.new(o!("user_id" => id.to_string())),
-    };
-    let values = slog::b!(
-        "request_id" => request_id,
-        "latency_us" => latency_us,
-        "status" => status,
-        "route" => route,
-        "method" => method,
-    );
     let message = format_args!("request");
-    if status >= 500 {
-        caller.log(&slog::record!(Level::Error, "request", &message, values));
+    let values = slog::b!(*request);
+    if request.status >= 500 {
+        log.log(&slog::record!(Level::Error, "request", &message, values));
     } else {
-        caller.log(&slog::record!(Level::Info, "request", &message, values));
+        log.log(&slog::record!(Level::Info, "request", &message, values));
+    }
+}
+
+impl KV for Request<'_> {
+    fn serialize(&self, _: &Record<'_>, to: &mut dyn Serializer) -> slog::Result {
+        to.emit_str("method".into(), self.method)?;
+        match self.route {
+            Some(route) => to.emit_str("route".into(), route)?,
+            None => to.emit_none("route".into())?,
+        }
+        to.emit_u16("status".into(), self.status)?;
+        let latency = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
+        to.emit_u64("latency_us".into(), latency)?;
+        to.emit_str("request_id".into(), self.request_id)?;
+        let mut id = Uuid::encode_buffer();
+        match self.caller {
+            Caller::Unknown => Ok(()),
+            Caller::ApiKey(key) => {
+                to.emit_str("key_id".into(), key.hyphenated().encode_lower(&mut id))
+            }
+            Caller::User(user) => {
+                to.emit_str("user_id".into(), user.hyphenated().encode_lower(&mut id))
+            }
+        }
     }
 }
 
@@ -193,8 +191,14 @@ impl Framework {
     /// The line of a request that was answered by dropshot itself. Only such an answer has an error
     /// message: the glue turns its own errors into answers.
     fn refused_by_router(&self, record: &Record<'_>, values: &slog::OwnedKVList) {
+        let mut refused = Refused(false);
+        // It takes every value, so that nothing can go wrong.
+        let _ = record.kv().serialize(record, &mut refused);
+        if !refused.0 {
+            return; // All other requests come by here, too, and nothing more is made for them.
+        }
         let values = Values::of(record, values);
-        if let (true, Some(request_id)) = (values.refused, values.request_id) {
+        if let Some(request_id) = values.request_id {
             let line = Request {
                 method: &values.method,
                 route: None,
@@ -215,12 +219,10 @@ struct Values {
     status: u16,
     latency_us: u64,
     request_id: Option<String>,
-    refused: bool,
 }
 
 impl Values {
     fn of(record: &Record<'_>, values: &slog::OwnedKVList) -> Self {
-        use slog::KV;
         let mut found = Self::default();
         // `found` takes every value, so that nothing can go wrong.
         let _ = record.kv().serialize(record, &mut found);
@@ -229,16 +231,25 @@ impl Values {
     }
 }
 
-impl slog::Serializer for Values {
+impl Serializer for Values {
     fn emit_arguments(&mut self, key: Key, value: &std::fmt::Arguments<'_>) -> slog::Result {
         match key.as_ref() {
             "method" => self.method = value.to_string(),
             "response_code" => self.status = value.to_string().parse().unwrap_or_default(),
             "latency_us" => self.latency_us = value.to_string().parse().unwrap_or_default(),
             "req_id" => self.request_id = Some(value.to_string()),
-            "error_message_internal" => self.refused = true,
             _ => {}
         }
+        Ok(())
+    }
+}
+
+/// Whether there is an error message among the values.
+struct Refused(bool);
+
+impl Serializer for Refused {
+    fn emit_arguments(&mut self, key: Key, _: &std::fmt::Arguments<'_>) -> slog::Result {
+        self.0 |= key.as_ref() == "error_message_internal";
         Ok(())
     }
 }

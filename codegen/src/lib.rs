@@ -76,7 +76,7 @@ pub fn source(path: impl AsRef<Path>) -> Result<serde_json::Value, Problem> {
 /// The server's module: types, schemas, the API trait and its registration.
 ///
 /// The text stands on `codegen-runtime`, `dropshot`, `schemars` (0.8), `serde`, `serde_json`,
-/// `chrono`, `uuid` and `regress`. Include it from a build script's `OUT_DIR`.
+/// `chrono` and `uuid`. Include it from a build script's `OUT_DIR`.
 ///
 /// # Errors
 /// When progenitor refuses what this crate accepted, which is a mistake of this crate.

@@ -31,7 +31,7 @@ pub struct Serve {}
 
 impl Serve {
     pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), Failure> {
-        let (log, _written_at_the_end) = log::to_standard_error(settings);
+        let (log, _written_at_the_end) = log::to_standard_error(settings)?;
         log::panics(&log);
         for warning in warnings {
             warn!(log, "{warning}");

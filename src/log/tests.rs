@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use slog::{info, warn};
+use slog::{OwnedKVList, info, warn};
 
 use super::*;
 
@@ -9,19 +9,19 @@ use super::*;
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
+impl Drain for Lines {
+    type Ok = ();
+    type Err = slog::Never;
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), slog::Never> {
+        self.0.lock().unwrap().extend(json::line(record, values));
         Ok(())
     }
 }
 
 impl Lines {
     fn logger(&self) -> Logger {
-        Logger::root(Mutex::new(json(self.clone())).ignore_res(), o!())
+        Logger::root(self.clone(), o!())
     }
 
     /// The lines so far, without their times, which are checked here.
@@ -125,8 +125,8 @@ fn lines_of_other_modules_pass() {
 #[test]
 #[ignore = "panics; it is run by a_panic_is_one_line_of_json"]
 fn panics_in_two_threads() {
-    let log = Logger::root(Mutex::new(json(std::io::stderr())).ignore_res(), o!());
-    panics(&log);
+    let (lines, _written_at_the_end) = lines::in_background(io::stderr()).unwrap();
+    panics(&Logger::root(lines, o!()));
     for thread in [
         std::thread::spawn(|| panic!("two\nlines")),
         std::thread::spawn(|| std::panic::panic_any(7)),

@@ -5,6 +5,7 @@
 //! against one.
 
 mod check;
+mod regex;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,6 +16,7 @@ use crate::json::Value;
 
 pub use check::check;
 pub(crate) use check::check_parameter;
+pub use regex::Regex;
 
 /// A schema of the document.
 #[derive(Debug)]
@@ -133,7 +135,7 @@ pub struct OneOf {
 /// A regular expression of ECMA-262, not anchored, compiled when it is first used.
 pub struct Pattern {
     source: &'static str,
-    compiled: OnceLock<Option<regress::Regex>>,
+    compiled: OnceLock<Option<Regex>>,
 }
 
 impl Pattern {
@@ -147,9 +149,7 @@ impl Pattern {
 
     /// Whether the text has a match somewhere.
     fn matches(&self, text: &str) -> bool {
-        let compiled = self
-            .compiled
-            .get_or_init(|| regress::Regex::new(self.source).ok());
+        let compiled = self.compiled.get_or_init(|| Regex::new(self.source).ok());
         // The generator refuses a pattern that does not compile, so that there is always one.
         compiled
             .as_ref()

@@ -9,6 +9,7 @@
 //! 5. Every string can be displayed but a secret: typify leaves those with limits out.
 //! 6. The client sends no header that the document does not have: progenitor's `api-version`.
 //! 7. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be rounded.
+//! 8. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
 
 use std::collections::BTreeSet;
 
@@ -180,13 +181,21 @@ impl VisitMut for Mender<'_> {
 }
 
 impl Mender<'_> {
-    /// Turns `::mend::X` into the path of `X`, as seen from the module around it.
+    /// Turns `::mend::X` into the path of `X`, as seen from the module around it; for the server,
+    /// `::regress::X` into the one of its runtime.
     fn resolve(&self, path: &mut Path) {
         let mut segments = path.segments.iter();
-        if path.leading_colon.is_none() || segments.next().is_none_or(|it| it.ident != MARKER) {
+        let Some(first) = segments.next().filter(|_| path.leading_colon.is_some()) else {
+            return;
+        };
+        let rest: Vec<_> = segments.cloned().collect();
+        if first.ident == "regress" && matches!(self.shared, Shared::Runtime) {
+            *path = parse_quote!(::codegen_runtime::schema::#(#rest)::*);
             return;
         }
-        let rest: Vec<_> = segments.cloned().collect();
+        if first.ident != MARKER {
+            return;
+        }
         *path = match rest.as_slice() {
             [types, rest @ ..] if types.ident == "types" => match self.modules.as_slice() {
                 [first] if first == "types" => parse_quote!(#(#rest)::*),

@@ -197,8 +197,8 @@ pub mod types {
             if value.chars().count() < 4usize {
                 return Err("shorter than 4 characters".into());
             }
-            static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
-            { ::regress::Regex::new("^[0-9]+$").unwrap() });
+            static PATTERN: ::std::sync::LazyLock<::codegen_runtime::schema::Regex> = ::std::sync::LazyLock::new(||
+            { ::codegen_runtime::schema::Regex::new("^[0-9]+$").unwrap() });
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[0-9]+$\"".into());
             }

@@ -67,7 +67,7 @@ impl Demo {
             redis: None,
             ..settings.clone()
         };
-        let (log, _written_at_the_end) = log::to_standard_error(&settings);
+        let (log, _written_at_the_end) = log::to_standard_error(&settings)?;
         log::panics(&log);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Row, params};
 
 use super::Sqlite;
+use super::sql::Columns;
 use super::team::require_team;
 use crate::app::Error;
 use crate::app::api_key::ApiKey;
@@ -11,6 +12,17 @@ use crate::app::id::{ApiKeyId, TeamId};
 use crate::app::secret::Digest;
 use crate::app::time::Timestamp;
 use crate::store::ApiKeyStore;
+
+/// A query for keys: all columns in the order of [`read_api_key`], and the rest of the statement.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, team_id, mode, scope, name, created_at, expires_at, revoked_at, last_used_at
+             FROM api_key ",
+            $rest
+        )
+    };
+}
 
 #[async_trait]
 impl ApiKeyStore for Sqlite {
@@ -42,19 +54,19 @@ impl ApiKeyStore for Sqlite {
     async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error> {
         self.snapshot(|sql| {
             require_team(sql, team_id)?;
-            let select = "SELECT * FROM api_key WHERE team_id = ?1 ORDER BY id";
+            let select = select!("WHERE team_id = ?1 ORDER BY id");
             sql.all(select, [team_id], read_api_key)
         })
     }
 
     async fn find_api_key(&self, digest: Digest) -> Result<Option<ApiKey>, Error> {
-        let select = "SELECT * FROM api_key WHERE digest = ?1";
+        let select = select!("WHERE digest = ?1");
         self.read(|sql| sql.optional(select, [digest], read_api_key))
     }
 
     async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<ApiKey, Error> {
         let update = "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
-        let select = "SELECT * FROM api_key WHERE id = ?1";
+        let select = select!("WHERE id = ?1");
         self.write(move |sql| {
             sql.execute(update, params![id, now])?;
             sql.optional(select, [id], read_api_key)?
@@ -76,16 +88,18 @@ impl ApiKeyStore for Sqlite {
     }
 }
 
+/// The columns of `select!`, in its order.
 fn read_api_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    let mut columns = Columns::of(row);
     Ok(ApiKey {
-        id: row.get("id")?,
-        team_id: row.get("team_id")?,
-        mode: row.get("mode")?,
-        scope: row.get("scope")?,
-        name: row.get("name")?,
-        created_at: row.get("created_at")?,
-        expires_at: row.get("expires_at")?,
-        revoked_at: row.get("revoked_at")?,
-        last_used_at: row.get("last_used_at")?,
+        id: columns.take()?,
+        team_id: columns.take()?,
+        mode: columns.take()?,
+        scope: columns.take()?,
+        name: columns.take()?,
+        created_at: columns.take()?,
+        expires_at: columns.take()?,
+        revoked_at: columns.take()?,
+        last_used_at: columns.take()?,
     })
 }

@@ -62,9 +62,9 @@ fn find_record(sql: Sql<'_>, catalog: Catalog, key: &str) -> Result<Option<Recor
         params![catalog.team_id, catalog.mode, key],
         |row| {
             Ok(Record {
-                request: row.get("request")?,
-                answer: row.get("answer")?,
-                created_at: row.get("created_at")?,
+                request: row.get(0)?,
+                answer: row.get(1)?,
+                created_at: row.get(2)?,
             })
         },
     )

@@ -5,13 +5,25 @@ use rusqlite::{Row, named_params, params};
 
 use super::Sqlite;
 use super::idempotency::{delete_records, once};
-use super::sql::{Exact, Sql};
+use super::sql::{Columns, Exact, Sql};
 use crate::app::Error;
 use crate::app::id::ProductId;
 use crate::app::idempotency::{IdempotentRequest, Outcome};
 use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
 use crate::app::time::Timestamp;
 use crate::store::ProductStore;
+
+/// A query for products: all columns in the order of [`read_product`], and the rest of the statement.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, name, unit_price, currency, description, sku, tax_rate, type, unit_of_measure,
+                 status, created_at, updated_at
+             FROM product ",
+            $rest
+        )
+    };
+}
 
 #[async_trait]
 impl ProductStore for Sqlite {
@@ -47,14 +59,18 @@ impl ProductStore for Sqlite {
         let Catalog { team_id, mode } = catalog;
         self.read(|sql| match status.status() {
             Some(status) => sql.all(
-                "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
-                 ORDER BY id DESC LIMIT ?5",
+                select!(
+                    "WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
+                     ORDER BY id DESC LIMIT ?5"
+                ),
                 params![team_id, mode, status, after, limit],
                 read_product,
             ),
             None => sql.all(
-                "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND id < ?3
-                 ORDER BY id DESC LIMIT ?4",
+                select!(
+                    "WHERE team_id = ?1 AND mode = ?2 AND id < ?3
+                     ORDER BY id DESC LIMIT ?4"
+                ),
                 params![team_id, mode, after, limit],
                 read_product,
             ),
@@ -103,9 +119,8 @@ impl ProductStore for Sqlite {
 }
 
 fn find_product(sql: Sql<'_>, catalog: Catalog, id: ProductId) -> Result<Product, Error> {
-    let select = "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND id = ?3";
     sql.optional(
-        select,
+        select!("WHERE team_id = ?1 AND mode = ?2 AND id = ?3"),
         params![catalog.team_id, catalog.mode, id],
         read_product,
     )?
@@ -166,19 +181,21 @@ fn write_product(
     Ok(())
 }
 
+/// The columns of `select!`, in its order.
 fn read_product(row: &Row<'_>) -> rusqlite::Result<Product> {
+    let mut columns = Columns::of(row);
     Ok(Product {
-        id: row.get("id")?,
-        name: row.get("name")?,
-        unit_price: row.get::<_, Exact>("unit_price")?.0,
-        currency: row.get("currency")?,
-        description: row.get("description")?,
-        sku: row.get("sku")?,
-        tax_rate: row.get::<_, Option<Exact>>("tax_rate")?.map(|rate| rate.0),
-        product_type: row.get("type")?,
-        unit_of_measure: row.get("unit_of_measure")?,
-        status: row.get("status")?,
-        created_at: row.get("created_at")?,
-        updated_at: row.get("updated_at")?,
+        id: columns.take()?,
+        name: columns.take()?,
+        unit_price: columns.take::<Exact>()?.0,
+        currency: columns.take()?,
+        description: columns.take()?,
+        sku: columns.take()?,
+        tax_rate: columns.take::<Option<Exact>>()?.map(|rate| rate.0),
+        product_type: columns.take()?,
+        unit_of_measure: columns.take()?,
+        status: columns.take()?,
+        created_at: columns.take()?,
+        updated_at: columns.take()?,
     })
 }

@@ -73,6 +73,29 @@ impl<'a> Sql<'a> {
     }
 }
 
+/// Takes the columns of a row in their order. By name, SQLite and rusqlite compare names for each value of
+/// each row, which was an eighth of all that a request for one product costs.
+pub struct Columns<'a> {
+    row: &'a Row<'a>,
+    next: usize,
+}
+
+impl<'a> Columns<'a> {
+    /// The columns of `row`, from the first.
+    pub fn of(row: &'a Row<'a>) -> Columns<'a> {
+        Columns { row, next: 0 }
+    }
+
+    /// The next column.
+    ///
+    /// # Errors
+    /// When there is none, or it is of another type.
+    pub fn take<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        self.next += 1;
+        self.row.get(self.next - 1)
+    }
+}
+
 /// Which rule of the service a unique index guards. SQLite names the columns of the index it found
 /// violated, in the order of the index.
 fn violated(columns: &str) -> Option<Error> {

@@ -1,0 +1,75 @@
+//! A line of the log as JSON.
+
+use std::fmt::Arguments;
+
+use serde::Serialize;
+use slog::{KV, Key, Level, OwnedKVList, Record};
+
+/// What is logged, as one JSON object and the end of the line.
+pub(super) fn line(record: &Record<'_>, values: &OwnedKVList) -> Vec<u8> {
+    let mut line = Line(Vec::with_capacity(384));
+    let time = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+    let level = match record.level() {
+        Level::Critical | Level::Error => "error",
+        Level::Warning => "warn",
+        Level::Info => "info",
+        Level::Debug | Level::Trace => "debug",
+    };
+    line.member("time", &time);
+    line.member("level", level);
+    match record.msg().as_str() {
+        Some(message) => line.member("msg", message),
+        None => line.member("msg", &record.msg().to_string()),
+    }
+    // `Line` takes every value, so that nothing can go wrong.
+    let _ = values.serialize(record, &mut line);
+    let _ = record.kv().serialize(record, &mut line);
+    line.0.extend(b"}\n");
+    line.0
+}
+
+/// The object so far.
+struct Line(Vec<u8>);
+
+impl Line {
+    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        // Scalars and texts are always JSON, and memory takes them.
+        let _ = serde_json::to_writer(&mut self.0, key);
+        self.0.push(b':');
+        let _ = serde_json::to_writer(&mut self.0, value);
+    }
+}
+
+macro_rules! scalars {
+    ($($function:ident $type:ty,)+) => {$(
+        fn $function(&mut self, key: Key, value: $type) -> slog::Result {
+            self.member(key.as_ref(), &value);
+            Ok(())
+        }
+    )+};
+}
+
+impl slog::Serializer for Line {
+    fn emit_arguments(&mut self, key: Key, value: &Arguments<'_>) -> slog::Result {
+        self.member(key.as_ref(), &value.to_string());
+        Ok(())
+    }
+
+    fn emit_none(&mut self, key: Key) -> slog::Result {
+        self.member(key.as_ref(), &());
+        Ok(())
+    }
+
+    scalars! {
+        emit_str &str,
+        emit_bool bool,
+        emit_u8 u8,
+        emit_u16 u16,
+        emit_u32 u32,
+        emit_u64 u64,
+        emit_i32 i32,
+        emit_i64 i64,
+        emit_usize usize,
+    }
+}

@@ -1,0 +1,231 @@
+//! Lines of JSON on their way to whoever reads the log.
+//!
+//! 1. A request makes its line, puts it into a bounded queue and goes on. When the queue is full the line is
+//!    dropped and counted.
+//! 2. A thread takes all that waits and writes it, then rests for [`REST`]. Waking it for each line, and a
+//!    system call for each, would cost a request more than the rest of its log; the first line after a
+//!    pause is written at once all the same.
+//! 3. It writes whole lines, at most [`AT_ONCE`] bytes of them with one call, which even a pipe takes
+//!    whole or not at all: a process that is killed leaves no half line.
+//! 4. After lines were dropped, one says how many.
+//! 5. Dropping the [`Guard`] writes what still waits.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use slog::{Drain, Level, OwnedKVList, Record, o};
+
+use super::json;
+
+/// Lines that may wait: a tenth of a second at a hundred thousand requests a second, some megabytes.
+const QUEUE: usize = 10_000;
+
+/// How long a line may wait for others to be written with.
+const REST: Duration = Duration::from_millis(10);
+
+/// Bytes that are written with one call, a longer line aside: `PIPE_BUF` of Linux.
+const AT_ONCE: usize = 4096;
+
+/// A drain that writes lines of JSON in the background.
+pub(super) struct Lines {
+    queue: SyncSender<Message>,
+    dropped: Arc<AtomicU64>,
+}
+
+/// Ends the thread once it has written what waits.
+pub(super) struct Guard {
+    queue: SyncSender<Message>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Message {
+    Line(Vec<u8>),
+    End,
+}
+
+/// A drain that writes to `output`.
+///
+/// # Errors
+/// When the system gives no thread.
+pub(super) fn in_background(output: impl Write + Send + 'static) -> io::Result<(Lines, Guard)> {
+    let (queue, messages) = sync_channel(QUEUE);
+    let dropped = Arc::new(AtomicU64::new(0));
+    let lines = Lines {
+        queue: queue.clone(),
+        dropped: Arc::clone(&dropped),
+    };
+    let thread = Builder::new()
+        .name("log".into())
+        .spawn(move || write(&messages, &dropped, output))?;
+    let guard = Guard {
+        queue,
+        thread: Some(thread),
+    };
+    Ok((lines, guard))
+}
+
+impl Drain for Lines {
+    type Ok = ();
+    type Err = slog::Never;
+
+    /// Step 1.
+    fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), slog::Never> {
+        let line = Message::Line(json::line(record, values));
+        if let Err(TrySendError::Full(_)) = self.queue.try_send(line) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Step 5.
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Either fails only when the thread has panicked, and then there is nobody left to tell.
+        let _ = self.queue.send(Message::End);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Steps 2 to 4, until the end.
+fn write(messages: &Receiver<Message>, dropped: &AtomicU64, mut output: impl Write) {
+    // What cannot be written is lost: there is no other place to say so.
+    let mut write = |text: &mut Vec<u8>| {
+        let _ = output.write_all(text);
+        text.clear();
+    };
+    let mut text = Vec::with_capacity(AT_ONCE);
+    let mut ended = false;
+    while !ended {
+        // There are senders as long as there is a guard.
+        let Ok(first) = messages.recv() else { return };
+        let waiting = messages.try_iter().take(QUEUE);
+        for message in std::iter::once(first).chain(waiting) {
+            match message {
+                Message::Line(line) => {
+                    if text.len() + line.len() > AT_ONCE {
+                        write(&mut text);
+                    }
+                    text.extend(line);
+                }
+                Message::End => ended = true,
+            }
+        }
+        write(&mut text);
+        match dropped.swap(0, Ordering::Relaxed) {
+            0 => {}
+            count => write(&mut told(count)),
+        }
+        if !ended {
+            std::thread::sleep(REST);
+        }
+    }
+}
+
+/// Step 4.
+fn told(count: u64) -> Vec<u8> {
+    let message = format_args!("lines of the log were dropped, since nobody read them fast enough");
+    let values = slog::b!("count" => count);
+    let record = slog::record!(Level::Warning, "log", &message, values);
+    json::line(&record, &o!().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Condvar, Mutex};
+
+    use serde_json::Value;
+    use slog::{Logger, info};
+
+    use super::*;
+
+    /// Where lines go; it takes nothing while it is shut.
+    #[derive(Clone, Default)]
+    struct Reader(Arc<(Mutex<Read>, Condvar)>);
+
+    #[derive(Default)]
+    struct Read {
+        shut: bool,
+        calls: Vec<Vec<u8>>,
+    }
+
+    impl Write for Reader {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let (read, opened) = &*self.0;
+            let open = opened.wait_while(read.lock().unwrap(), |read| read.shut);
+            open.unwrap().calls.push(bytes.to_vec());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Reader {
+        fn shut(&self, shut: bool) {
+            self.0.0.lock().unwrap().shut = shut;
+            self.0.1.notify_all();
+        }
+
+        /// Each call must have brought whole lines.
+        fn lines(&self) -> Vec<Value> {
+            let read = self.0.0.lock().unwrap();
+            let mut lines = Vec::new();
+            for call in &read.calls {
+                assert_eq!(call.last(), Some(&b'\n'));
+                assert!(call.len() <= AT_ONCE, "{} bytes", call.len());
+                let texts = call
+                    .split(|&byte| byte == b'\n')
+                    .filter(|it| !it.is_empty());
+                lines.extend(texts.map(|text| serde_json::from_slice::<Value>(text).unwrap()));
+            }
+            lines
+        }
+    }
+
+    #[test]
+    fn every_line_is_written_whole_and_in_the_order_of_its_thread() {
+        let reader = Reader::default();
+        let (lines, guard) = in_background(reader.clone()).unwrap();
+        let log = Logger::root(lines, o!());
+        std::thread::scope(|scope| {
+            for thread in 0..4_u64 {
+                let log = log.new(o!("thread" => thread));
+                scope.spawn(move || (0..500_u64).for_each(|n| info!(log, "line"; "n" => n)));
+            }
+        });
+        drop(guard);
+        let lines = reader.lines();
+        assert_eq!(lines.len(), 2_000);
+        for thread in 0..4 {
+            let of_thread = lines.iter().filter(|line| line["thread"] == thread);
+            assert!(
+                of_thread
+                    .map(|line| &line["n"])
+                    .eq((0..500).map(Value::from).collect::<Vec<_>>().iter())
+            );
+        }
+    }
+
+    #[test]
+    fn lines_that_nobody_reads_are_dropped_and_counted() {
+        let reader = Reader::default();
+        reader.shut(true);
+        let (lines, guard) = in_background(reader.clone()).unwrap();
+        let log = Logger::root(lines, o!());
+        let all = 3 * QUEUE as u64;
+        (0..all).for_each(|n| info!(log, "line"; "n" => n));
+        reader.shut(false);
+        drop(guard);
+        let lines = reader.lines();
+        let told: u64 = lines.iter().filter_map(|line| line["count"].as_u64()).sum();
+        let written = lines.iter().filter(|line| line["msg"] == "line").count() as u64;
+        assert!(told > 0);
+        assert_eq!(written + told, all);
+    }
+}
