@@ -79,7 +79,7 @@ impl ApiKeyStore for Sqlite {
         let update = "UPDATE api_key SET last_used_at = ?2
                       WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
         self.write(move |sql| {
-            for (id, time) in uses {
+            for (id, time) in &uses {
                 sql.execute(update, params![id, time])?;
             }
             Ok(())

@@ -35,10 +35,10 @@ impl ItemStore for Sqlite {
                 name,
                 folder_id,
                 created_at,
-            } = file;
-            require_team(sql, team_id)?;
+            } = &file;
+            require_team(sql, *team_id)?;
             if let Some(folder) = folder_id.map(ItemId::Folder)
-                && !item_exists(sql, team_id, folder)?
+                && !item_exists(sql, *team_id, folder)?
             {
                 return Err(folder.missing());
             }

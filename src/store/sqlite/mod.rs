@@ -48,6 +48,11 @@ const LOCK_TRIES: i32 = 5_000;
 /// How many statements a connection keeps prepared: more than the service has.
 const PREPARED_STATEMENTS: usize = 256;
 
+/// Pages in the log before a commit also folds them into the file: 64 MiB. That writes each page once, however
+/// often it has changed, so that less often is less work; and it holds up the group that does it, so
+/// that with SQLite's own thousand pages one group in ten was slow, and now far less than one in a hundred.
+const LOG_PAGES: u32 = 16_384;
+
 /// A store in one SQLite file.
 pub struct Sqlite {
     // Dropped in this order: the last connection to close folds the log into the file.
@@ -148,7 +153,7 @@ impl Sqlite {
     /// Makes a change and answers once it is safe on disk. See [`writer`].
     async fn write<T: Send + 'static>(
         &self,
-        change: impl FnOnce(Sql<'_>) -> Result<T, Error> + Send + 'static,
+        change: impl Fn(Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         self.writer.write(change).await
     }
@@ -180,6 +185,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait_for_lock))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     // What is erased is overwritten in the file, as long as that costs no further writing.

@@ -37,7 +37,7 @@ impl ProductStore for Sqlite {
         self.write(move |sql| {
             once(sql, catalog, request.as_ref(), now, || {
                 insert_product(sql, catalog, &product)?;
-                Ok(product)
+                Ok(product.clone())
             })
         })
         .await
@@ -87,7 +87,7 @@ impl ProductStore for Sqlite {
     ) -> Result<Outcome<Product>, Error> {
         self.write(move |sql| {
             once(sql, catalog, request.as_ref(), now, || {
-                let product = find_product(sql, catalog, id)?.update(changes, now);
+                let product = find_product(sql, catalog, id)?.update(changes.clone(), now);
                 save_product(sql, catalog, &product)?;
                 Ok(product)
             })

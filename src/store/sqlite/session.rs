@@ -37,9 +37,9 @@ impl SessionStore for Sqlite {
                 redirect_uri,
                 challenge,
                 expires_at,
-            } = code;
-            require_user(sql, user_id)?;
-            require_redirect_uri(sql, &client_id, &redirect_uri)?;
+            } = &code;
+            require_user(sql, *user_id)?;
+            require_redirect_uri(sql, client_id, redirect_uri)?;
             let challenge = challenge.digest();
             sql.execute(
                 insert,
@@ -139,7 +139,7 @@ impl SessionStore for Sqlite {
     async fn record_session_uses(&self, uses: Vec<(SessionId, Timestamp)>) -> Result<(), Error> {
         let update = "UPDATE session SET last_used_at = ?2 WHERE id = ?1 AND last_used_at < ?2";
         self.write(move |sql| {
-            for (id, time) in uses {
+            for (id, time) in &uses {
                 sql.execute(update, params![id, time])?;
             }
             Ok(())

@@ -110,6 +110,38 @@ async fn a_change_that_fails_or_panics_is_undone_alone() {
 }
 
 #[tokio::test]
+async fn only_a_change_that_has_to_be_undone_makes_its_group_run_again() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    for (undo, expected) in [(false, 1), (true, 2)] {
+        let (folder, writer) = writer();
+        let (held, release) = hold(&writer);
+        let runs = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&runs);
+        let group = async {
+            let good = writer.write(move |sql| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                insert(sql, 1)
+            });
+            let refused = writer.write(move |sql| {
+                if undo {
+                    insert(sql, 2)?;
+                }
+                insert(sql, 1)
+            });
+            let release = async move { release.send(()).unwrap() };
+            tokio::join!(good, refused, release)
+        };
+        let (_, (good, refused, ())) = tokio::join!(held, group);
+        good.unwrap();
+        refused.unwrap_err();
+        assert_eq!(runs.load(Ordering::Relaxed), expected);
+        assert_eq!(numbers(&folder), [1]);
+    }
+}
+
+#[tokio::test]
 async fn a_commit_that_fails_answers_no_success_and_leaves_the_writer_usable() {
     let (folder, writer) = writer();
     let (held, release) = hold(&writer);
