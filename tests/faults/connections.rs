@@ -13,7 +13,7 @@ use crate::fleet::Fleet;
 use crate::trial::{Rounds, endure};
 
 /// How long a fault lasts: longer than a replica tries on behalf of a request, so that some are answered 503.
-const LASTS: Duration = Duration::from_secs(7);
+const LASTS: Duration = Duration::from_secs(6);
 
 /// How often connections are cut.
 const CUTS: usize = 40;

@@ -1,4 +1,6 @@
-//! The primary is lost, and its synchronous standby takes over.
+//! The primary is lost, or hangs, and its synchronous standby takes over.
+//!
+//! The URL names both servers, and nobody tells the replicas which one it is now.
 
 use test_support::postgres::Cluster;
 use tokio::task::block_in_place;
@@ -6,18 +8,12 @@ use tokio::task::block_in_place;
 use crate::fleet::Fleet;
 use crate::trial::{Rounds, endure};
 
-/// The URL names both servers, and nobody tells the replicas which one it is now.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_synchronous_standby_takes_over_under_load() {
+async fn a_primary_lost_under_load_is_replaced_by_its_synchronous_standby() {
     let mut rounds = Rounds::begin().await;
     while let Some(seed) = rounds.next() {
-        let primary = Cluster::start();
-        let standby = primary.synchronous_standby();
-        let database = primary.database();
-        let host = format!("127.0.0.1:{}", primary.port());
-        let hosts = format!("{host},127.0.0.1:{}", standby.port());
-        let url = database.replace(&host, &hosts) + "?target_session_attrs=read-write";
-        let mut fleet = Fleet::start_with(url, &[("INVOICING_RATE_LIMIT", "off")]).await;
+        let (primary, standby) = pair();
+        let mut fleet = fleet(&primary, &standby).await;
         endure("the primary lost", &mut fleet, seed, async |_, _| {
             block_in_place(|| {
                 primary.kill();
@@ -26,4 +22,35 @@ async fn a_synchronous_standby_takes_over_under_load() {
         })
         .await;
     }
+}
+
+/// It still takes connections, and answers nothing on them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_hangs_under_load_is_replaced_by_its_synchronous_standby() {
+    let mut rounds = Rounds::begin().await;
+    while let Some(seed) = rounds.next() {
+        let (primary, standby) = pair();
+        let mut fleet = fleet(&primary, &standby).await;
+        let mut frozen = None;
+        endure("the primary hangs", &mut fleet, seed, async |_, _| {
+            frozen = Some(primary.freeze());
+            block_in_place(|| standby.promote());
+        })
+        .await;
+    }
+}
+
+fn pair() -> (Cluster, Cluster) {
+    let primary = Cluster::start();
+    let standby = primary.synchronous_standby();
+    (primary, standby)
+}
+
+async fn fleet(primary: &Cluster, standby: &Cluster) -> Fleet {
+    let host = format!("127.0.0.1:{}", primary.port());
+    let hosts = format!("{host},127.0.0.1:{}", standby.port());
+    // The time is for psql, which has no limit of its own.
+    let query = "?target_session_attrs=read-write&connect_timeout=2";
+    let url = primary.database().replace(&host, &hosts) + query;
+    Fleet::start_with(url, &[("INVOICING_RATE_LIMIT", "off")]).await
 }

@@ -10,8 +10,8 @@
 //!    there exactly once, every key has one result, no session was lost through a lost answer;
 //! 4. PostgreSQL has seen no deadlock, and nothing is left open in it.
 //!
-//! One test runs at a time, so that the others do not slow down the service that a time is measured of. What was
-//! tried is printed with `--nocapture`.
+//! Two tests run at a time, so that many do not slow down the service that a time is measured of. What was tried is
+//! printed with `--nocapture`.
 //!
 //! | Variable | |
 //! |---|---|

@@ -14,8 +14,9 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-/// How long one address may take to answer, unless the URL says it: two of them fit into a deadline.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long one server may take until a connection to it can be used, unless the URL says it: two of them fit
+/// into a deadline.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a server may not acknowledge what was sent before its connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -24,6 +25,8 @@ const SILENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     config: Config,
+    /// The same, one server each.
+    servers: Vec<Config>,
     tls: Tls,
 }
 
@@ -46,6 +49,10 @@ pub struct AddressError(String);
 impl Address {
     pub(super) fn config(&self) -> &Config {
         &self.config
+    }
+
+    pub(super) fn servers(&self) -> &[Config] {
+        &self.servers
     }
 
     pub(super) fn tls(&self) -> &Tls {
@@ -71,10 +78,8 @@ impl FromStr for Address {
                 }
             }
         }
-        let mut config: Config = url.parse().map_err(|error| {
-            let cause = super::sql::causes(&error);
-            AddressError(format!("{cause}; write postgres://USER@HOST/DATABASE"))
-        })?;
+        let (ssl_mode, tls) = tls(mode, roots)?;
+        let config = config(&url, ssl_mode)?;
         if config.get_hosts().is_empty() {
             return Err(wrong(
                 "the host is missing; write postgres://USER@HOST/DATABASE",
@@ -85,11 +90,39 @@ impl FromStr for Address {
                 "the database is missing; write postgres://USER@HOST/DATABASE",
             ));
         }
-        let (ssl_mode, tls) = tls(mode, roots)?;
-        config.ssl_mode(ssl_mode);
-        complete(&mut config);
-        Ok(Address { config, tls })
+        let servers = one_by_one(&url);
+        let servers = servers.iter().map(|url| self::config(url, ssl_mode));
+        Ok(Address {
+            config,
+            servers: servers.collect::<Result<_, _>>()?,
+            tls,
+        })
     }
+}
+
+/// A URL for each of the servers that one names, split where the driver splits it.
+fn one_by_one(url: &str) -> Vec<String> {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    let (user, rest) = match rest.split_once('@') {
+        Some((user, rest)) => (format!("{user}@"), rest),
+        None => (String::new(), rest),
+    };
+    let (hosts, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let hosts = hosts.split(',');
+    hosts
+        .map(|host| format!("{scheme}://{user}{host}{path}"))
+        .collect()
+}
+
+/// What the driver makes of a URL, completed.
+fn config(url: &str, ssl_mode: SslMode) -> Result<Config, AddressError> {
+    let mut config: Config = url.parse().map_err(|error| {
+        let cause = super::sql::causes(&error);
+        AddressError(format!("{cause}; write postgres://USER@HOST/DATABASE"))
+    })?;
+    config.ssl_mode(ssl_mode);
+    complete(&mut config);
+    Ok(config)
 }
 
 /// What the URL leaves out.
@@ -199,6 +232,21 @@ mod tests {
             found.config.get_target_session_attrs(),
             TargetSessionAttrs::ReadWrite
         );
+    }
+
+    #[test]
+    fn each_server_has_all_of_the_url_but_the_other_servers() {
+        let found = address("postgres://ada:s,e/c@a,[::1]:5433/invoicing?connect_timeout=3");
+        let one = |url| address(url).config;
+        assert_eq!(
+            found.servers,
+            [
+                one("postgres://ada:s,e/c@a/invoicing?connect_timeout=3"),
+                one("postgres://ada:s,e/c@[::1]:5433/invoicing?connect_timeout=3"),
+            ]
+        );
+        let socket = address("postgres:///invoicing?host=/run/postgresql");
+        assert_eq!(socket.servers, [socket.config]);
     }
 
     #[test]

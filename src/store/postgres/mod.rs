@@ -8,6 +8,7 @@
 //! 2. A request has five seconds for everything: a free connection, its locks, its statements, its commit.
 //!    Beyond that it is `Unavailable`. The server gives up on its own side a little earlier, or when a
 //!    replica has vanished in the middle of a transaction.
+//!    A server that is silent for so long may hang, so no other request is given a connection that waits for it.
 //! 3. A serialization failure, a deadlock, a lost connection and a server that has become a standby are
 //!    tried again within the deadline: nothing has happened then.
 //! 4. But once COMMIT was sent, its answer counts. If none comes, the change may have happened, nobody knows,
@@ -20,6 +21,7 @@
 //!    statements that all read a few rows by an index.
 //!
 //! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
+//! - `connect.rs`: which of the servers it is now.
 //! - `lease.rs`: one connection of the pool, and what becomes of it.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
@@ -30,6 +32,7 @@
 
 mod address;
 mod api_key;
+mod connect;
 mod copy;
 mod health;
 mod idempotency;
@@ -53,6 +56,8 @@ use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+use connect::Connector;
 
 pub use address::{Address, AddressError};
 pub(super) use copy::Copy;
@@ -151,7 +156,8 @@ impl Postgres {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let manager = Manager::from_config(address.config().clone(), tls.clone(), recycling);
+        let connector = Connector::new(address, tls.clone());
+        let manager = Manager::from_connect(address.config().clone(), connector, recycling);
         let connect = |source| OpenError::Connect {
             address: address.clone(),
             source,

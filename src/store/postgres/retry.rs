@@ -34,7 +34,7 @@ impl Postgres {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        within_deadline(|| self.transaction(&change)).await
+        self.within_deadline(|| self.transaction(&change)).await
     }
 
     /// Runs queries that change nothing. Each sees what was committed before it began.
@@ -42,7 +42,7 @@ impl Postgres {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        within_deadline(|| self.queries(&queries)).await
+        self.within_deadline(|| self.queries(&queries)).await
     }
 
     async fn transaction<T, F>(&self, change: &impl Fn(Sql) -> F) -> Result<T, Failure>
@@ -87,26 +87,30 @@ impl Postgres {
         let lease = Lease::new(connection, self.tls.clone());
         Ok(Sql::new(Arc::new(lease)))
     }
-}
 
-/// Tries until there is an answer, or until the next attempt would begin after the deadline.
-async fn within_deadline<T, F>(attempt: impl Fn() -> F) -> Result<T, Error>
-where
-    F: Future<Output = Result<T, Failure>>,
-{
-    let deadline = Instant::now() + DEADLINE;
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let cause = match timeout_at(deadline, attempt()).await {
-            Ok(Ok(value)) => return Ok(value),
-            Ok(Err(Failure::Final(error))) => return Err(error),
-            Ok(Err(Failure::Again(cause))) => cause,
-            Err(_) => return Err(Error::unavailable("the database did not answer in time")),
-        };
-        if Instant::now() + pause >= deadline {
-            return Err(Error::unavailable(cause));
+    /// Tries until there is an answer, or until the next attempt would begin after the deadline.
+    async fn within_deadline<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, Error>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let deadline = Instant::now() + DEADLINE;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let cause = match timeout_at(deadline, attempt()).await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(Failure::Final(error))) => return Err(error),
+                Ok(Err(Failure::Again(cause))) => cause,
+                Err(_) => {
+                    // Promise 2: they are most likely to the same server.
+                    self.pool.retain(|_, _| false);
+                    return Err(Error::unavailable("the database did not answer in time"));
+                }
+            };
+            if Instant::now() + pause >= deadline {
+                return Err(Error::unavailable(cause));
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

@@ -24,6 +24,8 @@ use tempfile::TempDir;
 
 use crate::port;
 
+pub use faults::Frozen;
+
 /// The server that all tests of this process share, each with databases of its own in it.
 ///
 /// # Panics
@@ -55,6 +57,8 @@ options="$options -c dynamic_shared_memory_type=mmap"
 } >"$folder/keeper" 2>&1 || exit
 echo started
 cat >/dev/null
+# It may hang, because a test wanted it to.
+{ read -r main <"$folder/data/postmaster.pid" && kill -s CONT "$main"; } 2>/dev/null
 pg_ctl -D "$folder/data" -m immediate stop >/dev/null 2>&1
 rm -rf "$folder"
 "#;

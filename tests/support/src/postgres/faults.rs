@@ -60,26 +60,47 @@ impl Cluster {
     pub fn kill(&self) {
         let file = self.folder().join("data/postmaster.pid");
         let text = read_to_string(&file).expect("the server runs");
-        let lines: Vec<&str> = text.lines().collect();
-        let main = lines[0];
-        let children = read_to_string(format!("/proc/{main}/task/{main}/children"));
-        let children = children.expect("the server runs");
-        let killed = Command::new("kill")
-            .args(["-s", "KILL", main])
-            .args(children.split_whitespace())
-            .status();
-        // A child may have ended by itself in between.
-        killed.expect("kill can be run");
+        let main = self.signal("KILL");
         let process = format!("/proc/{main}/stat");
         let ended = || read_to_string(&process).map_or(true, |stat| stat.contains(") Z "));
         wait("the server does not end", ended);
         // What the kernel keeps of it: line 7 has the key and the id of its System V shared memory.
-        let memory = lines.get(6).and_then(|line| line.split_whitespace().last());
+        let memory = text
+            .lines()
+            .nth(6)
+            .and_then(|line| line.split_whitespace().last());
         let _ = Command::new("ipcrm")
             .args(["-m", memory.unwrap_or_default()])
             .status();
         // The keeper must not take somebody else for the server later.
         remove_file(&file).expect("it was read");
+    }
+
+    /// Stops all processes of the server where they are (SIGSTOP): it takes connections, and says nothing any
+    /// more, as when its machine hangs. It is killed when what comes back is dropped.
+    ///
+    /// # Panics
+    ///
+    /// When it does not run.
+    pub fn freeze(&self) -> Frozen<'_> {
+        self.signal("STOP");
+        Frozen(self)
+    }
+
+    /// Sends a signal to all processes of the server. The id of the first one comes back.
+    fn signal(&self, name: &str) -> String {
+        let file = self.folder().join("data/postmaster.pid");
+        let text = read_to_string(file).expect("the server runs");
+        let main = text.lines().next().unwrap_or_default();
+        let children = read_to_string(format!("/proc/{main}/task/{main}/children"));
+        let children = children.expect("the server runs");
+        let sent = Command::new("kill")
+            .args(["-s", name, main])
+            .args(children.split_whitespace())
+            .status();
+        // A child may have ended by itself in between.
+        sent.expect("kill can be run");
+        main.to_owned()
     }
 
     /// Runs pg_ctl as the server's user.
@@ -102,6 +123,16 @@ impl Cluster {
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).into_owned();
         assert!(output.status.success(), "pg_ctl {arguments:?}: {said}");
+    }
+}
+
+/// A server that hangs.
+#[derive(Debug)]
+pub struct Frozen<'a>(&'a Cluster);
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        self.0.kill();
     }
 }
 

@@ -1,0 +1,68 @@
+//! Which of the servers to connect to: the one that takes writes.
+//!
+//! The driver tries several servers itself, but limits only the time that a TCP connection takes to be made. A
+//! server that hangs still takes connections, says nothing on them, and would keep every replica from its
+//! successor. So each server has `connect_timeout` for the whole way to a connection that can be used, and the one
+//! that led there last is tried first.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use deadpool_postgres::Connect;
+use futures::future::BoxFuture;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_postgres::{Client, Config, Error};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::Address;
+use super::address::CONNECT_TIMEOUT;
+
+/// Makes the connections of the pool.
+pub(super) struct Connector {
+    servers: Vec<Config>,
+    tls: MakeRustlsConnect,
+    /// Which server took writes when one was last connected to.
+    primary: AtomicUsize,
+}
+
+impl Connector {
+    pub(super) fn new(address: &Address, tls: MakeRustlsConnect) -> Connector {
+        Connector {
+            servers: address.servers().to_vec(),
+            tls,
+            primary: AtomicUsize::new(0),
+        }
+    }
+
+    /// Goes round until a server has said something, if only no: whoever waits for it has a deadline.
+    async fn connect_to_primary(&self) -> Result<(Client, JoinHandle<()>), Error> {
+        loop {
+            let first = self.primary.load(Ordering::Relaxed);
+            let round = self.servers.iter().enumerate().cycle().skip(first);
+            let mut refused = None;
+            for (number, server) in round.take(self.servers.len()) {
+                let patience = server.get_connect_timeout().copied();
+                let connecting = server.connect(self.tls.clone());
+                match timeout(patience.unwrap_or(CONNECT_TIMEOUT), connecting).await {
+                    Ok(Ok((client, connection))) => {
+                        self.primary.store(number, Ordering::Relaxed);
+                        // How it ends shows in the statements that it carries.
+                        let driver = tokio::spawn(async { drop(connection.await) });
+                        return Ok((client, driver));
+                    }
+                    Ok(Err(error)) => refused = Some(error),
+                    Err(_) => {}
+                }
+            }
+            if let Some(error) = refused {
+                return Err(error);
+            }
+        }
+    }
+}
+
+impl Connect for Connector {
+    fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        Box::pin(self.connect_to_primary())
+    }
+}
