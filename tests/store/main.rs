@@ -40,6 +40,8 @@ macro_rules! every_test {
 
 mod postgres {
     every_test!();
+    mod lost;
+    mod tls;
 }
 
 mod sqlite {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::support::{START, Service, plain, with_sku};
 
-fn sku(sku: &str) -> ProductChanges {
+pub(super) fn sku(sku: &str) -> ProductChanges {
     ProductChanges {
         sku: Field::Value(sku.into()),
         ..Default::default()
@@ -48,6 +48,30 @@ async fn what_was_created_is_read_back_exactly() {
         (ProductStatus::Active, new.description)
     );
     assert_eq!((product.created_at, product.updated_at), (START, START));
+}
+
+#[tokio::test]
+async fn the_smallest_the_longest_and_the_strangest_prices_are_read_back_as_the_same_decimals() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let zeros = format!("0.5{}", "0".repeat(500));
+    let both = format!("1.{}e-400", "0".repeat(400));
+    let digits = "1234567890.123456789012345678901234567890e-400";
+    for literal in ["1e-400", "1E+12", "0e-400", "-0.00", digits, &zeros, &both] {
+        let price = NewProduct {
+            unit_price: literal.parse().unwrap(),
+            ..plain("A")
+        };
+        let made = service.app.create_product(&key, price, None).await.unwrap();
+        let id = made.value.id;
+        // Twice: what was read is written again.
+        for _ in 0..2 {
+            let read = service.app.get_product(&key, id).await.unwrap();
+            assert_eq!(read.unit_price, literal.parse().unwrap(), "{literal}");
+            let same = service.app.update_product(&key, id, Default::default(), None);
+            same.await.unwrap();
+        }
+    }
 }
 
 #[tokio::test]

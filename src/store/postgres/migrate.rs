@@ -104,3 +104,103 @@ pub(super) async fn version(client: &impl GenericClient) -> Result<i64, Error> {
     let row = client.query_typed_opt(select, &[]).await?;
     row.map_or(Ok(0), |row| row.try_get(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use test_support::postgres::{ask, shared};
+    use tokio_postgres::NoTls;
+
+    use super::*;
+    use crate::store::postgres::Postgres;
+
+    async fn refusal(url: &str) -> String {
+        let opened = Postgres::open(&url.parse().unwrap()).await;
+        opened.err().expect("refused").to_string()
+    }
+
+    async fn open(url: &str, migrations: &[&str]) -> Result<(), OpenError> {
+        let (mut client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        apply(&mut client, &url.parse().unwrap(), migrations).await
+    }
+
+    fn tables(url: &str) -> String {
+        let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1";
+        ask(url, tables).replace('\n', " ")
+    }
+
+    #[tokio::test]
+    async fn a_new_database_gets_every_version_and_keeps_what_it_has_when_opened_again() {
+        let url = shared().database();
+        open(&url, MIGRATIONS).await.unwrap();
+        let team = "INSERT INTO team VALUES (gen_random_uuid(), 'Acme', 0)";
+        ask(&url, team);
+        open(&url, MIGRATIONS).await.unwrap();
+        let found = "SELECT invoicing, (SELECT count(*) FROM team) FROM schema_version";
+        assert_eq!(ask(&url, found), format!("{VERSION}|1"));
+    }
+
+    #[tokio::test]
+    async fn a_newer_database_is_refused_untouched() {
+        let url = shared().database();
+        open(&url, MIGRATIONS).await.unwrap();
+        ask(&url, "UPDATE schema_version SET invoicing = 99");
+        let text = refusal(&url).await;
+        for part in ["version 99", "left as it is", "Use the newer program"] {
+            assert!(text.contains(part), "{part:?} in {text:?}");
+        }
+        assert_eq!(ask(&url, "SELECT invoicing FROM schema_version"), "99");
+    }
+
+    #[tokio::test]
+    async fn a_database_of_another_program_is_refused_untouched() {
+        // Frameworks like the name `schema_version`, too.
+        for table in ["recipe (name TEXT)", "schema_version (version TEXT)"] {
+            let url = shared().database();
+            ask(&url, &format!("CREATE TABLE {table}"));
+            let before = tables(&url);
+            let text = refusal(&url).await;
+            assert!(text.contains("another program"), "{text}");
+            assert_eq!(tables(&url), before);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_schema_of_its_own_keeps_other_programs_apart() {
+        let url = shared().database();
+        ask(&url, "CREATE TABLE recipe (name TEXT); CREATE SCHEMA ours");
+        let ours = format!("{url}?options=-csearch_path%3Dours");
+        open(&ours, MIGRATIONS).await.unwrap();
+        open(&ours, MIGRATIONS).await.unwrap();
+        assert_eq!(tables(&url), "recipe");
+    }
+
+    #[tokio::test]
+    async fn a_migration_that_fails_leaves_the_version_before_it() {
+        let url = shared().database();
+        let broken = [
+            "CREATE TABLE a (x INTEGER)",
+            "CREATE TABLE b (x INTEGER); INSERT INTO b VALUES (1, 2)",
+        ];
+        let text = open(&url, &broken).await.expect_err("refused").to_string();
+        assert!(
+            text.contains("schema version 2") && text.contains("Nothing of that"),
+            "{text}"
+        );
+        open(&url, &broken[..1]).await.unwrap();
+        assert_eq!(tables(&url), "a schema_version");
+    }
+
+    #[tokio::test]
+    async fn of_many_that_start_at_once_each_version_is_applied_once() {
+        let migrations = [
+            "CREATE TABLE a (x INTEGER)",
+            "ALTER TABLE a ADD y INTEGER",
+            "INSERT INTO a VALUES (1, 2)",
+        ];
+        let url = shared().database();
+        let replicas = (0..8).map(|_| open(&url, &migrations));
+        futures::future::try_join_all(replicas).await.unwrap();
+        assert_eq!(ask(&url, "SELECT count(*) FROM a"), "1");
+    }
+}

@@ -22,6 +22,11 @@ impl Database {
         open(&self.url.parse().unwrap()).await.unwrap()
     }
 
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// How many rows a table has; a condition may follow its name.
     pub fn rows(&self, table: &str) -> i64 {
         let count = ask(&self.url, &format!("SELECT count(*) FROM {table}"));

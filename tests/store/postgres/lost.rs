@@ -1,0 +1,142 @@
+//! What PostgreSQL alone can do to a request: lose its connection, order it to try again, keep it waiting.
+
+use std::time::{Duration, Instant};
+
+use invoicing::app::Error;
+use test_support::postgres::{Locked, ask};
+
+use super::support::{Service, plain, with_sku};
+
+/// Ends every connection of the service, as a server that is restarted does.
+fn cut(url: &str) -> String {
+    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+         WHERE datname = current_database() AND application_name = 'invoicing'";
+    ask(url, cut)
+}
+
+/// Has the commit of a change to `team` do this first.
+fn at_commit(url: &str, action: &str) {
+    ask(
+        url,
+        &format!(
+            "CREATE SEQUENCE tries; \
+             CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ \
+                 BEGIN PERFORM nextval('tries'); {action}; RETURN NULL; END $$; \
+             CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON team DEFERRABLE INITIALLY DEFERRED \
+                 FOR EACH ROW EXECUTE FUNCTION at_commit()"
+        ),
+    );
+}
+
+fn tries(url: &str) -> String {
+    ask(url, "SELECT last_value FROM tries")
+}
+
+#[tokio::test]
+async fn requests_go_on_after_their_connections_were_cut() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    for _ in 0..5 {
+        cut(service.database().url());
+        let made = service.app.create_product(&key, plain("A"), None);
+        let id = made.await.unwrap().value.id;
+        cut(service.database().url());
+        service.app.get_product(&key, id).await.unwrap();
+    }
+    assert_eq!(service.database().rows("product"), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_change_whose_connection_is_cut_in_the_middle_happens_once() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let locked = Locked::all(service.database().url());
+    let app = service.app.clone();
+    let change = tokio::spawn(async move { app.create_product(&key, plain("A"), None).await });
+    let waiting = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while ask(service.database().url(), waiting) == "0" {
+        tokio::task::yield_now().await;
+    }
+    cut(service.database().url());
+    drop(locked);
+    change.await.unwrap().unwrap();
+    assert_eq!(service.database().rows("product"), 1);
+}
+
+#[tokio::test]
+async fn a_commit_that_the_server_rolled_back_is_tried_again() {
+    let service = Service::new().await;
+    let url = service.database().url();
+    at_commit(
+        url,
+        "IF currval('tries') < 3 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF",
+    );
+    service.app.create_team("Acme").await.unwrap();
+    assert_eq!(
+        (tries(url).as_str(), service.database().rows("team")),
+        ("3", 1)
+    );
+}
+
+#[tokio::test]
+async fn a_commit_that_nobody_answered_is_unavailable_and_not_tried_again() {
+    let service = Service::new().await;
+    let url = service.database().url();
+    at_commit(url, "PERFORM pg_terminate_backend(pg_backend_pid())");
+    let made = service.app.create_team("Acme").await;
+    assert!(matches!(made, Err(Error::Unavailable(_))), "{made:?}");
+    assert_eq!(tries(url), "1");
+}
+
+#[tokio::test]
+async fn a_lock_that_does_not_come_free_is_unavailable_in_time_and_leaves_nothing_behind() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let url = service.database().url();
+    let locked = Locked::all(url);
+    let begun = Instant::now();
+    let change = service.app.create_product(&key, plain("A"), None).await;
+    assert!(matches!(change, Err(Error::Unavailable(_))), "{change:?}");
+    let read = service.app.list_teams().await;
+    assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
+    assert!(begun.elapsed() < Duration::from_secs(12), "{begun:?}");
+    // The read was given up by us, and the server was told.
+    let waiting = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND application_name = 'invoicing' AND state <> 'idle'";
+    while ask(url, waiting) != "0" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(begun.elapsed() < Duration::from_secs(60), "it still runs");
+    }
+    drop(locked);
+    assert!(
+        service
+            .app
+            .create_product(&key, plain("A"), None)
+            .await
+            .is_ok()
+    );
+    assert_eq!(service.database().rows("product"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_that_would_wait_for_each_other_for_ever_end_as_the_rules_say() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let (mut ids, mut changes) = (Vec::new(), Vec::new());
+    for sku in ["A", "B"] {
+        let made = service.app.create_product(&key, with_sku(sku), None);
+        ids.push(made.await.unwrap().value.id);
+    }
+    for (id, sku) in ids.into_iter().zip(["B", "A"]) {
+        let (app, key) = (service.app.clone(), key.clone());
+        changes.push(tokio::spawn(async move {
+            app.update_product(&key, id, super::product::sku(sku), None)
+                .await
+        }));
+    }
+    for change in changes {
+        let result = change.await.unwrap();
+        assert!(matches!(result, Err(Error::DuplicateSku)), "{result:?}");
+    }
+}
