@@ -32,12 +32,15 @@ pub(super) use tables::{list, quoted};
 /// How many rows are in memory at once. The largest has some ten kilobytes.
 pub(super) const BATCH: usize = 1_000;
 
-/// A store in one transaction, to be read.
+/// One side of a copy: a store in one transaction, which ends without effect unless it is committed.
 #[async_trait]
-pub(super) trait Source: Send {
+pub(super) trait Side: Send {
     /// Begins a transaction that sees one moment and changes nothing. The version of the schema comes back,
     /// 0 if there is none of ours, and the one that this binary knows.
     async fn begin_reading(&mut self) -> Result<(i64, i64), Cause>;
+
+    /// Begins a transaction that nobody else can write beside. The schema is there.
+    async fn begin_writing(&mut self) -> Result<(), Cause>;
 
     /// How many rows a table has.
     async fn count(&mut self, table: &'static Table) -> Result<u64, Cause>;
@@ -47,13 +50,6 @@ pub(super) trait Source: Send {
 
     /// The next rows of that table, at most [`BATCH`]; none at its end.
     async fn fetch(&mut self) -> Result<Vec<Row>, Cause>;
-}
-
-/// A store in one transaction, to be filled.
-#[async_trait]
-pub(super) trait Target: Source {
-    /// Begins a transaction that nobody else can write beside. The schema is there.
-    async fn begin_writing(&mut self) -> Result<(), Cause>;
 
     /// Adds rows to a table.
     async fn insert(&mut self, table: &'static Table, rows: Vec<Row>) -> Result<(), Cause>;
@@ -88,7 +84,7 @@ pub struct Tally {
 
 /// A copy that is complete and verified, and that nobody sees yet.
 pub struct Copied {
-    target: Box<dyn Target>,
+    target: Box<dyn Side>,
     address: Address,
     /// The tables, in the order of [`TABLES`].
     pub tables: Vec<Tally>,
@@ -163,8 +159,8 @@ pub async fn copy(
 struct Copying<'a> {
     from: &'a Address,
     to: &'a Address,
-    source: Box<dyn Target>,
-    target: Box<dyn Target>,
+    source: Box<dyn Side>,
+    target: Box<dyn Side>,
     progress: &'a mut (dyn FnMut(Progress) + Send),
     rows: u64,
     total: u64,
@@ -227,7 +223,7 @@ impl Copying<'_> {
 }
 
 /// Step 1.
-async fn open_source(from: &Address) -> Result<Box<dyn Target>, CopyError> {
+async fn open_source(from: &Address) -> Result<Box<dyn Side>, CopyError> {
     let missing = || CopyError::NoSource(from.clone());
     let mut source = open_as_it_is(from).await?.ok_or_else(missing)?;
     let schema = source
@@ -242,7 +238,7 @@ async fn open_source(from: &Address) -> Result<Box<dyn Target>, CopyError> {
 }
 
 /// Step 2.
-async fn open_target(to: &Address) -> Result<Box<dyn Target>, CopyError> {
+async fn open_target(to: &Address) -> Result<Box<dyn Side>, CopyError> {
     // Opening a store brings its schema up to date, which one that has data must not notice.
     if let Some(mut before) = open_as_it_is(to).await? {
         let (found, known) = before
@@ -273,7 +269,7 @@ async fn open_target(to: &Address) -> Result<Box<dyn Target>, CopyError> {
 }
 
 /// What is there, untouched; nothing if there is no such file.
-async fn open_as_it_is(address: &Address) -> Result<Option<Box<dyn Target>>, OpenError> {
+async fn open_as_it_is(address: &Address) -> Result<Option<Box<dyn Side>>, OpenError> {
     Ok(match address {
         Address::Sqlite(path) if !path.exists() => None,
         Address::Sqlite(path) => Some(Box::new(sqlite::Copy::open(path)?)),

@@ -12,7 +12,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::values::Exact;
 use super::{Address, OpenError, Postgres, migrate, sql};
 use crate::app::error::Cause;
-use crate::store::copy::{BATCH, Kind, Row, Source, TABLES, Table, Target, Value, list, quoted};
+use crate::store::copy::{BATCH, Kind, Row, Side, TABLES, Table, Value, list, quoted};
 
 /// A long transaction is what is wanted here, whatever the server allows its other clients.
 const NO_LIMITS: &str =
@@ -48,12 +48,21 @@ impl Copy {
 }
 
 #[async_trait]
-impl Source for Copy {
+impl Side for Copy {
     async fn begin_reading(&mut self) -> Result<(i64, i64), Cause> {
         let begin = format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {NO_LIMITS}");
         self.batch(&begin).await?;
         let found = migrate::version(&**self.connection).await.map_err(cause)?;
         Ok((found, migrate::VERSION))
+    }
+
+    async fn begin_writing(&mut self) -> Result<(), Cause> {
+        let begin = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {NO_LIMITS}; SET LOCAL lock_timeout = '5s'; \
+             LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE",
+            all_tables()
+        );
+        self.batch(&begin).await
     }
 
     async fn count(&mut self, table: &'static Table) -> Result<u64, Cause> {
@@ -80,18 +89,6 @@ impl Source for Copy {
         let rows = self.connection.query_typed(&fetch, &[]).await;
         let rows = rows.map_err(cause)?;
         rows.iter().map(|row| read(row, table)).collect()
-    }
-}
-
-#[async_trait]
-impl Target for Copy {
-    async fn begin_writing(&mut self) -> Result<(), Cause> {
-        let begin = format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {NO_LIMITS}; SET LOCAL lock_timeout = '5s'; \
-             LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE",
-            all_tables()
-        );
-        self.batch(&begin).await
     }
 
     async fn insert(&mut self, table: &'static Table, rows: Vec<Row>) -> Result<(), Cause> {

@@ -7,12 +7,13 @@
 use std::path::Path;
 
 use async_trait::async_trait;
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::{OpenError, connect, migrate};
 use crate::app::error::Cause;
-use crate::store::copy::{BATCH, Kind, Row, Source, Table, Target, Value, list, quoted};
+use crate::store::copy::{BATCH, Kind, Row, Side, Table, Value, list, quoted};
 
 /// A file in one transaction, which ends without effect unless it is committed.
 pub(in crate::store) struct Copy {
@@ -35,12 +36,19 @@ impl Copy {
 }
 
 #[async_trait]
-impl Source for Copy {
+impl Side for Copy {
     async fn begin_reading(&mut self) -> Result<(i64, i64), Cause> {
+        // Closing it must not fold the log into the file, which a newer program may have left.
+        self.connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let begin = "PRAGMA query_only = true; BEGIN DEFERRED";
         self.connection.execute_batch(begin)?;
         // The moment that a transaction sees is that of its first look at the file, which is this one.
         Ok((migrate::version(&self.connection)?, migrate::VERSION))
+    }
+
+    async fn begin_writing(&mut self) -> Result<(), Cause> {
+        Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?)
     }
 
     async fn count(&mut self, table: &'static Table) -> Result<u64, Cause> {
@@ -70,13 +78,6 @@ impl Source for Copy {
             *last = table.key_of(row);
         }
         Ok(rows)
-    }
-}
-
-#[async_trait]
-impl Target for Copy {
-    async fn begin_writing(&mut self) -> Result<(), Cause> {
-        Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?)
     }
 
     async fn insert(&mut self, table: &'static Table, rows: Vec<Row>) -> Result<(), Cause> {
