@@ -10,13 +10,15 @@
 //! - what the service has, but its own document does not allow to be said, is a bug: [`published`].
 //!
 //! The table of decisions.md, "Both APIs", is [`of_app`], [`of_refusal`] and [`of_http`] here. The
-//! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s.
+//! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s ([`token`]).
+
+mod token;
 
 use std::collections::HashMap;
 use std::fmt::Display;
 
-use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, constraint, header_value};
-use http::header::{CACHE_CONTROL, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
+use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, header_value};
+use http::header::{HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, StatusCode};
 
 use super::RequestContext;
@@ -334,16 +336,6 @@ in_the_words_of!(into_catalog, catalog);
 in_the_words_of!(into_mobile, mobile);
 
 impl Problem {
-    /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers nobody may store.
-    pub fn into_token(self, request_id: &str) -> Failure<mobile::types::TokenError> {
-        let body = mobile::types::TokenError {
-            error: ours(self.token_code()),
-            error_description: ours(&self.description()),
-            request_id: ours(request_id),
-        };
-        self.failure(body).header(CACHE_CONTROL, "no-store")
-    }
-
     fn failure<E>(self, body: E) -> Failure<E> {
         let mut failure = Failure::new(self.status, body);
         failure.headers = self.headers;
@@ -351,72 +343,6 @@ impl Problem {
             failure.notes.insert(who);
         }
         failure
-    }
-
-    fn token_code(&self) -> &'static str {
-        let unknown_grant = |it: &Violation| it.path == "/grant_type" && it.constraint == "enum";
-        match self.kind {
-            _ if self.violations.iter().any(unknown_grant) => "unsupported_grant_type",
-            // Those of the grant have no violations, and the code that RFC 6749 gives them.
-            Kind::Validation if self.violations.is_empty() => self.code,
-            Kind::Validation => "invalid_request",
-            Kind::RateLimit => "rate_limit_exceeded",
-            _ if self.status == StatusCode::SERVICE_UNAVAILABLE => "temporarily_unavailable",
-            _ => "server_error",
-        }
-    }
-
-    /// What is wrong, in the characters and the length that the document allows: as many violations as
-    /// fit, and how many more there are.
-    fn description(&self) -> String {
-        let mut text = match self.status {
-            StatusCode::BAD_REQUEST if !self.violations.is_empty() => String::new(),
-            _ => self.message.to_owned(),
-        };
-        for (told, violation) in self.violations.iter().enumerate() {
-            let clause = clause(violation);
-            let is_first = text.is_empty();
-            // Bytes, of which there are at least as many as characters.
-            if !is_first && text.len() + clause.len() > DESCRIPTION - MORE {
-                text.push_str(&format!("; and {} more", self.violations.len() - told));
-                break;
-            }
-            if !is_first {
-                text.push_str("; ");
-            }
-            text.push_str(&clause);
-        }
-        text.chars().take(DESCRIPTION).map(allowed).collect()
-    }
-}
-
-/// One violation in words, with a long name cut: what it begins with is enough for people.
-fn clause(violation: &Violation) -> String {
-    let Violation { path, message, .. } = violation;
-    match path.char_indices().nth(NAME) {
-        None if !path.is_empty() => format!("{path} {message}"),
-        None if violation.constraint == constraint::JSON => format!("the body {message}"),
-        None => format!("it {message}"),
-        Some((end, _)) => format!("{}... {message}", &path[..end]),
-    }
-}
-
-/// The most characters of a description.
-const DESCRIPTION: usize = 1000;
-
-/// The most characters of a name in a description.
-const NAME: usize = 64;
-
-/// Room for what parts two violations, and for how many more there are.
-const MORE: usize = "; ; and 65536 more".len();
-
-/// The character itself if RFC 6749, section 5.2, allows it in a description, or one like it.
-fn allowed(character: char) -> char {
-    match character {
-        '"' => '\'',
-        '\\' => '/',
-        ' '..='~' => character,
-        _ => '?',
     }
 }
 

@@ -5,8 +5,10 @@ mod limits;
 use std::time::Instant;
 
 use codegen_runtime::constraint;
+use http::header::CACHE_CONTROL;
 use serde_json::{Value, json};
 
+use super::token::DESCRIPTION;
 use super::*;
 use crate::limit::{Limiter, Policy};
 

@@ -113,7 +113,7 @@ fn the_longest_path_of_a_body_fits_into_the_documents() {
 }
 
 #[test]
-fn the_longest_answer_has_two_megabytes() {
+fn the_longest_answers_stay_below_two_megabytes() {
     let names = shortest_names(MAX_ADDRESS, 1);
     let message = "is not a parameter of this operation";
     let unknown = names
