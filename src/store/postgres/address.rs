@@ -1,9 +1,11 @@
 //! Where a PostgreSQL is: the URL that an operator writes.
 //!
-//! The driver reads all of it but how the server proves who it is: of `sslmode` it knows no
-//! `verify-ca` and `verify-full`, and `sslrootcert` not at all. These two are taken out first, and mean
-//! what libpq's documentation says ("SSL Mode Descriptions"), with one difference: who asks for a check
-//! says by which certificates, because a server has no home directory to look for them in.
+//! The driver reads all of it but three parameters, which are taken out first:
+//!
+//! - `sslmode`, of which it knows no `verify-ca` and `verify-full`, and `sslrootcert`: they mean what libpq's
+//!   documentation says ("SSL Mode Descriptions"), with one difference. Who asks for a check says by which
+//!   certificates, because a server has no home directory to look for them in.
+//! - `prepared_statements`, `true` or `false` (the default): promise 6 of the [store](super).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +30,7 @@ pub struct Address {
     /// The same, one server each.
     servers: Vec<Config>,
     tls: Tls,
+    prepares: bool,
 }
 
 /// What a server has to prove.
@@ -58,20 +61,28 @@ impl Address {
     pub(super) fn tls(&self) -> &Tls {
         &self.tls
     }
+
+    pub(super) fn prepares(&self) -> bool {
+        self.prepares
+    }
 }
 
 impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
-        let (mut mode, mut roots) = (None, None);
-        let mut url = String::new();
+        let (mut mode, mut roots, mut prepares) = (None, None, false);
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
-        url.push_str(base);
+        let mut url = base.to_owned();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => mode = Some(value),
                 Some(("sslrootcert", value)) => roots = Some(PathBuf::from(decoded(value)?)),
+                Some(("prepared_statements", value)) => {
+                    prepares = value.parse().map_err(|_| {
+                        wrong("prepared_statements is neither true nor false; write one of them")
+                    })?;
+                }
                 _ => {
                     url.push(if url.contains('?') { '&' } else { '?' });
                     url.push_str(pair);
@@ -96,6 +107,7 @@ impl FromStr for Address {
             config,
             servers: servers.collect::<Result<_, _>>()?,
             tls,
+            prepares,
         })
     }
 }
@@ -296,6 +308,10 @@ mod tests {
             ),
             ("postgres://ada:secret@h/d?sslmode=yes", "not known"),
             ("postgres://ada:secret@h/d?colour=red", "colour"),
+            (
+                "postgres://ada:secret@h/d?prepared_statements=yes",
+                "true nor false",
+            ),
             ("postgres://ada:secret@h:port/d", "port"),
         ] {
             let said = refused(text);

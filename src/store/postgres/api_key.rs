@@ -13,6 +13,10 @@ use crate::app::secret::Digest;
 use crate::app::time::Timestamp;
 use crate::store::ApiKeyStore;
 
+/// A key as [`read_api_key`] reads it.
+const COLUMNS: &str =
+    "id, team_id, mode, scope, name, created_at, expires_at, revoked_at, last_used_at";
+
 #[async_trait]
 impl ApiKeyStore for Postgres {
     async fn create_api_key(&self, key: ApiKey, digest: Digest) -> Result<(), Error> {
@@ -41,7 +45,7 @@ impl ApiKeyStore for Postgres {
     }
 
     async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error> {
-        let select = "SELECT * FROM api_key WHERE team_id = $1 ORDER BY id";
+        let select = &format!("SELECT {COLUMNS} FROM api_key WHERE team_id = $1 ORDER BY id");
         self.read(|sql| async move {
             require_team(&sql, team_id).await?;
             sql.all(select, params![team_id], read_api_key).await
@@ -50,14 +54,15 @@ impl ApiKeyStore for Postgres {
     }
 
     async fn find_api_key(&self, digest: Digest) -> Result<Option<ApiKey>, Error> {
-        let select = "SELECT * FROM api_key WHERE digest = $1";
+        let select = &format!("SELECT {COLUMNS} FROM api_key WHERE digest = $1");
         self.read(|sql| async move { sql.optional(select, params![digest], read_api_key).await })
             .await
     }
 
     async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<ApiKey, Error> {
-        let update = "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 \
-             RETURNING *";
+        let update = &format!(
+            "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING {COLUMNS}"
+        );
         self.write(|sql| async move {
             let found = sql.optional(update, params![id, now], read_api_key).await?;
             Ok(found.ok_or_else(|| ApiKey::missing(id))?)

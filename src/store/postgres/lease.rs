@@ -1,8 +1,9 @@
 //! One connection, taken from the pool for one request, and what becomes of it afterwards.
 //!
-//! A connection goes back to the pool only when nothing is under way on it. A request that is given up, at
-//! its deadline or with its task, leaves a statement running or a transaction open: such a connection is
-//! closed, which ends the transaction, after the server was asked to stop the statement.
+//! A connection goes back to the pool only after a request that went well, or was refused by a rule. A request
+//! that is given up, at its deadline or with its task, leaves a statement running or a transaction open: such
+//! a connection is closed, which ends the transaction, after the server was asked to stop the statement. One
+//! on which something failed that may go better elsewhere is closed, too: its server may be a standby by now.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -13,12 +14,14 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// How long the wish to stop a statement may take to reach the server.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Nothing is under way.
-const IDLE: u8 = 0;
-/// A statement or a transaction is.
-const BUSY: u8 = 1;
+/// A statement or a transaction is under way.
+const BUSY: u8 = 0;
 /// The commit is, which must not be stopped: promise 5 of the [store](super).
-const COMMITTING: u8 = 2;
+const COMMITTING: u8 = 1;
+/// Nothing is under way, and another request may have the connection.
+const DONE: u8 = 2;
+/// Nothing is under way, and nobody shall have it.
+const SPENT: u8 = 3;
 
 /// A connection of the pool in the hands of one request.
 pub(super) struct Lease {
@@ -26,20 +29,24 @@ pub(super) struct Lease {
     connection: Option<Object>,
     state: AtomicU8,
     tls: MakeRustlsConnect,
+    /// Whether statements are prepared: promise 6 of the [store](super).
+    pub(super) prepares: bool,
 }
 
 impl Lease {
-    pub(super) fn new(connection: Object, tls: MakeRustlsConnect) -> Lease {
+    pub(super) fn new(connection: Object, tls: MakeRustlsConnect, prepares: bool) -> Lease {
         Lease {
             connection: Some(connection),
             state: AtomicU8::new(BUSY),
             tls,
+            prepares,
         }
     }
 
-    /// The connection. There is none only while the lease is being dropped.
-    pub(super) fn connection(&self) -> Option<&ClientWrapper> {
-        self.connection.as_deref()
+    /// The connection.
+    pub(super) fn connection(&self) -> &ClientWrapper {
+        // Cannot fail: it is taken out by `drop` alone, when nobody can call this any more.
+        self.connection.as_ref().expect("a lease has a connection")
     }
 
     /// From here on, nobody may ask the server to stop.
@@ -49,14 +56,19 @@ impl Lease {
 
     /// Nothing is under way any more: another request may have the connection.
     pub(super) fn is_done(&self) {
-        self.state.store(IDLE, Ordering::Relaxed);
+        self.state.store(DONE, Ordering::Relaxed);
+    }
+
+    /// Nothing is under way any more, but the connection is closed.
+    pub(super) fn is_spent(&self) {
+        self.state.store(SPENT, Ordering::Relaxed);
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         let state = self.state.load(Ordering::Relaxed);
-        let Some(connection) = self.connection.take().filter(|_| state != IDLE) else {
+        let Some(connection) = self.connection.take().filter(|_| state != DONE) else {
             return; // Back to the pool.
         };
         let connection = Object::take(connection);
@@ -68,9 +80,13 @@ impl Drop for Lease {
             let cancel = connection.cancel_token();
             let tls = self.tls.clone();
             runtime.spawn(async move {
-                // As good as it gets: the statement has a limit of its own on the server.
-                let _ = tokio::time::timeout(CANCEL_TIMEOUT, cancel.cancel_query(tls)).await;
-                drop(connection);
+                let end = async {
+                    cancel.cancel_query(tls).await?;
+                    // Waits for the statement to end: a pooler forgets the wish with the connection.
+                    connection.batch_execute("").await
+                };
+                // Whether it was heard makes no difference here: the connection is closed either way.
+                let _ = tokio::time::timeout(CANCEL_TIMEOUT, end).await;
             });
         }
     }

@@ -60,8 +60,9 @@ impl Postgres {
             }
             Err(failure) => {
                 // A connection that cannot even do this is not used again.
-                if sql.batch("ROLLBACK").await.is_ok() {
-                    sql.lease().is_done();
+                match (sql.batch("ROLLBACK").await, &failure) {
+                    (Ok(()), Failure::Final(_)) => sql.lease().is_done(),
+                    _ => sql.lease().is_spent(),
                 }
                 Err(failure)
             }
@@ -74,7 +75,10 @@ impl Postgres {
     {
         let sql = self.lease().await?;
         let result = queries(sql.clone()).await;
-        sql.lease().is_done();
+        match &result {
+            Err(Failure::Again(_)) => sql.lease().is_spent(),
+            _ => sql.lease().is_done(),
+        }
         result
     }
 
@@ -84,7 +88,7 @@ impl Postgres {
             .get()
             .await
             .map_err(|error| Failure::Again(error.into()))?;
-        let lease = Lease::new(connection, self.tls.clone());
+        let lease = Lease::new(connection, self.tls.clone(), self.prepares);
         Ok(Sql::new(Arc::new(lease)))
     }
 

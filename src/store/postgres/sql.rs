@@ -1,7 +1,7 @@
 //! Statements, and the one place where a database error becomes a domain error.
 //!
-//! [`Sql`] is a connection with just enough surface for this store: every statement is sent unnamed with
-//! its parameters (promise 6 of the [store](super)), and every failure says already whether to try again.
+//! [`Sql`] is a connection with just enough surface for this store: how a statement is sent is decided here
+//! (promise 6 of the [store](super)), and every failure says already whether to try again.
 //! Transactions are the business of `retry.rs`.
 
 use std::error::Error as StdError;
@@ -33,18 +33,18 @@ impl Sql {
 
     /// Runs statements without parameters that answer nothing.
     pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
-        match self.0.connection() {
-            Some(connection) => connection.batch_execute(statements).await,
-            None => Ok(()), // A lease that is being dropped is in nobody's hands.
-        }
+        self.0.connection().batch_execute(statements).await
     }
 
     /// Runs a statement that answers no rows; says how many rows it changed.
     pub(super) async fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, Failure> {
-        match self.0.connection() {
-            Some(connection) => Ok(connection.execute_typed(sql, params).await?),
-            None => Ok(0),
+        let connection = self.0.connection();
+        if !self.0.prepares {
+            return Ok(connection.execute_typed(sql, params).await?);
         }
+        let (types, values) = split(params);
+        let statement = connection.prepare_typed_cached(sql, &types).await?;
+        Ok(connection.execute(&statement, &values).await?)
     }
 
     /// The first row that a statement answers, if there is one.
@@ -75,11 +75,22 @@ impl Sql {
     }
 
     async fn rows(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
-        match self.0.connection() {
-            Some(connection) => Ok(connection.query_typed(sql, params).await?),
-            None => Ok(Vec::new()),
+        let connection = self.0.connection();
+        if !self.0.prepares {
+            return Ok(connection.query_typed(sql, params).await?);
         }
+        let (types, values) = split(params);
+        let statement = connection.prepare_typed_cached(sql, &types).await?;
+        Ok(connection.query(&statement, &values).await?)
     }
+}
+
+/// Types and values apart, as a prepared statement takes them.
+fn split<'a>(params: &[Param<'a>]) -> (Vec<Type>, Vec<&'a (dyn ToSql + Sync)>) {
+    params
+        .iter()
+        .map(|(value, kind)| (kind.clone(), *value))
+        .unzip()
 }
 
 /// Why an attempt has no answer.
@@ -133,8 +144,17 @@ impl From<tokio_postgres::Error> for Failure {
             // at its start).
             "40" | "08" => Failure::Again(error.into()),
             "57" if code != SqlState::QUERY_CANCELED.code() => Failure::Again(error.into()),
-            // A primary that has become a standby.
-            _ if code == SqlState::READ_ONLY_SQL_TRANSACTION.code() => Failure::Again(error.into()),
+            // A primary that has become a standby; a prepared statement that the server has forgotten, or
+            // whose tables a newer replica has migrated since.
+            _ if [
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                SqlState::INVALID_SQL_STATEMENT_NAME,
+                SqlState::FEATURE_NOT_SUPPORTED,
+            ]
+            .contains(found.code()) =>
+            {
+                Failure::Again(error.into())
+            }
             // Time limits; a lock that does not come free; no memory, no disk, no connection left; a failing disk.
             "57" | "55" | "53" | "58" => Failure::Final(Error::unavailable(error)),
             _ => Failure::Final(Error::internal(error)),

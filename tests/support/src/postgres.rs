@@ -12,6 +12,7 @@
 //! The binaries are those on the `PATH`, or else Debian's in `/usr/lib/postgresql`.
 
 mod faults;
+mod pooler;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -28,13 +29,28 @@ pub use faults::Frozen;
 
 /// The server that all tests of this process share, each with databases of its own in it.
 ///
+/// The variable `INVOICING_TEST_POSTGRES` says how they reach it: `direct` unless it is set; `prepared`, with
+/// prepared statements; `pgbouncer`, through one in transaction mode.
+///
 /// # Panics
 ///
 /// As [`Cluster::start`].
 pub fn shared() -> &'static Cluster {
     static SHARED: OnceLock<Cluster> = OnceLock::new();
-    // Many tests run at once, each with a pool or two.
-    SHARED.get_or_init(|| Cluster::start_with("-c max_connections=500"))
+    SHARED.get_or_init(|| {
+        // Many tests run at once, each with a pool or two.
+        let mut cluster = Cluster::start_with("-c max_connections=500");
+        let way = std::env::var("INVOICING_TEST_POSTGRES");
+        match way.as_deref().unwrap_or("direct") {
+            "direct" => {}
+            "prepared" => cluster.parameters = "?prepared_statements=true",
+            "pgbouncer" => cluster.address = pooler::start(&cluster),
+            other => {
+                panic!("INVOICING_TEST_POSTGRES is {other:?}; write direct, prepared or pgbouncer")
+            }
+        }
+        cluster
+    })
 }
 
 /// How often a port is tried that somebody else may take first.
@@ -59,6 +75,7 @@ echo started
 cat >/dev/null
 # It may hang, because a test wanted it to.
 { read -r main <"$folder/data/postmaster.pid" && kill -s CONT "$main"; } 2>/dev/null
+[ ! -f "$folder/pgbouncer.pid" ] || kill "$(cat "$folder/pgbouncer.pid")"
 pg_ctl -D "$folder/data" -m immediate stop >/dev/null 2>&1
 rm -rf "$folder"
 "#;
@@ -71,6 +88,10 @@ pub struct Cluster {
     port: u16,
     /// Whom the server runs as, when not as this process.
     user: Option<(u32, u32)>,
+    /// The port in the URLs of its databases: the server's own, or that of a pooler before it.
+    address: u16,
+    /// Behind these URLs.
+    parameters: &'static str,
 }
 
 impl Cluster {
@@ -106,6 +127,8 @@ impl Cluster {
                     folder,
                     port,
                     user,
+                    address: port,
+                    parameters: "",
                 };
             }
         }
@@ -122,7 +145,12 @@ impl Cluster {
     pub fn database(&self) -> String {
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());
         self.ask("postgres", &format!("CREATE DATABASE {name}"));
-        format!("postgres://invoicing@127.0.0.1:{}/{name}", self.port)
+        let Cluster {
+            address,
+            parameters,
+            ..
+        } = self;
+        format!("postgres://invoicing@127.0.0.1:{address}/{name}{parameters}")
     }
 
     /// The port of the server on 127.0.0.1.
@@ -162,7 +190,8 @@ impl Drop for Cluster {
 /// When the query fails.
 pub fn ask(url: &str, query: &str) -> String {
     let output = Command::new("psql")
-        .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", query])
+        .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", plain(url)])
+        .args(["-c", query])
         .env("PATH", path())
         .output()
         .expect("psql can be run");
@@ -192,7 +221,7 @@ impl Locked {
             "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = 'public'",
         );
         let mut session = Command::new("psql")
-            .args(["-XAtq", "-d", url])
+            .args(["-XAtq", "-d", plain(url)])
             .env("PATH", path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -220,12 +249,17 @@ impl Drop for Locked {
     }
 }
 
+/// A URL without parameters, some of which are not for libpq.
+fn plain(url: &str) -> &str {
+    url.split('?').next().unwrap_or(url)
+}
+
 /// Writes all of the database at `url` into a file, for somebody who looks why a test failed.
 pub fn dump(url: &str, file: &Path) {
     let _ = Command::new("pg_dump")
         .arg("--file")
         .arg(file)
-        .arg(url)
+        .arg(plain(url))
         .env("PATH", path())
         .status();
 }
@@ -300,5 +334,6 @@ fn path() -> std::ffi::OsString {
         .collect();
     versions.sort();
     folders.extend(versions.pop());
+    folders.push("/usr/sbin".into());
     std::env::join_paths(folders).expect("no folder has a colon in its name")
 }
