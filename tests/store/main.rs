@@ -40,6 +40,7 @@ macro_rules! every_test {
 
 mod postgres {
     every_test!();
+    mod distribution;
     mod lost;
     mod tls;
 }
