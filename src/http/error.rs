@@ -10,7 +10,7 @@
 //! - what the service has, but its own document does not allow to be said, is a bug: [`published`].
 //!
 //! The table of decisions.md, "Both APIs", is [`of_app`], [`of_refusal`] and [`of_http`] here. The
-//! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s ([`token`]).
+//! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s, in a file of their own.
 
 mod token;
 
