@@ -80,9 +80,9 @@ fn show(bar: &ProgressBar, progress: Progress) {
     } else {
         "copying"
     };
+    bar.set_message(format!("{doing} {}", progress.table));
     bar.set_length(progress.total);
     bar.set_position(progress.rows);
-    bar.set_message(format!("{doing} {}", progress.table));
 }
 
 fn record(from: &Database, to: &Database, copied: &Copied) -> Record {
