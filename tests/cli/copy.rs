@@ -326,6 +326,32 @@ fn a_target_with_anything_in_it_is_refused_untouched() {
 }
 
 #[test]
+fn a_target_that_keeps_something_else_than_it_was_given_gets_nothing() {
+    let place = Place::new();
+    place.json(&["team", "create", "--name", "Acme"]);
+    let file = rusqlite::Connection::open(empty(&place, "other.db")).unwrap();
+    let trigger =
+        "CREATE TRIGGER other AFTER INSERT ON team BEGIN UPDATE team SET name = 'acme'; END";
+    file.execute_batch(trigger).unwrap();
+    refused(&place, "sqlite:invoicing.db", "sqlite:other.db").failed(1, "the rows of team in");
+    let count: i64 = file
+        .query_row("SELECT count(*) FROM team", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(count, 0);
+
+    let to = cluster().database();
+    place.json(&["team", "list", "--database", &to]);
+    ask(&to, "DELETE FROM secret");
+    // It takes every row and keeps none.
+    ask(
+        &to,
+        "CREATE RULE other AS ON INSERT TO team DO INSTEAD NOTHING",
+    );
+    refused(&place, "sqlite:invoicing.db", &to).failed(1, "the rows of team in");
+    assert_eq!(ask(&to, "SELECT count(*) FROM secret"), "0");
+}
+
+#[test]
 fn addresses_that_cannot_be_meant_are_refused() {
     let place = Place::new();
     place.json(&["team", "create", "--name", "Acme"]);
