@@ -6,7 +6,7 @@
 //! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that
 //!   was sent: the secret of a share link stands in a path, and a query may hold anything. Bodies and
 //!   credentials never come here; a caller is named by the id of its key or user.
-//! - Lines are written by a thread of their own behind a bounded queue: those of JSON in [`lines`], those
+//! - Lines are written by a thread of their own behind a bounded queue: those of JSON in `lines`, those
 //!   for a person at a terminal by `slog-async`. A request must not wait for whoever reads the log, so
 //!   when the queue is full, lines are dropped, and a later one says how many. Nothing that must be
 //!   proven later is kept in the log alone.
