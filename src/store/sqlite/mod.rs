@@ -49,11 +49,6 @@ const LOCK_TRIES: i32 = 5_000;
 /// How many statements a connection keeps prepared: more than the service has.
 const PREPARED_STATEMENTS: usize = 256;
 
-/// Pages in the log before a commit also folds them into the file: 64 MiB. Folding writes each page once,
-/// however often it has changed, so that less often is less work; and it holds up the group that does it:
-/// one in ten of 64 creates with SQLite's own thousand pages, one in a hundred and fifty with these.
-const LOG_PAGES: u32 = 16_384;
-
 /// A store in one SQLite file.
 pub struct Sqlite {
     // Dropped in this order: the last connection to close folds the log into the file.
@@ -186,7 +181,6 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait_for_lock))?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     // What is erased is overwritten in the file, as long as that costs no further writing.
