@@ -42,7 +42,8 @@ pub struct Settings {
     /// The SQLite file is made when it does not exist; the PostgreSQL database must exist. Many replicas may
     /// share one PostgreSQL, and it may be on several servers (`postgres://USER@HOST-1,HOST-2/DATABASE`): the
     /// one that takes writes is used. `sslmode` is `disable`, `prefer` (the default), `require`, `verify-ca` or
-    /// `verify-full`, the last two with `sslrootcert=FILE`. A command may use the database of a running server.
+    /// `verify-full`, the last two with `sslrootcert=FILE`; `prepared_statements=true` is faster where no pooler
+    /// stands in between that forgets them. A command may use the database of a running server.
     #[arg(
         long,
         env = "INVOICING_DATABASE",
