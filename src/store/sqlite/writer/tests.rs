@@ -116,7 +116,15 @@ async fn only_a_change_that_has_to_be_undone_makes_its_group_run_again() {
 
     for (undo, expected) in [(false, 1), (true, 2)] {
         let (folder, writer) = writer();
-        let (held, release) = hold(&writer);
+        let (begun, begins) = mpsc::channel();
+        let (release, held_until) = mpsc::channel();
+        let mut held = Box::pin(writer.write(move |_| {
+            let _ = begun.send(());
+            let _ = held_until.recv();
+            Ok(())
+        }));
+        queue(&mut held).await;
+        begins.recv().unwrap(); // Whatever comes from now on is of the next group.
         let runs = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&runs);
         let group = async {
