@@ -12,6 +12,7 @@
 //! 6. A refresh token is worth one pair, however often it is presented before the pair is used, and no other
 //!    token is worth the same.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -87,9 +88,10 @@ fn one_result(key: &str, uses: &[&Operation]) -> Vec<String> {
 }
 
 /// What a repetition has to answer, too.
-fn result(operation: &Operation) -> Option<(u16, Option<&str>, &[u8])> {
+fn result(operation: &Operation) -> Option<(u16, Option<&str>, Cow<'_, str>)> {
     let answer = operation.answer.as_ref()?;
-    Some((answer.status, answer.header("location"), &answer.body))
+    let body = String::from_utf8_lossy(&answer.body);
+    Some((answer.status, answer.header("location"), body))
 }
 
 /// What somebody learned of a product.
