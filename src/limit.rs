@@ -77,7 +77,8 @@ impl Limits {
     pub async fn start(settings: &Settings, metrics: &SharedLimits, log: &Logger) -> Self {
         let mut limits = Self::in_memory(settings);
         if let (Toggle::On, Some(redis)) = (settings.rate_limit, &settings.redis) {
-            limits.shared = Some(Shared::start(redis, metrics.clone(), log.clone()).await);
+            let shared = Shared::start(redis, shared::DEADLINE, metrics.clone(), log.clone());
+            limits.shared = Some(shared.await);
         }
         limits
     }

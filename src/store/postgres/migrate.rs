@@ -8,7 +8,7 @@
 //!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
 
-use tokio_postgres::{Client, Error, GenericClient};
+use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
 
 use super::{Address, OpenError};
 
@@ -58,7 +58,14 @@ async fn check(client: &mut Client, address: &Address, known: i64) -> Result<(),
         address: address.clone(),
         source: source.into(),
     };
-    let transaction = client.transaction().await.map_err(failed)?;
+    // One snapshot: between two, a replica that starts as well may make the tables.
+    let transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await
+        .map_err(failed)?;
     let tables = "SELECT count(*) FROM pg_class \
          WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace";
     let found = version(&transaction).await.map_err(failed)?;
