@@ -8,9 +8,10 @@
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, Row, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior};
 
 use super::OpenError;
 
@@ -22,6 +23,9 @@ const MIGRATIONS: &[&str] = &[
 
 /// The newest version that this binary knows.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
+
+/// How long to try for write-ahead logging.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Marks a file as ours: "INVO" in ASCII.
 const APPLICATION_ID: i64 = 0x494e_564f;
@@ -56,8 +60,17 @@ fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Resul
 
 /// Switches to write-ahead logging, which the file remembers; a database in memory, for one, cannot.
 fn use_wal(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let mode = |row: &Row<'_>| row.get::<_, String>(0);
-    let mode = connection.pragma_update_and_check(None, "journal_mode", "WAL", mode);
+    let switch = || {
+        let mode = |row: &Row<'_>| row.get::<_, String>(0);
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", mode)
+    };
+    // For the switch SQLite asks no busy handler while another process makes it, too.
+    let busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+    let (mut mode, begun) = (switch(), Instant::now());
+    while mode.as_ref().is_err_and(busy) && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(1));
+        mode = switch();
+    }
     match mode.map_err(|error| OpenError::new(path, error))?.as_str() {
         "wal" => Ok(()),
         mode => Err(OpenError::Open {
@@ -95,6 +108,9 @@ fn check(
 fn step(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if pragma(&transaction, "user_version")? < version {
+        // Has SQLite read the schema again that another process may have changed: a pragma does not, and not
+        // every statement of a migration that meets an old one would.
+        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         transaction.execute_batch(sql)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", version)?;
