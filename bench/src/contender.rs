@@ -11,7 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::dataset::{Dataset, Failure};
+use crate::bare_loop;
+use crate::dataset::{Dataset, Failure, PUBLIC_URL, RefreshTokens};
 use crate::recording::{self, Recording};
 use crate::servers::by_hand;
 
@@ -30,6 +31,8 @@ pub enum Contender {
     ByHand,
     /// (d) the service as shipped, its request log on, its rate limits off.
     Invoicing,
+    /// (e) no server: the statements of creates and patches, in groups.
+    Loop,
 }
 
 impl Contender {
@@ -40,6 +43,7 @@ impl Contender {
             Self::Dropshot => "dropshot",
             Self::ByHand => "by-hand",
             Self::Invoicing => "invoicing",
+            Self::Loop => "loop",
         }
     }
 
@@ -56,19 +60,21 @@ impl Contender {
         match self {
             Self::Hyper | Self::Dropshot => recording::write(&recorded(dataset), recording),
             Self::ByHand => by_hand::make(&by_hand_database(dataset), dataset),
+            Self::Loop => by_hand::make(&bare_loop::database(dataset), dataset),
             Self::Invoicing => Ok(()),
         }
     }
 
-    /// Starts it on these cores, and waits until it can be connected to.
+    /// Starts it on the cores that the caller is on, and waits until it can be connected to.
     ///
     /// # Errors
-    /// When it does not start.
+    /// When it does not start, or is no server.
     pub fn start(self, dataset: &Dataset, binaries: &Binaries) -> Result<Running, Failure> {
         let address = free_address()?;
         let log = dataset.file(&format!("{}.log", self.name()));
         let process = self
             .command(address, dataset, binaries)
+            .ok_or_else(|| format!("{} is no server", self.name()))?
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(File::create(&log)?)
@@ -76,13 +82,19 @@ impl Contender {
         let mut running = Running {
             contender: self,
             address,
+            refresh_tokens: dataset.refresh_tokens(),
             process,
         };
         running.wait(&log)?;
         Ok(running)
     }
 
-    fn command(self, address: SocketAddr, dataset: &Dataset, binaries: &Binaries) -> Command {
+    fn command(
+        self,
+        address: SocketAddr,
+        dataset: &Dataset,
+        binaries: &Binaries,
+    ) -> Option<Command> {
         let own = |file: &Path| {
             let mut command = Command::new(&binaries.bench);
             command
@@ -93,8 +105,9 @@ impl Contender {
             command
         };
         match self {
-            Self::Hyper | Self::Dropshot => own(&recorded(dataset)),
-            Self::ByHand => own(&by_hand_database(dataset)),
+            Self::Hyper | Self::Dropshot => Some(own(&recorded(dataset))),
+            Self::ByHand => Some(own(&by_hand_database(dataset))),
+            Self::Loop => None,
             Self::Invoicing => {
                 let mut command = Command::new(&binaries.invoicing);
                 let database = format!("sqlite:{}", dataset.database().display());
@@ -106,8 +119,8 @@ impl Contender {
                         "--listen",
                         &address.to_string(),
                     ])
-                    .args(["--database", &database]);
-                command
+                    .args(["--database", &database, "--public-url", PUBLIC_URL]);
+                Some(command)
             }
         }
     }
@@ -179,6 +192,8 @@ pub struct Running {
     pub contender: Contender,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Those that its devices present next.
+    pub refresh_tokens: RefreshTokens,
     process: Child,
 }
 

@@ -4,15 +4,15 @@
 //! writing: `bench/README.md` compares its rate with that of wrk against the same server. A sample is:
 //!
 //! 1. All connections are opened, and ask for [`WARM_UP`].
-//! 2. For the time asked for, every answer counts: its latency goes into a histogram, which keeps three
-//!    digits of each. The contender's processor time is read at the beginning and at the end.
+//! 2. For the time asked for, or until the first answer, every answer counts: its latency goes into a
+//!    histogram, which keeps three digits of each. The contender's processor time is read at the
+//!    beginning and at the end.
 //! 3. Connections finish what they wait for, and are closed.
 //!
 //! Latencies are those of a closed loop: while a connection waits, it asks nothing. They compare
 //! contenders at the same number of connections; they do not say how a queue of strangers would fare.
 
 use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use hdrhistogram::Histogram;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 
+use crate::contender::Running;
 use crate::dataset::{Dataset, Failure};
 use crate::operation::{Operation, Script};
 use crate::process::{self, Memory};
@@ -28,18 +29,19 @@ use crate::recording::Recorded;
 use crate::wire::Connection;
 
 /// How long a sample runs before it counts.
-const WARM_UP: Duration = Duration::from_millis(200);
+pub const WARM_UP: Duration = Duration::from_millis(200);
 
 /// The longest latency that is told from longer ones, in microseconds.
-const LONGEST: u64 = 60_000_000;
+pub const LONGEST: u64 = 60_000_000;
+
+/// How long a sample waits for its first answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What is to be measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
-    /// Where the contender listens.
-    pub address: SocketAddr,
-    /// Its process.
-    pub pid: u32,
+    /// Who is asked.
+    pub running: &'a Running,
     /// What is asked of it.
     pub operation: Operation,
     /// What it holds.
@@ -53,7 +55,7 @@ pub struct Load<'a> {
 }
 
 /// What was measured in one round.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Sample {
     /// Answers a second.
     pub rate: f64,
@@ -67,6 +69,33 @@ pub struct Sample {
     pub p999: f64,
     /// What the contender had in memory.
     pub memory: Memory,
+}
+
+impl Sample {
+    /// Sums up what was measured in `elapsed`, while the contender `used` the processor.
+    ///
+    /// # Errors
+    /// When nothing was answered in that time.
+    pub fn new(
+        latencies: &Histogram<u64>,
+        elapsed: Duration,
+        used: Duration,
+        memory: Memory,
+    ) -> Result<Self, Failure> {
+        if latencies.is_empty() {
+            return Err("no answer came within the time of a sample".into());
+        }
+        let answers = latencies.len() as f64;
+        let quantile = |quantile| latencies.value_at_quantile(quantile) as f64 / 1000.0;
+        Ok(Self {
+            rate: answers / elapsed.as_secs_f64(),
+            cpu: used.as_secs_f64() * 1e6 / answers,
+            p50: quantile(0.5),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            memory,
+        })
+    }
 }
 
 /// What the connections share.
@@ -90,8 +119,8 @@ impl Load<'_> {
             latencies: RefCell::new(Histogram::new_with_max(LONGEST, 3)?),
             begin: Barrier::new(self.connections + 1),
         });
-        process::forget_peak(self.pid)?;
-        let asking = try_join_all((0..self.connections).map(|_| self.ask(&shared)));
+        process::forget_peak(self.running.pid())?;
+        let asking = try_join_all((0..self.connections).map(|number| self.ask(number, &shared)));
         let (sample, _) = tokio::try_join!(self.watch(&shared), asking)?;
         Ok(sample)
     }
@@ -100,30 +129,29 @@ impl Load<'_> {
     async fn watch(&self, shared: &Shared) -> Result<Sample, Failure> {
         shared.begin.wait().await;
         sleep(WARM_UP).await;
-        let (begin, used) = (Instant::now(), process::processor_time(self.pid)?);
+        let (begin, used) = (Instant::now(), process::processor_time(self.running.pid())?);
         shared.counting.set(true);
         sleep(self.time).await;
+        // A disk that stalls for that long has answered nobody yet.
+        while shared.latencies.borrow().is_empty() && begin.elapsed() < PATIENCE {
+            sleep(self.time).await;
+        }
         shared.counting.set(false);
-        let (elapsed, used) = (begin.elapsed(), process::processor_time(self.pid)? - used);
+        let (elapsed, used) = (
+            begin.elapsed(),
+            process::processor_time(self.running.pid())? - used,
+        );
         shared.stopping.set(true);
 
-        let latencies = shared.latencies.borrow();
-        let answers = latencies.len().max(1) as f64;
-        let quantile = |quantile| latencies.value_at_quantile(quantile) as f64 / 1000.0;
-        Ok(Sample {
-            rate: answers / elapsed.as_secs_f64(),
-            cpu: used.as_secs_f64() * 1e6 / answers,
-            p50: quantile(0.5),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
-            memory: process::memory(self.pid)?,
-        })
+        let memory = process::memory(self.running.pid())?;
+        Sample::new(&shared.latencies.borrow(), elapsed, used, memory)
     }
 
     /// One connection.
-    async fn ask(&self, shared: &Shared) -> Result<(), Failure> {
-        let mut connection = Connection::open(self.address).await?;
-        let mut script = Script::new(self.operation, self.dataset, self.recorded);
+    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), Failure> {
+        let mut connection = Connection::open(self.running.address).await?;
+        let tokens = &self.running.refresh_tokens;
+        let mut script = Script::new(self.operation, self.dataset, self.recorded, tokens, number);
         let mut request = Vec::with_capacity(1024);
         shared.begin.wait().await;
         while !shared.stopping.get() {

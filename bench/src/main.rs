@@ -1,12 +1,16 @@
 //! Measures the service against others: `cargo run --release -p bench`. See `bench/README.md`.
 //!
-//! - `run.rs`: what happens in which order. `report.rs`: how it is shown.
-//! - `operation.rs`, `dataset.rs`: what is asked, of whom all hold the same.
-//! - `contender.rs`: processes to be compared; those of the bench's own are in `servers/`.
+//! - `run.rs`: what happens in which order. `report.rs`: how it is shown. `goals.rs`: what
+//!   is aimed at.
+//! - `operation.rs`, `dataset/`: what is asked, of whom all hold the same.
+//! - `contender.rs`: processes to be compared; those of the bench's own are in `servers/` and
+//!   `bare_loop.rs`.
 //! - `load.rs`, `wire.rs`: who asks. `process.rs`: what that costs whom.
 
+mod bare_loop;
 mod contender;
 mod dataset;
+mod goals;
 mod load;
 mod operation;
 mod process;
@@ -29,14 +33,14 @@ use dataset::Failure;
 #[derive(Debug, Parser)]
 struct Arguments {
     #[command(subcommand)]
-    serve: Option<Serve>,
+    own: Option<Own>,
     #[command(flatten)]
     options: run::Options,
 }
 
 /// What the bench starts itself as.
 #[derive(Debug, clap::Subcommand)]
-enum Serve {
+enum Own {
     /// Runs a contender of the bench's own, until it is ended.
     #[command(hide = true)]
     Serve {
@@ -45,16 +49,23 @@ enum Serve {
         /// The recording, or the database.
         file: PathBuf,
     },
+    /// Makes changes without a server, and prints what that took.
+    #[command(hide = true)]
+    Loop {
+        /// What to do, in JSON.
+        work: String,
+    },
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let result = match arguments.serve {
-        Some(Serve::Serve {
+    let result = match arguments.own {
+        Some(Own::Serve {
             contender,
             address,
             file,
         }) => serve(contender, address, file),
+        Some(Own::Loop { work }) => run_loop(&work),
         None => arguments.options.run(),
     };
     match result {
@@ -66,12 +77,20 @@ fn main() -> ExitCode {
     }
 }
 
+fn run_loop(work: &str) -> Result<(), Failure> {
+    let work: bare_loop::Work = serde_json::from_str(work)?;
+    println!("{}", serde_json::to_string(&work.run()?)?);
+    Ok(())
+}
+
 #[tokio::main]
 async fn serve(contender: Contender, address: SocketAddr, file: PathBuf) -> Result<(), Failure> {
     match contender {
         Contender::Hyper => servers::hyper::serve(address, recording::read(&file)?).await,
         Contender::Dropshot => servers::dropshot::serve(address, recording::read(&file)?).await,
         Contender::ByHand => servers::by_hand::serve(address, &file).await,
-        Contender::Invoicing => Err("the service is a binary of its own: invoicing serve".into()),
+        Contender::Invoicing | Contender::Loop => {
+            Err(format!("{} is not started like this", contender.name()).into())
+        }
     }
 }

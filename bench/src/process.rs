@@ -12,7 +12,7 @@ use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
 /// Memory of a process, in KiB.
-#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Memory {
     /// The most that was resident since [`forget_peak`], pages of mapped files among it (`VmHWM`).
     pub peak: u64,

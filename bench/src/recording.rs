@@ -8,7 +8,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::dataset::{Dataset, Failure};
+use crate::dataset::{Dataset, Failure, RefreshTokens};
 use crate::operation::{Operation, Script};
 use crate::wire::{Connection, headers};
 
@@ -33,11 +33,15 @@ const OF_THE_FRAMEWORK: [&str; 3] = ["date", "content-length", "connection"];
 ///
 /// # Errors
 /// When it does not answer as it should.
-pub async fn record(address: SocketAddr, dataset: &Dataset) -> Result<Recording, Failure> {
+pub async fn record(
+    address: SocketAddr,
+    dataset: &Dataset,
+    tokens: &RefreshTokens,
+) -> Result<Recording, Failure> {
     let mut connection = Connection::open(address).await?;
     let mut recording = Recording::new();
     for operation in Operation::ALL {
-        let mut script = Script::new(operation, dataset, None);
+        let mut script = Script::new(operation, dataset, None, tokens, 0);
         let mut request = Vec::new();
         script.next(&mut request);
         let answer = connection.ask(&request).await?;

@@ -20,15 +20,13 @@ pub struct Measured {
 impl Measured {
     /// The median of a figure over the rounds.
     pub fn median(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
-        let figures = self.sorted(figure);
-        let (low, high) = ((figures.len() - 1) / 2, figures.len() / 2);
-        f64::midpoint(figures[low], figures[high])
+        median(&self.sorted(figure))
     }
 
     /// Half of the distance between the least and the greatest, in percent of the median.
     fn spread(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
-        let figures = self.sorted(&figure);
-        50.0 * (figures[figures.len() - 1] - figures[0]) / self.median(figure)
+        let figures = self.sorted(figure);
+        50.0 * (figures[figures.len() - 1] - figures[0]) / median(&figures)
     }
 
     fn sorted(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
@@ -36,6 +34,12 @@ impl Measured {
         figures.sort_by(f64::total_cmp);
         figures
     }
+}
+
+/// The median of figures in order, of which there is at least one.
+pub fn median(sorted: &[f64]) -> f64 {
+    let (low, high) = ((sorted.len() - 1) / 2, sorted.len() / 2);
+    f64::midpoint(sorted[low], sorted[high])
 }
 
 /// The head of a table.

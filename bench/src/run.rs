@@ -1,8 +1,9 @@
 //! A run: all contenders up at once, measured in turns.
 //!
 //! 1. The data set is made, the service started, and its answers recorded for those that repeat them.
-//! 2. Every contender is started on the same core, and stays up until the end. One that nobody asks
-//!    takes next to nothing. The load generator has the other core.
+//! 2. Every server is started on the same core, and stays up until the end. One that nobody asks
+//!    takes next to nothing. The load generator has the other core. The bare loop is no server: it runs
+//!    for each of its samples, on the core of the servers.
 //! 3. Rounds go over the contenders, never over one contender several times in a row: whatever else the
 //!    machine does then slows down all of them alike. What counts is the median of the rounds, and only
 //!    as a ratio to another contender's in the same run.
@@ -11,9 +12,13 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::json;
+
+use crate::bare_loop::Work;
 use crate::contender::{Binaries, Contender, Running};
 use crate::dataset::{Dataset, Failure};
-use crate::load::Load;
+use crate::goals;
+use crate::load::{Load, Sample};
 use crate::operation::Operation;
 use crate::process;
 use crate::recording::{self, Recording};
@@ -29,7 +34,7 @@ pub struct Options {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "get,list20,list100,create"
+        default_value = "get,list20,list100,links,create,patch,refresh"
     )]
     operations: Vec<Operation>,
     /// How many ask at once.
@@ -39,17 +44,17 @@ pub struct Options {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "hyper,dropshot,by-hand,invoicing"
+        default_value = "hyper,dropshot,by-hand,invoicing,loop"
     )]
     contenders: Vec<Contender>,
     /// How often each is measured.
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
     /// How long each time.
-    #[arg(long, default_value_t = 1.0)]
-    seconds: f64,
-    /// Products in the data set.
-    #[arg(long, default_value_t = 100_000)]
+    #[arg(long, default_value = "1", value_parser = parse_seconds)]
+    seconds: Duration,
+    /// Products in the data set: enough for a page of 100.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
     products: u64,
     /// Lets contenders and load generator run on any core.
     #[arg(long)]
@@ -57,9 +62,17 @@ pub struct Options {
     /// A binary of the service, instead of one built from this workspace.
     #[arg(long)]
     invoicing: Option<PathBuf>,
+    /// Prints the goals too: what was measured of each, and whether it is met.
+    #[arg(long)]
+    goals: bool,
     /// Writes all samples to a file.
     #[arg(long)]
     json: Option<PathBuf>,
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map_err(|_| "not a number".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 impl Options {
@@ -73,29 +86,30 @@ impl Options {
             .prefix("invoicing-bench-")
             .tempdir()?;
         println!("{}", self.setting());
-        let make = Dataset::make(folder.path(), self.products);
+        let devices = self.connections.iter().copied().max().unwrap_or(1);
+        let make = Dataset::make(folder.path(), self.products, devices);
         let dataset = tokio::runtime::Runtime::new()?.block_on(make)?;
 
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let service = self.start(Contender::Invoicing, &dataset, &binaries)?;
-        let recording = runtime.block_on(recording::record(service.address, &dataset))?;
-        let mut running = Vec::new();
-        for contender in self
-            .contenders
-            .iter()
-            .filter(|it| **it != Contender::Invoicing)
-        {
-            contender.prepare(&dataset, &recording)?;
-            running.push(self.start(*contender, &dataset, &binaries)?);
+        let record = recording::record(service.address, &dataset, &service.refresh_tokens);
+        let recording = runtime.block_on(record)?;
+        let run = Run {
+            options: self,
+            participants: self.participants(service, &dataset, &recording, &binaries)?,
+            binaries,
+            dataset,
+            recording,
+        };
+        let measured = runtime.block_on(run.measure_all())?;
+        if self.goals {
+            println!("\n{}", goals::report(&measured));
         }
-        if self.contenders.contains(&Contender::Invoicing) {
-            running.push(service);
-        }
-        let measured = runtime.block_on(self.measure_all(&running, &dataset, &recording))?;
         if let Some(path) = &self.json {
-            fs::write(path, serde_json::to_vec_pretty(&measured)?)?;
+            let run = json!({ "setting": self.setting(), "measured": measured });
+            fs::write(path, serde_json::to_vec_pretty(&run)?)?;
         }
         Ok(())
     }
@@ -110,9 +124,34 @@ impl Options {
             ),
         };
         format!(
-            "{} products; {place}; medians of {} rounds of {} s, +- half of their range",
+            "{} products; {place}; medians of {} rounds of {:?}, +- half of their range",
             self.products, self.rounds, self.seconds
         )
+    }
+
+    /// Step 2. The service runs already.
+    fn participants(
+        &self,
+        service: Running,
+        dataset: &Dataset,
+        recording: &Recording,
+        binaries: &Binaries,
+    ) -> Result<Vec<Participant>, Failure> {
+        let (mut service, mut participants) = (Some(service), Vec::new());
+        for contender in &self.contenders {
+            contender.prepare(dataset, recording)?;
+            match contender {
+                Contender::Invoicing => {
+                    participants.extend(service.take().map(Participant::Server));
+                }
+                Contender::Loop => participants.push(Participant::Loop),
+                server => {
+                    let running = self.start(*server, dataset, binaries)?;
+                    participants.push(Participant::Server(running));
+                }
+            }
+        }
+        Ok(participants)
     }
 
     fn start(
@@ -121,28 +160,61 @@ impl Options {
         dataset: &Dataset,
         binaries: &Binaries,
     ) -> Result<Running, Failure> {
-        if self.unpinned {
-            return contender.start(dataset, binaries);
-        }
-        // It inherits the core that we are on.
-        process::stay_on(&CORES[..1])?;
-        let running = contender.start(dataset, binaries);
-        process::stay_on(&CORES[1..])?;
-        running
+        self.on_their_core(|| contender.start(dataset, binaries))
     }
 
-    async fn measure_all(
-        &self,
-        running: &[Running],
-        dataset: &Dataset,
-        recording: &Recording,
-    ) -> Result<Vec<Measured>, Failure> {
+    /// Starts a process on the core of the contenders: it inherits the one that we are on.
+    fn on_their_core<T>(&self, start: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+        if self.unpinned {
+            return start();
+        }
+        process::stay_on(&CORES[..1])?;
+        let started = start();
+        process::stay_on(&CORES[1..])?;
+        started
+    }
+}
+
+/// Who is measured.
+enum Participant {
+    /// A server, which is up.
+    Server(Running),
+    /// The bare loop.
+    Loop,
+}
+
+impl Participant {
+    fn contender(&self) -> Contender {
+        match self {
+            Self::Server(running) => running.contender,
+            Self::Loop => Contender::Loop,
+        }
+    }
+
+    fn knows(&self, operation: Operation) -> bool {
+        match self {
+            Self::Server(_) => true,
+            Self::Loop => Work::is_known(operation),
+        }
+    }
+}
+
+/// A run whose contenders are up.
+struct Run<'a> {
+    options: &'a Options,
+    participants: Vec<Participant>,
+    binaries: Binaries,
+    dataset: Dataset,
+    recording: Recording,
+}
+
+impl Run<'_> {
+    async fn measure_all(&self) -> Result<Vec<Measured>, Failure> {
         let mut all = Vec::new();
-        for operation in &self.operations {
-            for connections in &self.connections {
+        for operation in &self.options.operations {
+            for connections in &self.options.connections {
                 println!("{}", report::head(*operation, *connections));
-                let measure = self.measure(*operation, *connections, running, dataset, recording);
-                for measured in measure.await? {
+                for measured in self.measure(*operation, *connections).await? {
                     println!("{}", report::line(&measured));
                     all.push(measured);
                 }
@@ -156,36 +228,56 @@ impl Options {
         &self,
         operation: Operation,
         connections: usize,
-        running: &[Running],
-        dataset: &Dataset,
-        recording: &Recording,
     ) -> Result<Vec<Measured>, Failure> {
-        let mut all: Vec<_> = running
-            .iter()
-            .map(|running| Measured {
-                operation,
-                connections,
-                contender: running.contender,
-                samples: Vec::new(),
+        let participants = self.participants.iter();
+        let participants = participants.filter(|participant| participant.knows(operation));
+        let mut all: Vec<_> = participants
+            .map(|participant| {
+                let measured = Measured {
+                    operation,
+                    connections,
+                    contender: participant.contender(),
+                    samples: Vec::new(),
+                };
+                (participant, measured)
             })
             .collect();
-        for _ in 0..self.rounds {
-            for (running, measured) in running.iter().zip(&mut all) {
-                let load = Load {
-                    address: running.address,
-                    pid: running.pid(),
-                    operation,
-                    dataset,
-                    recorded: recording
-                        .get(&operation)
-                        .filter(|_| running.contender.repeats()),
-                    connections,
-                    time: Duration::from_secs_f64(self.seconds),
-                };
-                let failed = |error| format!("{}: {error}", running.contender.name());
-                measured.samples.push(load.run().await.map_err(failed)?);
+        for _ in 0..self.options.rounds {
+            for (participant, measured) in &mut all {
+                let sample = self.sample(participant, operation, connections).await;
+                let failed = |error| format!("{}: {error}", measured.contender.name());
+                measured.samples.push(sample.map_err(failed)?);
             }
         }
-        Ok(all)
+        Ok(all.into_iter().map(|(_, measured)| measured).collect())
+    }
+
+    async fn sample(
+        &self,
+        participant: &Participant,
+        operation: Operation,
+        connections: usize,
+    ) -> Result<Sample, Failure> {
+        let Self {
+            options, dataset, ..
+        } = self;
+        let running = match participant {
+            Participant::Server(running) => running,
+            Participant::Loop => {
+                let work = Work::new(operation, connections, options.seconds, dataset);
+                // Nothing else is asked meanwhile, so waiting in place holds nobody up.
+                return options.on_their_core(|| work.measure(&self.binaries));
+            }
+        };
+        let recorded = self.recording.get(&operation);
+        let load = Load {
+            running,
+            operation,
+            dataset,
+            recorded: recorded.filter(|_| running.contender.repeats()),
+            connections,
+            time: options.seconds,
+        };
+        load.run().await
     }
 }

@@ -38,6 +38,9 @@ pub async fn serve(address: SocketAddr, recording: Recording) -> Result<(), Fail
     api.register(get_product)?;
     api.register(list_products)?;
     api.register(create_product)?;
+    api.register(update_product)?;
+    api.register(exchange_token)?;
+    api.register(list_links)?;
     let config = ConfigDropshot {
         bind_address: address,
         default_request_body_max_bytes: 64 * 1024,
@@ -59,6 +62,14 @@ fn answer(context: &RequestContext<Answers>, operation: Operation) -> Result<Rep
 
 #[derive(Deserialize, JsonSchema)]
 struct ProductPath {
+    #[serde(rename = "id")]
+    _id: Uuid,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ItemPath {
+    #[serde(rename = "targetType")]
+    _target_type: String,
     #[serde(rename = "id")]
     _id: Uuid,
 }
@@ -94,4 +105,29 @@ async fn create_product(
     _: UntypedBody,
 ) -> Result<Reply, HttpError> {
     answer(&context, Operation::Create)
+}
+
+#[endpoint { method = PATCH, path = "/api/v1/products/{id}" }]
+async fn update_product(
+    context: RequestContext<Answers>,
+    _: Path<ProductPath>,
+    _: UntypedBody,
+) -> Result<Reply, HttpError> {
+    answer(&context, Operation::Patch)
+}
+
+#[endpoint { method = POST, path = "/api/auth/mobile/token" }]
+async fn exchange_token(
+    context: RequestContext<Answers>,
+    _: UntypedBody,
+) -> Result<Reply, HttpError> {
+    answer(&context, Operation::Refresh)
+}
+
+#[endpoint { method = GET, path = "/api/mobile/items/{targetType}/{id}/links" }]
+async fn list_links(
+    context: RequestContext<Answers>,
+    _: Path<ItemPath>,
+) -> Result<Reply, HttpError> {
+    answer(&context, Operation::Links)
 }

@@ -61,12 +61,19 @@ async fn answer(
 
 /// The operation that a request asks for.
 fn operation(method: &Method, path: &str, query: Option<&str>) -> Option<Operation> {
+    if path == "/api/auth/mobile/token" {
+        return Some(Operation::Refresh);
+    }
+    if path.starts_with("/api/mobile/items/") {
+        return Some(Operation::Links);
+    }
     let product = path.strip_prefix("/api/v1/products")?;
     match (method, product, query) {
         (&Method::GET, "", Some("limit=20")) => Some(Operation::List20),
         (&Method::GET, "", Some("limit=100")) => Some(Operation::List100),
         (&Method::POST, "", _) => Some(Operation::Create),
         (&Method::GET, _, _) => Some(Operation::Get),
+        (&Method::PATCH, _, _) => Some(Operation::Patch),
         _ => None,
     }
 }

@@ -9,7 +9,6 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 use uuid::Uuid;
 
 use super::Refusal;
-use crate::dataset::{self, Dataset, Failure};
 
 pub type Digest = [u8; 32];
 
@@ -41,7 +40,7 @@ impl Database {
                 .max_size(size)
                 .test_on_check_out(false)
                 .connection_timeout(PATIENCE)
-                .build(Manager(path.to_owned()))
+                .build(Manager::new(path))
         };
         Ok(Self {
             readers: pool(READERS)?,
@@ -89,6 +88,12 @@ pub fn internal(error: impl std::fmt::Display) -> Refusal {
 /// Opens connections for the pools.
 #[derive(Debug)]
 pub struct Manager(PathBuf);
+
+impl Manager {
+    pub fn new(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+}
 
 impl ManageConnection for Manager {
     type Connection = Connection;
@@ -146,40 +151,4 @@ pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
 pub fn now() -> i64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Makes a database that holds the data set.
-pub fn make(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
-    let mut connection = Manager(path.to_owned()).connect()?;
-    connection.execute_batch(include_str!("schema.sql"))?;
-    let transaction = connection.transaction()?;
-    let team = dataset.team.as_bytes();
-    transaction.execute(
-        "INSERT INTO api_key (digest, team_id, mode, scope) VALUES (?1, ?2, 'live', 'read-write')",
-        params![digest([dataset.key.as_bytes()]), team],
-    )?;
-    for product in (0..dataset.products).map(dataset::product) {
-        transaction
-            .prepare_cached(
-                "INSERT INTO product VALUES
-                 (?1, 'live', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'active', ?11, ?11)",
-            )?
-            .execute(params![
-                team,
-                product.id.as_bytes(),
-                product.name,
-                product.unit_price.as_str(),
-                product.currency,
-                product.description,
-                product.sku,
-                product.tax_rate.as_ref().map(|rate| rate.as_str()),
-                product.product_type,
-                product.unit_of_measure,
-                product.created_at.as_millis(),
-            ])?;
-    }
-    transaction.commit()?;
-    // Closing it would fold the log into the file too, unless that fails in silence.
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    Ok(())
 }

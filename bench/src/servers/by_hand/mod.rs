@@ -6,7 +6,10 @@
 //! request needs. It checks what types and a few lines check; it has no log, no rate limit and no
 //! request id, so it does less than the service, not more.
 
+mod change;
 mod database;
+mod fill;
+mod mobile;
 mod product;
 
 use std::net::SocketAddr;
@@ -15,12 +18,14 @@ use std::path::Path;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-pub use database::make;
+pub use change::{Fields, Once, insert_product, once, save_product};
 use database::{Database, Digest};
+pub use database::{Manager, digest};
+pub use fill::make;
 
 use crate::dataset::Failure;
 
@@ -29,10 +34,13 @@ use crate::dataset::Failure;
 /// # Errors
 /// When the database cannot be opened, or the address not be listened on.
 pub async fn serve(address: SocketAddr, path: &Path) -> Result<(), Failure> {
-    let products = get(product::list_products).post(product::create_product);
+    let products = get(product::list_products).post(change::create_product);
+    let product = get(product::get_product).patch(change::update_product);
     let app = Router::new()
         .route("/api/v1/products", products)
-        .route("/api/v1/products/{id}", get(product::get_product))
+        .route("/api/v1/products/{id}", product)
+        .route("/api/auth/mobile/token", post(mobile::exchange_token))
+        .route("/api/mobile/items/file/{id}/links", get(mobile::list_links))
         .with_state(Database::open(path)?);
     let listener = axum::serve::ListenerExt::tap_io(TcpListener::bind(address).await?, |stream| {
         let _ = stream.set_nodelay(true);
@@ -42,12 +50,14 @@ pub async fn serve(address: SocketAddr, path: &Path) -> Result<(), Failure> {
 
 /// Why a request is refused.
 #[derive(Debug)]
-enum Refusal {
+pub enum Refusal {
     InvalidToken,
     ScopeInsufficient,
     InvalidBody(&'static str),
     InvalidQuery(&'static str),
+    NotAMember,
     ProductNotFound,
+    ItemNotFound,
     DuplicateSku,
     IdempotencyKeyReused,
     Internal(String),
@@ -60,6 +70,8 @@ impl IntoResponse for Refusal {
             Self::ScopeInsufficient => (StatusCode::FORBIDDEN, "scope_insufficient"),
             Self::InvalidBody(_) => (StatusCode::BAD_REQUEST, "invalid_body"),
             Self::InvalidQuery(_) => (StatusCode::BAD_REQUEST, "invalid_query"),
+            Self::NotAMember => (StatusCode::FORBIDDEN, "not_a_member"),
+            Self::ItemNotFound => (StatusCode::NOT_FOUND, "item_not_found"),
             Self::ProductNotFound => (StatusCode::NOT_FOUND, "product_not_found"),
             Self::DuplicateSku => (StatusCode::CONFLICT, "duplicate_sku"),
             Self::IdempotencyKeyReused => (StatusCode::CONFLICT, "idempotency_key_reused"),

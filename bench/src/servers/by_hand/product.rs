@@ -1,9 +1,8 @@
-//! Products, written by hand.
+//! Products that are read, written by hand.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -14,82 +13,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::database::{Caller, Database, digest, find_api_key, internal, now};
+use super::database::{Caller, Database, find_api_key};
 use super::{Refusal, bearer};
 
 /// A product as it is answered. Numbers are kept as they were written: exact.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Product {
-    id: Uuid,
-    name: String,
-    unit_price: Box<RawValue>,
-    currency: String,
-    description: Option<String>,
-    sku: Option<String>,
-    tax_rate: Option<Box<RawValue>>,
+pub struct Product {
+    pub id: Uuid,
+    pub name: String,
+    pub unit_price: Box<RawValue>,
+    pub currency: String,
+    pub description: Option<String>,
+    pub sku: Option<String>,
+    pub tax_rate: Option<Box<RawValue>>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    product_type: Option<String>,
+    pub product_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    unit_of_measure: Option<String>,
-    status: String,
-    created_at: String,
-    updated_at: String,
-}
-
-/// A product that is to be created.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct NewProduct {
-    name: String,
-    unit_price: Box<RawValue>,
-    currency: String,
-    description: Option<String>,
-    sku: Option<String>,
-    tax_rate: Option<Box<RawValue>>,
-    #[serde(rename = "type")]
-    product_type: Option<String>,
-    unit_of_measure: Option<String>,
-}
-
-impl NewProduct {
-    fn check(&self) -> Result<(), Refusal> {
-        let longer = |text: &Option<String>, most| {
-            text.as_ref()
-                .is_some_and(|text| text.chars().count() > most)
-        };
-        let outside = |number: &RawValue, most: f64| {
-            !number
-                .get()
-                .parse()
-                .is_ok_and(|number| (0.0..=most).contains(&number))
-        };
-        match () {
-            () if self.name.is_empty() || self.name.chars().count() > 255 => {
-                Err(Refusal::InvalidBody("name has 1 to 255 characters"))
-            }
-            () if outside(&self.unit_price, 1e12) => {
-                Err(Refusal::InvalidBody("unitPrice is 0 to 1000000000000"))
-            }
-            () if self.currency.len() != 3 => {
-                Err(Refusal::InvalidBody("currency has 3 characters"))
-            }
-            () if longer(&self.description, 2000) || longer(&self.sku, 100) => {
-                Err(Refusal::InvalidBody("description or sku is too long"))
-            }
-            () if self
-                .tax_rate
-                .as_ref()
-                .is_some_and(|rate| outside(rate, 100.0)) =>
-            {
-                Err(Refusal::InvalidBody("taxRate is 0 to 100"))
-            }
-            () if longer(&self.product_type, 50) || longer(&self.unit_of_measure, 50) => {
-                Err(Refusal::InvalidBody("type or unitOfMeasure is too long"))
-            }
-            () => Ok(()),
-        }
-    }
+    pub unit_of_measure: Option<String>,
+    pub status: String,
+    pub created_at: String,
+    pub updated_at: String,
 }
 
 #[derive(Deserialize)]
@@ -112,15 +56,15 @@ impl Default for PageQuery {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
-    data: Vec<Product>,
-    has_more: bool,
-    next_cursor: Option<String>,
+pub struct Page<T> {
+    pub data: Vec<T>,
+    pub has_more: bool,
+    pub next_cursor: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Data<T> {
-    data: T,
+pub struct Data<T> {
+    pub data: T,
 }
 
 pub async fn get_product(
@@ -132,19 +76,26 @@ pub async fn get_product(
     let product = database
         .read(move |connection| {
             let caller = find_api_key(connection, key)?;
-            connection
-                .prepare_cached(
-                    "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND id = ?3",
-                )?
-                .query_row(
-                    params![caller.team_id.as_bytes(), caller.mode, id.as_bytes()],
-                    read_product,
-                )
-                .optional()?
-                .ok_or(Refusal::ProductNotFound)
+            find_product(connection, &caller, id)
         })
         .await?;
     Ok(Json(Data { data: product }).into_response())
+}
+
+/// The product of that id in the caller's catalog.
+pub fn find_product(
+    connection: &Connection,
+    caller: &Caller,
+    id: Uuid,
+) -> Result<Product, Refusal> {
+    connection
+        .prepare_cached("SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND id = ?3")?
+        .query_row(
+            params![caller.team_id.as_bytes(), caller.mode, id.as_bytes()],
+            read_product,
+        )
+        .optional()?
+        .ok_or(Refusal::ProductNotFound)
 }
 
 pub async fn list_products(
@@ -174,7 +125,7 @@ fn find_page(
     caller: &Caller,
     query: &PageQuery,
     after: Uuid,
-) -> Result<Page, Refusal> {
+) -> Result<Page<Product>, Refusal> {
     let limit = query.limit as usize;
     let mut select = connection.prepare_cached(
         "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
@@ -203,131 +154,6 @@ fn find_page(
     })
 }
 
-pub async fn create_product(
-    State(database): State<Database>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Result<Response, Refusal> {
-    let key = bearer(&headers)?;
-    let new: NewProduct =
-        serde_json::from_slice(&body).map_err(|_| Refusal::InvalidBody("not what is expected"))?;
-    new.check()?;
-    let idempotency_key = headers
-        .get("idempotency-key")
-        .and_then(|key| key.to_str().ok());
-    let idempotency_key = idempotency_key.map(str::to_owned);
-    let request = digest([b"POST".as_slice(), b"/api/v1/products", &body]);
-    let (answer, id, replayed) = database
-        .write(move |transaction| {
-            let caller = find_api_key(transaction, key)?;
-            if !caller.may_write {
-                return Err(Refusal::ScopeInsufficient);
-            }
-            if let Some(key) = &idempotency_key
-                && let Some((answer, id)) = find_record(transaction, &caller, key, &request)?
-            {
-                return Ok((answer, id, true));
-            }
-            let product = insert_product(transaction, &caller, new)?;
-            let answer = serde_json::to_string(&Data { data: &product }).map_err(internal)?;
-            if let Some(key) = &idempotency_key {
-                transaction
-                    .prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-                    .execute(params![
-                        caller.team_id.as_bytes(),
-                        caller.mode,
-                        key,
-                        request,
-                        answer,
-                        now()
-                    ])?;
-            }
-            Ok((answer, product.id.to_string(), false))
-        })
-        .await?;
-    let mut response = (StatusCode::CREATED, answer).into_response();
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    let location = format!("/api/v1/products/{id}");
-    headers.insert(header::LOCATION, location.try_into().map_err(internal)?);
-    if replayed {
-        let name = HeaderName::from_static("idempotency-replayed");
-        headers.insert(name, HeaderValue::from_static("true"));
-    }
-    Ok(response)
-}
-
-/// The answer that the first request under a key got, and the id in it.
-fn find_record(
-    connection: &Connection,
-    caller: &Caller,
-    key: &str,
-    request: &[u8; 32],
-) -> Result<Option<(String, String)>, Refusal> {
-    let record: Option<([u8; 32], String)> = connection
-        .prepare_cached(
-            "SELECT request, answer FROM idempotency WHERE team_id = ?1 AND mode = ?2 AND key = ?3",
-        )?
-        .query_row(
-            params![caller.team_id.as_bytes(), caller.mode, key],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
-        .optional()?;
-    match record {
-        None => Ok(None),
-        Some((first, _)) if first != *request => Err(Refusal::IdempotencyKeyReused),
-        Some((_, answer)) => {
-            let body: serde_json::Value = serde_json::from_str(&answer).map_err(internal)?;
-            let id = body["data"]["id"].as_str().unwrap_or_default().to_owned();
-            Ok(Some((answer, id)))
-        }
-    }
-}
-
-fn insert_product(
-    connection: &Connection,
-    caller: &Caller,
-    new: NewProduct,
-) -> Result<Product, Refusal> {
-    let (id, created_at) = (Uuid::now_v7(), now());
-    connection
-        .prepare_cached(
-            "INSERT INTO product VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?12)",
-        )?
-        .execute(params![
-            caller.team_id.as_bytes(),
-            caller.mode,
-            id.as_bytes(),
-            new.name,
-            new.unit_price.get(),
-            new.currency,
-            new.description,
-            new.sku,
-            new.tax_rate.as_ref().map(|rate| rate.get()),
-            new.product_type,
-            new.unit_of_measure,
-            created_at,
-        ])?;
-    Ok(Product {
-        id,
-        name: new.name,
-        unit_price: new.unit_price,
-        currency: new.currency,
-        description: new.description,
-        sku: new.sku,
-        tax_rate: new.tax_rate,
-        product_type: new.product_type,
-        unit_of_measure: new.unit_of_measure,
-        status: "active".to_owned(),
-        created_at: time(created_at),
-        updated_at: time(created_at),
-    })
-}
-
 fn read_product(row: &Row<'_>) -> rusqlite::Result<Product> {
     Ok(Product {
         id: Uuid::from_bytes(row.get("id")?),
@@ -353,7 +179,8 @@ fn number(text: String) -> rusqlite::Result<Box<RawValue>> {
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error.into()))
 }
 
-fn time(millis: i64) -> String {
+/// A time as it is answered.
+pub fn time(millis: i64) -> String {
     let time = DateTime::from_timestamp_millis(millis).unwrap_or_default();
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

@@ -1,0 +1,133 @@
+//! Devices that are signed in, and files with share links.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use invoicing::app::App;
+use invoicing::app::id::{TeamId, UserId};
+use invoicing::app::item::ItemId;
+use invoicing::app::member::Role;
+use invoicing::app::oauth_client::OauthClient;
+use invoicing::app::secret::Secret;
+use invoicing::app::session;
+use invoicing::app::share_link::{Audience, CreateLink, ShareLink};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Failure, IN_FLIGHT, PUBLIC_URL, time};
+
+/// The app that all devices are signed in with.
+pub const CLIENT: &str = "bench";
+
+const REDIRECT_URI: &str = "com.example.bench:/signed-in";
+
+/// Files, and links of each: few enough to be read with one page of the database or two.
+const FILES: usize = 16;
+const LINKS: usize = 5;
+
+/// What the mobile API works on.
+#[derive(Debug)]
+pub struct Mobile {
+    /// Who is signed in on all devices.
+    pub user: Uuid,
+    /// One for each connection, since refreshes of one session come one after the other.
+    pub devices: Vec<Device>,
+    /// The files, each with its links as they are answered: newest first.
+    pub files: Vec<(Uuid, Vec<ShareLink>)>,
+}
+
+/// A device that is signed in.
+#[derive(Debug)]
+pub struct Device {
+    /// Valid for an hour, which bounds the time that a run may take.
+    pub access_token: String,
+    /// The first that is presented.
+    pub refresh_token: String,
+}
+
+impl Mobile {
+    /// Makes it.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub(super) async fn make(app: &App, team: TeamId, devices: usize) -> Result<Self, Failure> {
+        let user = app.create_user("bench@example.com", "Bench").await?.id;
+        app.add_member(team, user, Role::Member).await?;
+        let client = app
+            .create_oauth_client(CLIENT, "Bench", &[REDIRECT_URI.to_owned()])
+            .await?;
+        let devices = stream::iter(0..devices).map(|_| sign_in(app, user, &client));
+        let mut files = Vec::new();
+        for number in 0..FILES {
+            files.push(add_file(app, team, user, number).await?);
+        }
+        Ok(Self {
+            user: user.0,
+            devices: devices.buffered(IN_FLIGHT).try_collect().await?,
+            files,
+        })
+    }
+
+    /// The links of a file as the document describes them.
+    pub fn published(&self, file: Uuid) -> Value {
+        let links = self.files.iter().find(|(id, _)| *id == file);
+        let links = links.map_or(&[][..], |(_, links)| links);
+        links.iter().map(published).collect()
+    }
+}
+
+async fn sign_in(app: &App, user: UserId, client: &OauthClient) -> Result<Device, Failure> {
+    let (access, refresh) = (Secret::base64url(), Secret::base64url());
+    let device = session::Device::default();
+    app.given_session(user, client, REDIRECT_URI, device, (&access, &refresh))
+        .await?;
+    Ok(Device {
+        access_token: access.reveal().to_owned(),
+        refresh_token: refresh.reveal().to_owned(),
+    })
+}
+
+async fn add_file(
+    app: &App,
+    team: TeamId,
+    user: UserId,
+    number: usize,
+) -> Result<(Uuid, Vec<ShareLink>), Failure> {
+    let file = app
+        .create_file(team, &format!("Offer {number}.pdf"), None)
+        .await?;
+    let item_id = ItemId::File(file.id);
+    for link in 0..LINKS {
+        app.create_link(CreateLink {
+            item_id,
+            user_id: user,
+            name: Some(format!("For customer {link}")),
+            audience: Audience::Public,
+            can_download: true,
+            password: None,
+            expires_in: None,
+        })
+        .await?;
+    }
+    Ok((file.id.0, app.list_links(team, item_id).await?))
+}
+
+/// A link as the document describes it.
+fn published(link: &ShareLink) -> Value {
+    json!({
+        "id": link.id.0,
+        "url": format!("{PUBLIC_URL}/s/{}", link.secret.reveal()),
+        "name": link.name,
+        "itemType": "file",
+        "itemId": link.item_id.uuid(),
+        "audience": link.audience.as_str(),
+        "permissions": { "canView": true, "canDownload": true },
+        "passwordProtected": false,
+        "expiresAt": null,
+        "status": "active",
+        "viewCount": 0,
+        "downloadCount": 0,
+        "lastViewedAt": null,
+        "createdBy": { "id": link.created_by.id.0, "displayName": link.created_by.display_name },
+        "createdAt": time(link.created_at),
+        "updatedAt": time(link.updated_at),
+    })
+}

@@ -1,0 +1,254 @@
+//! The goals that this bench can measure, as ratios of the rounds of one run.
+//!
+//! A ratio is taken round by round, since the two samples of a round lie next to each other in time: a
+//! machine that is busy for a while then changes both. The median of the rounds counts, and the least and
+//! the greatest are shown beside it.
+
+use std::fmt;
+
+use crate::contender::Contender;
+use crate::load::Sample;
+use crate::operation::Operation;
+use crate::report::{Measured, median};
+
+/// What is compared with what.
+#[derive(Clone, Copy, Debug)]
+enum Figure {
+    /// Our processor time for a request, as so many times the other's; as little as possible.
+    CpuTimes(Contender),
+    /// Our requests a second, as so many times the other's; as many as possible.
+    RateTimes(Contender),
+    /// Our 99th percentile, in milliseconds.
+    P99,
+    /// The most memory that we had, pages of mapped files among it, in MiB.
+    Peak,
+}
+
+/// A goal.
+#[derive(Clone, Copy, Debug)]
+struct Goal {
+    operation: Operation,
+    connections: usize,
+    figure: Figure,
+    bound: f64,
+}
+
+const GOALS: [Goal; 9] = {
+    use Contender::{ByHand, Dropshot};
+    use Figure::{CpuTimes, P99, Peak, RateTimes};
+    use Operation::{Create, Get, List20};
+    [
+        Goal::new(Get, 64, CpuTimes(Dropshot), 1.8),
+        Goal::new(Get, 64, RateTimes(ByHand), 2.0),
+        Goal::new(List20, 64, CpuTimes(Dropshot), 4.0),
+        Goal::new(List20, 64, RateTimes(ByHand), 3.0),
+        Goal::new(Create, 64, RateTimes(ByHand), 6.0),
+        Goal::new(Create, 64, P99, 15.0),
+        Goal::new(Create, 1, RateTimes(ByHand), 1.0),
+        Goal::new(Get, 64, Peak, 200.0),
+        Goal::new(Create, 64, Peak, 200.0),
+    ]
+};
+
+/// At 1,000 connections at least this part of the rate that is the greatest of all numbers of connections.
+const KEPT_AT_1000: f64 = 0.85;
+
+/// What was measured for a goal, over the rounds.
+struct Outcome {
+    median: f64,
+    least: f64,
+    most: f64,
+    is_met: bool,
+}
+
+/// The goals, one a line: what was measured, and whether it is enough.
+pub fn report(all: &[Measured]) -> String {
+    let mut lines: Vec<_> = GOALS
+        .iter()
+        .map(|goal| line(&goal.to_string(), goal.outcome(all)))
+        .collect();
+    let goal = format!("get, 1000 connections: rate at least {KEPT_AT_1000} x our own peak");
+    lines.push(line(&goal, at_1000(all)));
+    lines.join("\n")
+}
+
+fn line(goal: &str, outcome: Option<Outcome>) -> String {
+    match outcome {
+        Some(Outcome {
+            median,
+            least,
+            most,
+            is_met,
+        }) => {
+            let verdict = if is_met { "met" } else { "missed" };
+            format!("{goal:<62} {median:>7.2} [{least:.2}, {most:.2}] {verdict}")
+        }
+        None => format!("{goal:<62} not measured in this run"),
+    }
+}
+
+impl Goal {
+    const fn new(operation: Operation, connections: usize, figure: Figure, bound: f64) -> Self {
+        Self {
+            operation,
+            connections,
+            figure,
+            bound,
+        }
+    }
+
+    /// None unless the run has measured what it compares.
+    fn outcome(&self, all: &[Measured]) -> Option<Outcome> {
+        let ours = find(all, self.operation, self.connections, Contender::Invoicing)?;
+        let times = |other, figure: fn(&Sample) -> f64| {
+            let others = find(all, self.operation, self.connections, other)?;
+            let rounds = ours.samples.iter().zip(&others.samples);
+            Some(
+                rounds
+                    .map(|(ours, others)| figure(ours) / figure(others))
+                    .collect(),
+            )
+        };
+        let each = |figure: fn(&Sample) -> f64| Some(ours.samples.iter().map(figure).collect());
+        let rounds = match self.figure {
+            Figure::CpuTimes(other) => times(other, |sample| sample.cpu),
+            Figure::RateTimes(other) => times(other, |sample| sample.rate),
+            Figure::P99 => each(|sample| sample.p99),
+            Figure::Peak => each(|sample| sample.memory.peak as f64 / 1024.0),
+        };
+        Some(Outcome::new(rounds?, |median| match self.figure {
+            Figure::RateTimes(_) => median >= self.bound,
+            Figure::CpuTimes(_) | Figure::P99 | Figure::Peak => median <= self.bound,
+        }))
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.connections == 1 { "" } else { "s" };
+        let (operation, bound) = (self.operation.name(), self.bound);
+        write!(
+            formatter,
+            "{operation}, {} connection{plural}: ",
+            self.connections
+        )?;
+        match self.figure {
+            Figure::CpuTimes(other) => write!(formatter, "CPU at most {bound} x {}", other.name()),
+            Figure::RateTimes(other) => {
+                write!(formatter, "rate at least {bound} x {}", other.name())
+            }
+            Figure::P99 => write!(formatter, "p99 at most {bound} ms"),
+            Figure::Peak => write!(formatter, "peak memory at most {bound} MiB"),
+        }
+    }
+}
+
+impl Outcome {
+    fn new(mut rounds: Vec<f64>, is_enough: impl FnOnce(f64) -> bool) -> Self {
+        rounds.sort_by(f64::total_cmp);
+        let median = median(&rounds);
+        Self {
+            median,
+            least: rounds[0],
+            most: rounds[rounds.len() - 1],
+            is_met: is_enough(median),
+        }
+    }
+}
+
+/// The rate with 1,000 connections as a part of the peak. Other connections are other minutes, so no round
+/// belongs to another: each is held against the greatest median.
+fn at_1000(all: &[Measured]) -> Option<Outcome> {
+    let rate = |sample: &Sample| sample.rate;
+    let crowd = find(all, Operation::Get, 1000, Contender::Invoicing)?;
+    let ours = all.iter().filter(|measured| {
+        measured.contender == Contender::Invoicing && measured.operation == Operation::Get
+    });
+    // Alone it would be its own peak.
+    let peak = ours
+        .filter(|measured| measured.connections != 1000)
+        .map(|measured| measured.median(rate))
+        .max_by(f64::total_cmp)?;
+    let rounds = crowd.samples.iter().map(|sample| sample.rate / peak);
+    Some(Outcome::new(rounds.collect(), |median| {
+        median >= KEPT_AT_1000
+    }))
+}
+
+fn find(
+    all: &[Measured],
+    operation: Operation,
+    connections: usize,
+    contender: Contender,
+) -> Option<&Measured> {
+    all.iter().find(|measured| {
+        measured.operation == operation
+            && measured.connections == connections
+            && measured.contender == contender
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Memory;
+
+    fn measured(contender: Contender, connections: usize, rates: &[f64]) -> Measured {
+        let sample = |rate: &f64| Sample {
+            rate: *rate,
+            cpu: 1e6 / rate,
+            p50: 1.0,
+            p99: 1.0,
+            p999: 1.0,
+            memory: Memory::default(),
+        };
+        Measured {
+            operation: Operation::Get,
+            connections,
+            contender,
+            samples: rates.iter().map(sample).collect(),
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_taken_round_by_round() {
+        let all = [
+            measured(Contender::ByHand, 64, &[100.0, 10.0, 50.0]),
+            measured(Contender::Invoicing, 64, &[300.0, 25.0, 50.0]),
+        ];
+        let outcome = GOALS[1].outcome(&all).expect("both are measured");
+        assert_eq!(
+            (outcome.least, outcome.median, outcome.most),
+            (1.0, 2.5, 3.0)
+        );
+        assert!(outcome.is_met);
+    }
+
+    #[test]
+    fn more_processor_time_than_allowed_misses_a_goal() {
+        let all = [
+            measured(Contender::Dropshot, 64, &[200.0]),
+            measured(Contender::Invoicing, 64, &[100.0]),
+        ];
+        let outcome = GOALS[0].outcome(&all).expect("both are measured");
+        assert!(!outcome.is_met, "{} is more than 1.8", outcome.median);
+    }
+
+    #[test]
+    fn a_goal_without_its_contender_is_not_measured() {
+        let all = [measured(Contender::Invoicing, 64, &[100.0])];
+        assert!(GOALS[0].outcome(&all).is_none());
+        assert!(report(&all).contains("not measured in this run"));
+    }
+
+    #[test]
+    fn a_thousand_connections_are_held_against_the_peak_of_fewer() {
+        let all = [
+            measured(Contender::Invoicing, 16, &[100.0]),
+            measured(Contender::Invoicing, 64, &[200.0]),
+            measured(Contender::Invoicing, 1000, &[160.0]),
+        ];
+        let outcome = at_1000(&all).expect("it is measured");
+        assert!(!outcome.is_met, "0.8 of the peak");
+    }
+}

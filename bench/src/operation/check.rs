@@ -1,0 +1,140 @@
+//! What a right answer is: the recorded bytes where a contender repeats those, otherwise what the
+//! [data set](crate::dataset) says, compared as JSON values.
+
+use serde::Deserialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Operation, SAMPLE, Script};
+use crate::dataset::{self, CHANGED};
+use crate::wire::Answer;
+
+#[derive(Deserialize)]
+struct Tokens<'a> {
+    refresh_token: &'a str,
+}
+
+impl Script<'_> {
+    pub(super) fn compare(&self, answer: Answer<'_>) -> Result<(), String> {
+        if answer.status != self.operation.status() {
+            return Err(format!("status {} was expected", self.operation.status()));
+        }
+        if self.operation == Operation::Refresh {
+            let tokens: Tokens<'_> =
+                serde_json::from_slice(answer.body).map_err(|error| error.to_string())?;
+            tokens
+                .refresh_token
+                .clone_into(&mut self.tokens.borrow_mut()[self.device]);
+        }
+        if self.asked % SAMPLE != 1 {
+            return Ok(());
+        }
+        match self.recorded {
+            Some(recorded) if recorded.body.as_bytes() == answer.body => Ok(()),
+            Some(_) => Err("not what was recorded".to_owned()),
+            None => self.compare_value(answer.body),
+        }
+    }
+
+    fn compare_value(&self, body: &[u8]) -> Result<(), String> {
+        let body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        let data = &body["data"];
+        match self.operation {
+            Operation::Get => check_product(data, Some(self.id)),
+            Operation::List20 => check_page(data, 20),
+            Operation::List100 => check_page(data, 100),
+            Operation::Links => match data["data"] == self.dataset.mobile.published(self.id) {
+                true => Ok(()),
+                false => Err("other links".to_owned()),
+            },
+            Operation::Create => check_sent(data, &self.body()),
+            Operation::Patch if data["id"] != self.id.to_string() => {
+                Err("another product than asked for".to_owned())
+            }
+            Operation::Patch => check_sent(data, &self.body()),
+            Operation::Refresh => match body["user_id"] == self.dataset.mobile.user.to_string() {
+                true => Ok(()),
+                false => Err("another user".to_owned()),
+            },
+        }
+    }
+}
+
+/// What was sent is there.
+fn check_sent(found: &Value, sent: &Value) -> Result<(), String> {
+    let mut members = sent.as_object().into_iter().flatten();
+    match members.find(|(name, value)| found[name] != **value) {
+        Some((name, _)) => Err(format!("{name} is not what was sent")),
+        None => Ok(()),
+    }
+}
+
+/// A page has as many products as it may, and each is right.
+fn check_page(page: &Value, limit: usize) -> Result<(), String> {
+    let products = page["data"].as_array().map_or(&[][..], Vec::as_slice);
+    if products.len() != limit {
+        return Err(format!("{} products instead of {limit}", products.len()));
+    }
+    products
+        .iter()
+        .try_for_each(|product| check_product(product, None))
+}
+
+/// A product of the data set is what it was made as, and has the id that was asked for.
+fn check_product(found: &Value, asked: Option<Uuid>) -> Result<(), String> {
+    let id: Uuid = found["id"]
+        .as_str()
+        .and_then(|id| id.parse().ok())
+        .ok_or_else(|| "no product with an id".to_owned())?;
+    if asked.is_some_and(|asked| asked != id) {
+        return Err("another product than asked for".to_owned());
+    }
+    match dataset::number(id) {
+        Some(number) if number % CHANGED != 0 && *found != dataset::published(number) => {
+            Err(format!("product {number} differs"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::dataset::{id, published};
+
+    #[test]
+    fn a_product_of_the_data_set_is_right() {
+        assert_eq!(check_product(&published(1), Some(id(1))), Ok(()));
+    }
+
+    #[test]
+    fn a_product_with_another_price_is_wrong() {
+        let mut product = published(1);
+        product["unitPrice"] = json!(1);
+        assert!(check_product(&product, Some(id(1))).is_err());
+    }
+
+    #[test]
+    fn another_product_than_asked_for_is_wrong() {
+        assert!(check_product(&published(1), Some(id(2))).is_err());
+    }
+
+    #[test]
+    fn a_page_that_is_too_short_is_wrong() {
+        let page = json!({ "data": [published(1), published(2)] });
+        assert_eq!(check_page(&page, 2), Ok(()));
+        assert!(check_page(&page, 3).is_err());
+    }
+
+    #[test]
+    fn a_field_that_is_not_what_was_sent_is_wrong() {
+        let sent = json!({ "name": "Sent" });
+        assert_eq!(
+            check_sent(&json!({ "id": 1, "name": "Sent" }), &sent),
+            Ok(())
+        );
+        assert!(check_sent(&json!({ "id": 1 }), &sent).is_err());
+    }
+}

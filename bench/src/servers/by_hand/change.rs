@@ -1,0 +1,319 @@
+//! Changes of products, written by hand.
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::database::{Caller, Database, Digest, digest, find_api_key, internal, now};
+use super::product::{Data, Product, find_product, time};
+use super::{Refusal, bearer};
+
+/// A product that is to be created, or what is to be changed of one. A field that may be cleared is
+/// `Some(None)` when it was sent as null.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fields {
+    name: Option<String>,
+    unit_price: Option<Box<RawValue>>,
+    currency: Option<String>,
+    #[serde(default, deserialize_with = "nullable")]
+    description: Option<Option<String>>,
+    #[serde(default, deserialize_with = "nullable")]
+    sku: Option<Option<String>>,
+    #[serde(default, deserialize_with = "nullable")]
+    tax_rate: Option<Option<Box<RawValue>>>,
+    #[serde(rename = "type")]
+    product_type: Option<String>,
+    unit_of_measure: Option<String>,
+}
+
+fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl Fields {
+    pub fn parse(body: &[u8]) -> Result<Self, Refusal> {
+        let fields: Self = serde_json::from_slice(body)
+            .map_err(|_| Refusal::InvalidBody("not what is expected"))?;
+        fields.check()?;
+        Ok(fields)
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        let longer =
+            |text: Option<&String>, most| text.is_some_and(|text| text.chars().count() > most);
+        let outside = |number: Option<&RawValue>, most: f64| {
+            number.is_some_and(|number| {
+                !number
+                    .get()
+                    .parse()
+                    .is_ok_and(|number| (0.0..=most).contains(&number))
+            })
+        };
+        let nullable = |field: &'_ Option<Option<String>>, most| {
+            longer(field.as_ref().and_then(Option::as_ref), most)
+        };
+        let tax_rate = self.tax_rate.as_ref().and_then(Option::as_deref);
+        let refused = |why| Err(Refusal::InvalidBody(why));
+        match () {
+            () if self.name.as_ref().is_some_and(String::is_empty) => refused("name is empty"),
+            () if longer(self.name.as_ref(), 255) => refused("name is too long"),
+            () if outside(self.unit_price.as_deref(), 1e12) => refused("unitPrice is out of range"),
+            () if self.currency.as_ref().is_some_and(|code| code.len() != 3) => {
+                refused("currency has 3 characters")
+            }
+            () if nullable(&self.description, 2000) => refused("description is too long"),
+            () if nullable(&self.sku, 100) => refused("sku is too long"),
+            () if outside(tax_rate, 100.0) => refused("taxRate is 0 to 100"),
+            () if longer(self.product_type.as_ref(), 50) => refused("type is too long"),
+            () if longer(self.unit_of_measure.as_ref(), 50) => refused("unitOfMeasure is too long"),
+            () => Ok(()),
+        }
+    }
+
+    fn into_product(self) -> Result<Product, Refusal> {
+        let missing = || Refusal::InvalidBody("name, unitPrice and currency are required");
+        let now = now();
+        Ok(Product {
+            id: Uuid::now_v7(),
+            name: self.name.ok_or_else(missing)?,
+            unit_price: self.unit_price.ok_or_else(missing)?,
+            currency: self.currency.ok_or_else(missing)?,
+            description: self.description.flatten(),
+            sku: self.sku.flatten(),
+            tax_rate: self.tax_rate.flatten(),
+            product_type: self.product_type,
+            unit_of_measure: self.unit_of_measure,
+            status: "active".to_owned(),
+            created_at: time(now),
+            updated_at: time(now),
+        })
+    }
+
+    fn apply_to(self, product: Product, now: i64) -> Product {
+        Product {
+            name: self.name.unwrap_or(product.name),
+            unit_price: self.unit_price.unwrap_or(product.unit_price),
+            currency: self.currency.unwrap_or(product.currency),
+            description: self.description.unwrap_or(product.description),
+            sku: self.sku.unwrap_or(product.sku),
+            tax_rate: self.tax_rate.unwrap_or(product.tax_rate),
+            product_type: self.product_type.or(product.product_type),
+            unit_of_measure: self.unit_of_measure.or(product.unit_of_measure),
+            updated_at: time(now),
+            ..product
+        }
+    }
+}
+
+/// A request under an idempotency key, by what it asks for.
+#[derive(Debug)]
+pub struct Once {
+    pub key: String,
+    pub request: Digest,
+}
+
+impl Once {
+    fn new(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Option<Self> {
+        let key = headers.get("idempotency-key")?.to_str().ok()?.to_owned();
+        let request = digest([method.as_bytes(), path.as_bytes(), body]);
+        Some(Self { key, request })
+    }
+}
+
+/// What a change answers: the body, the product's id, and whether it is an earlier request's answer.
+pub struct Answer {
+    body: String,
+    id: Uuid,
+    replayed: bool,
+}
+
+impl Answer {
+    fn into_response(self, status: StatusCode) -> Result<Response, Refusal> {
+        let mut response = (status, self.body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        if status == StatusCode::CREATED {
+            let location = format!("/api/v1/products/{}", self.id);
+            headers.insert(header::LOCATION, location.try_into().map_err(internal)?);
+        }
+        if self.replayed {
+            let name = HeaderName::from_static("idempotency-replayed");
+            headers.insert(name, HeaderValue::from_static("true"));
+        }
+        Ok(response)
+    }
+}
+
+pub async fn create_product(
+    State(database): State<Database>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    let key = bearer(&headers)?;
+    let fields = Fields::parse(&body)?;
+    let request = Once::new(&headers, "POST", "/api/v1/products", &body);
+    let answer = database
+        .write(move |connection| {
+            once(connection, key, request.as_ref(), |caller| {
+                insert_product(connection, caller, fields)
+            })
+        })
+        .await?;
+    answer.into_response(StatusCode::CREATED)
+}
+
+pub async fn update_product(
+    State(database): State<Database>,
+    Path(id): Path<Uuid>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refusal> {
+    let key = bearer(&headers)?;
+    let fields = Fields::parse(&body)?;
+    let request = Once::new(&headers, "PATCH", &id.to_string(), &body);
+    let answer = database
+        .write(move |connection| {
+            once(connection, key, request.as_ref(), |caller| {
+                save_product(connection, caller, id, fields)
+            })
+        })
+        .await?;
+    answer.into_response(StatusCode::OK)
+}
+
+/// Makes a change for whoever has the key, unless the same request has made it before. The record of
+/// the request is written in the transaction of the change.
+pub fn once(
+    connection: &Connection,
+    key: Digest,
+    request: Option<&Once>,
+    change: impl FnOnce(&Caller) -> Result<Product, Refusal>,
+) -> Result<Answer, Refusal> {
+    let caller = find_api_key(connection, key)?;
+    if !caller.may_write {
+        return Err(Refusal::ScopeInsufficient);
+    }
+    if let Some(request) = request
+        && let Some(answer) = find_record(connection, &caller, request)?
+    {
+        return Ok(answer);
+    }
+    let product = change(&caller)?;
+    let body = serde_json::to_string(&Data { data: &product }).map_err(internal)?;
+    if let Some(Once { key, request }) = request {
+        connection
+            .prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+            .execute(params![
+                caller.team_id.as_bytes(),
+                caller.mode,
+                key,
+                request,
+                body,
+                now()
+            ])?;
+    }
+    Ok(Answer {
+        body,
+        id: product.id,
+        replayed: false,
+    })
+}
+
+fn find_record(
+    connection: &Connection,
+    caller: &Caller,
+    request: &Once,
+) -> Result<Option<Answer>, Refusal> {
+    let record: Option<(Digest, String)> = connection
+        .prepare_cached(
+            "SELECT request, answer FROM idempotency WHERE team_id = ?1 AND mode = ?2 AND key = ?3",
+        )?
+        .query_row(
+            params![caller.team_id.as_bytes(), caller.mode, request.key],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .optional()?;
+    let Some((first, body)) = record else {
+        return Ok(None);
+    };
+    if first != request.request {
+        return Err(Refusal::IdempotencyKeyReused);
+    }
+    let value: serde_json::Value = serde_json::from_str(&body).map_err(internal)?;
+    let id = value["data"]["id"].as_str().unwrap_or_default();
+    Ok(Some(Answer {
+        id: id.parse().map_err(internal)?,
+        body,
+        replayed: true,
+    }))
+}
+
+pub fn insert_product(
+    connection: &Connection,
+    caller: &Caller,
+    fields: Fields,
+) -> Result<Product, Refusal> {
+    let product = fields.into_product()?;
+    connection
+        .prepare_cached(
+            "INSERT INTO product VALUES
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'active', ?12, ?12)",
+        )?
+        .execute(params![
+            caller.team_id.as_bytes(),
+            caller.mode,
+            product.id.as_bytes(),
+            product.name,
+            product.unit_price.get(),
+            product.currency,
+            product.description,
+            product.sku,
+            product.tax_rate.as_ref().map(|rate| rate.get()),
+            product.product_type,
+            product.unit_of_measure,
+            now(),
+        ])?;
+    Ok(product)
+}
+
+pub fn save_product(
+    connection: &Connection,
+    caller: &Caller,
+    id: Uuid,
+    fields: Fields,
+) -> Result<Product, Refusal> {
+    let now = now();
+    let product = fields.apply_to(find_product(connection, caller, id)?, now);
+    connection
+        .prepare_cached(
+            "UPDATE product SET name = ?4, unit_price = ?5, currency = ?6, description = ?7,
+                 sku = ?8, tax_rate = ?9, type = ?10, unit_of_measure = ?11, updated_at = ?12
+             WHERE team_id = ?1 AND mode = ?2 AND id = ?3",
+        )?
+        .execute(params![
+            caller.team_id.as_bytes(),
+            caller.mode,
+            id.as_bytes(),
+            product.name,
+            product.unit_price.get(),
+            product.currency,
+            product.description,
+            product.sku,
+            product.tax_rate.as_ref().map(|rate| rate.get()),
+            product.product_type,
+            product.unit_of_measure,
+            now,
+        ])?;
+    Ok(product)
+}
