@@ -43,6 +43,7 @@ mod postgres {
     mod distribution;
     mod lost;
     mod tls;
+    mod upgrade;
 }
 
 mod sqlite {

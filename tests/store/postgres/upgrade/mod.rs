@@ -1,0 +1,258 @@
+//! A rolling upgrade never breaks an older replica that still runs: what each release says to PostgreSQL is kept in
+//! `tests/store/postgres/statements/VERSION.jsonl`, and is answered on the newest schema as it was on its own.
+//!
+//! - `story.rs`: what a replica does, so that it says everything once.
+//! - `record.rs`: how that is written down, and said again.
+//!
+//! CONTRIBUTING.md has the rule for migrations, and says when a file is written, kept and deleted. SQLite needs none
+//! of this: its one server is stopped before a newer one starts.
+
+mod record;
+mod story;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use invoicing::app::App;
+use invoicing::app::time::ManualClock;
+use invoicing::store::open;
+use test_support::postgres::{ask, shared};
+
+use super::support::START;
+use record::{Relay, Statement, replay};
+
+/// Writes the file of this version.
+const RECORD: &str = "INVOICING_RECORD_STATEMENTS=1 cargo test --test store says_is_recorded";
+
+/// Stands for a quotation mark inside of a literal.
+const QUOTE: &str = "\u{1}";
+
+/// A new database with the newest schema, reached past any pooler.
+async fn migrated() -> String {
+    let url = shared().database();
+    let name = url.split('?').next().and_then(|url| url.rsplit('/').next());
+    let port = shared().port();
+    let url = format!("postgres://invoicing@127.0.0.1:{port}/{}", name.unwrap());
+    open(&url.parse().unwrap()).await.unwrap();
+    url
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store/postgres/statements")
+}
+
+fn recorded(file: &Path) -> Vec<Statement> {
+    let text = std::fs::read_to_string(file)
+        .unwrap_or_else(|error| panic!("{}: {error}. Write it: {RECORD}", file.display()));
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// What this binary says in the course of the story.
+async fn said() -> Vec<Statement> {
+    let relay = Relay::default();
+    let server = shared().port();
+    let port = relay.listen(server).await;
+    let url = migrated()
+        .await
+        .replacen(&format!(":{server}/"), &format!(":{port}/"), 1);
+    let url = format!("{url}?sslmode=disable");
+    let store = open(&url.parse().unwrap()).await.unwrap();
+    relay.take(); // Migrating is the business of the newest binary alone.
+    let clock = Arc::new(ManualClock::new(START));
+    let app = App::new(store, clock.clone(), "https://links.example")
+        .await
+        .unwrap();
+    story::live(&app, &clock).await;
+    relay.take()
+}
+
+/// Says everything once more to the database at `url`.
+async fn answers(url: &str, statements: &[Statement]) -> Vec<String> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    let mut answers = Vec::new();
+    for statement in statements {
+        answers.push(replay(&client, statement).await);
+    }
+    answers
+}
+
+/// What this binary says, answered by the newest schema.
+async fn said_and_answered() -> Vec<Statement> {
+    let mut said = said().await;
+    let answers = answers(&migrated().await, &said).await;
+    for (statement, answer) in said.iter_mut().zip(answers) {
+        assert!(!answer.starts_with("failed"), "{}: {answer}", statement.sql);
+        statement.answer = answer;
+    }
+    said
+}
+
+/// The first statement that is not answered as it was when it was recorded.
+async fn broken(url: &str, statements: &[Statement]) -> Option<String> {
+    let answers = answers(url, statements).await;
+    let (was, is) = statements
+        .iter()
+        .zip(answers)
+        .find(|(was, is)| was.answer != *is)?;
+    Some(format!(
+        "{}\n  was answered: {}\n  now: {is}",
+        was.sql, was.answer
+    ))
+}
+
+/// The statements, each once, with their types.
+fn distinct(statements: &[Statement]) -> BTreeSet<String> {
+    let line = |statement: &Statement| {
+        let parameters = statement.parameters.iter().flatten();
+        let types: Vec<_> = parameters.map(|parameter| &parameter.0).collect();
+        format!("{} {types:?}", statement.sql)
+    };
+    statements.iter().map(line).collect()
+}
+
+/// The literals of the store's sources that are statements, each as the texts around what is put into it.
+fn written() -> Vec<Vec<String>> {
+    let mut literals = Vec::new();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/postgres");
+    for folder in [sources.clone(), sources.join("session")] {
+        for file in std::fs::read_dir(folder).unwrap() {
+            let file = file.unwrap().path();
+            // What reads and writes whole databases does not run beside replicas of another version.
+            if file.is_dir() || file.ends_with("copy.rs") || file.ends_with("migrate.rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(file).unwrap();
+            let code = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            let code = code.collect::<Vec<_>>().join("\n").replace("\\\"", QUOTE);
+            literals.extend(code.split('"').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    let verbs = [
+        "SELECT ",
+        "INSERT ",
+        "UPDATE ",
+        "DELETE ",
+        "WITH ",
+        "{SELECT} ",
+    ];
+    literals.retain(|text| verbs.iter().any(|verb| text.starts_with(verb)));
+    let pieces = |text: String| {
+        let text = text.replace(QUOTE, "\"").replace("\\\n", " ");
+        text.split(['{', '}']).step_by(2).map(spaced).collect()
+    };
+    literals.into_iter().map(pieces).collect()
+}
+
+/// With one space where there was space.
+fn spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[tokio::test]
+async fn what_this_version_says_is_recorded() {
+    let file = folder().join(concat!(env!("CARGO_PKG_VERSION"), ".jsonl"));
+    let said = said_and_answered().await;
+    if std::env::var_os("INVOICING_RECORD_STATEMENTS").is_some() {
+        let lines = said
+            .iter()
+            .map(|line| serde_json::to_string(line).unwrap() + "\n");
+        std::fs::write(&file, lines.collect::<String>()).unwrap();
+    }
+    let (said, recorded) = (distinct(&said), distinct(&recorded(&file)));
+    let stale: Vec<_> = said.symmetric_difference(&recorded).collect();
+    let file = file.display();
+    assert!(
+        stale.is_empty(),
+        "{file} is stale. Write it again: {RECORD}\n{stale:#?}"
+    );
+}
+
+#[tokio::test]
+async fn the_story_says_every_statement_that_is_written_in_the_store() {
+    let said: Vec<String> = said().await.iter().map(|said| spaced(&said.sql)).collect();
+    let written = written();
+    assert!(written.len() > 50, "{written:?}");
+    let missing: Vec<_> = written
+        .iter()
+        .filter(|pieces| {
+            !said
+                .iter()
+                .any(|sql| pieces.iter().all(|piece| sql.contains(piece)))
+        })
+        .collect();
+    assert!(missing.is_empty(), "story.rs leads nobody to {missing:#?}");
+}
+
+#[tokio::test]
+async fn every_release_is_answered_on_the_newest_schema_as_on_its_own() {
+    for file in std::fs::read_dir(folder()).unwrap() {
+        let file = file.unwrap().path();
+        let broken = broken(&migrated().await, &recorded(&file)).await;
+        if let Some(broken) = broken {
+            panic!("a replica of {} would break: {broken}", file.display());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_breaks_older_replicas_is_found() {
+    let statements = said_and_answered().await;
+    for (migration, found) in [
+        ("ALTER TABLE product DROP COLUMN tax_rate", "\"tax_rate\" "),
+        (
+            "ALTER TABLE session RENAME COLUMN user_agent TO agent",
+            "\"user_agent\" ",
+        ),
+        (
+            "ALTER TABLE member RENAME TO membership",
+            "\"member\" does not exist",
+        ),
+        ("ALTER TABLE team ADD region TEXT NOT NULL", "\"region\" "),
+        (
+            "ALTER TABLE product ADD CHECK (sku IS NULL)",
+            "refused by product_",
+        ),
+        (
+            "ALTER TABLE product ALTER created_at TYPE NUMERIC",
+            "created_at numeric",
+        ),
+        (
+            "DROP INDEX product_sku",
+            "was answered: refused by product_sku",
+        ),
+        ("ALTER INDEX product_sku RENAME TO sku", "refused by sku"),
+        ("DROP INDEX user_email", "no unique or exclusion constraint"),
+        (
+            "CREATE UNIQUE INDEX one ON auth_code (user_id)",
+            "refused by one",
+        ),
+    ] {
+        let url = migrated().await;
+        ask(&url, migration);
+        let broken = broken(&url, &statements).await.unwrap_or_default();
+        assert!(broken.contains(found), "{migration}: {broken:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_only_adds_breaks_nobody() {
+    let url = migrated().await;
+    ask(
+        &url,
+        "DO $$ DECLARE name TEXT; BEGIN \
+             FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP \
+                 EXECUTE format('ALTER TABLE %I ADD later TEXT, ADD more BIGINT NOT NULL DEFAULT 0', name); \
+                 EXECUTE format('CREATE INDEX ON %I (later)', name); \
+             END LOOP; \
+         END $$; CREATE TABLE invoice (id UUID NOT NULL PRIMARY KEY)",
+    );
+    assert_eq!(broken(&url, &said_and_answered().await).await, None);
+}
