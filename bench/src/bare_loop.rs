@@ -1,6 +1,6 @@
 //! Contender (e): no server at all. SQLite does the statements of a change, with the same durability,
 //! as many in one commit as there are connections in the same line of the table: what is left when
-//! nothing is sent, parsed or queued. The statements are those of the server written by hand.
+//! nothing is sent or queued. The statements are those of the server written by hand.
 //!
 //! It is a process of its own, so that its memory and processor time are counted as the others' are,
 //! and ends after each sample.

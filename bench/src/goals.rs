@@ -9,7 +9,7 @@ use std::fmt;
 use crate::contender::Contender;
 use crate::load::Sample;
 use crate::operation::Operation;
-use crate::report::{Measured, median};
+use crate::report::{Measured, counted, median};
 
 /// What is compared with what.
 #[derive(Clone, Copy, Debug)]
@@ -125,13 +125,8 @@ impl Goal {
 
 impl fmt::Display for Goal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.connections == 1 { "" } else { "s" };
         let (operation, bound) = (self.operation.name(), self.bound);
-        write!(
-            formatter,
-            "{operation}, {} connection{plural}: ",
-            self.connections
-        )?;
+        write!(formatter, "{operation}, {}: ", counted(self.connections))?;
         match self.figure {
             Figure::CpuTimes(other) => write!(formatter, "CPU at most {bound} x {}", other.name()),
             Figure::RateTimes(other) => {

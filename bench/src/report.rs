@@ -42,9 +42,17 @@ pub fn median(sorted: &[f64]) -> f64 {
     f64::midpoint(sorted[low], sorted[high])
 }
 
+/// So many connections, in words.
+pub fn counted(connections: usize) -> String {
+    match connections {
+        1 => "1 connection".to_owned(),
+        _ => format!("{connections} connections"),
+    }
+}
+
 /// The head of a table.
 pub fn head(operation: Operation, connections: usize) -> String {
-    let what = format!("{}, {connections} connections", operation.name());
+    let what = format!("{}, {}", operation.name(), counted(connections));
     format!(
         "\n{what:<26} {:>9} {:>6} {:>9} {:>6} {:>9} {:>9} {:>9} {:>7} {:>7}",
         "requests", "+-", "CPU us a", "+-", "p50", "p99", "p99.9", "peak", "anon."
