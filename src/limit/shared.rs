@@ -3,7 +3,7 @@
 //! 1. A request is one round trip: a script (`take.lua`) reads the bucket and takes from it, by the
 //!    clock of Redis, so that no replica whose clock is wrong can loosen a limit. The keys are
 //!    `invoicing:limit:KIND:ID`; they name callers by id, and expire when their bucket is full.
-//! 2. Redis has [`DEADLINE`] to answer. The first request that gets no answer cuts the connection:
+//! 2. Redis has `DEADLINE` to answer. The first request that gets no answer cuts the connection:
 //!    that is said once, and from then on no request waits for Redis.
 //! 3. Meanwhile every request is counted in memory, by the caller of [`Shared::take`].
 //! 4. A task connects again, a second later and every second, and returns to Redis once that has
@@ -45,7 +45,7 @@ pub struct Shared {
 impl Shared {
     /// Connects, and keeps connecting. Answers after the first attempt, however it ended.
     ///
-    /// `deadline` is [`DEADLINE`], but for tests that a busy machine must not disturb.
+    /// `deadline` is `DEADLINE`, but for tests that a busy machine must not disturb.
     pub async fn start(
         redis: &RedisUrl,
         deadline: Duration,
