@@ -52,11 +52,6 @@ impl Work {
         }
     }
 
-    /// Whether the loop knows how to do this.
-    pub fn is_known(operation: Operation) -> bool {
-        matches!(operation, Operation::Create | Operation::Patch)
-    }
-
     /// Does it in another process, and waits.
     ///
     /// # Errors
@@ -93,7 +88,8 @@ impl Work {
             },
         )?;
         let used = process::processor_time(pid)? - used;
-        Sample::new(&latencies, begin.elapsed(), used, process::memory(pid)?)
+        let cpu = used.as_secs_f64() * 1e6 / latencies.len() as f64;
+        Sample::new(&latencies, begin.elapsed(), cpu, process::memory(pid)?)
     }
 
     fn run_for(

@@ -1,23 +1,16 @@
-//! The contenders, and a running one.
-//!
-//! Each is a process of its own that is told which port of loopback to listen on; it is ready once it
-//! accepts connections. Its standard error goes to a file, as a service manager would take it.
+//! The contenders: what each is, what it needs, and how it is started.
 
-use std::fs::File;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use crate::bare_loop;
-use crate::dataset::{Dataset, Failure, PUBLIC_URL, RefreshTokens};
+use crate::dataset::{Dataset, Failure, PUBLIC_URL};
+use crate::operation::Operation;
+use crate::peers;
 use crate::recording::{self, Recording};
+use crate::running::Running;
 use crate::servers::by_hand;
-
-/// How long a contender may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
@@ -33,9 +26,18 @@ pub enum Contender {
     Invoicing,
     /// (e) no server: the statements of creates and patches, in groups.
     Loop,
+    /// A peer: fastify-openapi-glue on Node.js.
+    Fastify,
+    /// A peer: connexion on Python.
+    Connexion,
+    /// A peer: FastAPI on Python.
+    Fastapi,
 }
 
 impl Contender {
+    /// What a spec-first team would pick instead.
+    pub const PEERS: [Self; 3] = [Self::Fastify, Self::Connexion, Self::Fastapi];
+
     /// As the command line and the report write it.
     pub fn name(self) -> &'static str {
         match self {
@@ -44,6 +46,9 @@ impl Contender {
             Self::ByHand => "by-hand",
             Self::Invoicing => "invoicing",
             Self::Loop => "loop",
+            Self::Fastify => "fastify",
+            Self::Connexion => "connexion",
+            Self::Fastapi => "fastapi",
         }
     }
 
@@ -52,14 +57,29 @@ impl Contender {
         matches!(self, Self::Hyper | Self::Dropshot)
     }
 
+    /// Whether it can be asked for this.
+    pub fn knows(self, operation: Operation) -> bool {
+        use Operation::{Create, Get, List20, List100, Mixed, Patch};
+        match self {
+            Self::Loop => matches!(operation, Create | Patch),
+            Self::Fastify | Self::Connexion | Self::Fastapi => {
+                matches!(operation, Get | List20 | List100 | Create | Mixed)
+            }
+            Self::Hyper | Self::Dropshot => operation != Mixed,
+            Self::ByHand | Self::Invoicing => true,
+        }
+    }
+
     /// Makes what it needs in the folder of the data set.
     ///
     /// # Errors
     /// When that cannot be made.
     pub fn prepare(self, dataset: &Dataset, recording: &Recording) -> Result<(), Failure> {
         match self {
-            Self::Hyper | Self::Dropshot => recording::write(&recorded(dataset), recording),
-            Self::ByHand => by_hand::make(&by_hand_database(dataset), dataset),
+            Self::Hyper | Self::Dropshot => recording::write(&self.file(dataset), recording),
+            Self::ByHand | Self::Fastify | Self::Connexion | Self::Fastapi => {
+                by_hand::make(&self.file(dataset), dataset)
+            }
             Self::Loop => by_hand::make(&bare_loop::database(dataset), dataset),
             Self::Invoicing => Ok(()),
         }
@@ -70,68 +90,30 @@ impl Contender {
     /// # Errors
     /// When it does not start, or is no server.
     pub fn start(self, dataset: &Dataset, binaries: &Binaries) -> Result<Running, Failure> {
-        let address = free_address()?;
-        let log = dataset.file(&format!("{}.log", self.name()));
-        let process = self
-            .command(address, dataset, binaries)
-            .ok_or_else(|| format!("{} is no server", self.name()))?
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&log)?)
-            .spawn()?;
-        let mut running = Running {
-            contender: self,
-            address,
-            refresh_tokens: dataset.refresh_tokens(),
-            process,
+        let file = self.file(dataset);
+        let command = |address| match self {
+            Self::Fastify | Self::Connexion | Self::Fastapi => {
+                peers::command(self.name(), address, &file)
+            }
+            Self::Invoicing => {
+                let database = format!("sqlite:{}", dataset.database().display());
+                binaries.service(address, &database)
+            }
+            Self::Hyper | Self::Dropshot | Self::ByHand | Self::Loop => {
+                binaries.own(self.name(), address, &file)
+            }
         };
-        running.wait(&log)?;
-        Ok(running)
+        let log = dataset.file(&format!("{}.log", self.name()));
+        Running::start(self, command, &log, dataset.refresh_tokens())
     }
 
-    fn command(
-        self,
-        address: SocketAddr,
-        dataset: &Dataset,
-        binaries: &Binaries,
-    ) -> Option<Command> {
-        let own = |file: &Path| {
-            let mut command = Command::new(&binaries.bench);
-            command
-                .arg("serve")
-                .arg(self.name())
-                .arg(address.to_string())
-                .arg(file);
-            command
-        };
-        match self {
-            Self::Hyper | Self::Dropshot => Some(own(&recorded(dataset))),
-            Self::ByHand => Some(own(&by_hand_database(dataset))),
-            Self::Loop => None,
-            Self::Invoicing => {
-                let mut command = Command::new(&binaries.invoicing);
-                let database = format!("sqlite:{}", dataset.database().display());
-                command
-                    .args([
-                        "serve",
-                        "--rate-limit",
-                        "off",
-                        "--listen",
-                        &address.to_string(),
-                    ])
-                    .args(["--database", &database, "--public-url", PUBLIC_URL]);
-                Some(command)
-            }
+    /// Its recording, or its database.
+    fn file(self, dataset: &Dataset) -> PathBuf {
+        match self.repeats() {
+            true => dataset.file("recorded.json"),
+            false => dataset.file(&format!("{}.db", self.name())),
         }
     }
-}
-
-fn recorded(dataset: &Dataset) -> PathBuf {
-    dataset.file("recorded.json")
-}
-
-fn by_hand_database(dataset: &Dataset) -> PathBuf {
-    dataset.file("by-hand.db")
 }
 
 /// The programs that are started.
@@ -156,6 +138,25 @@ impl Binaries {
             None => build(&bench)?,
         };
         Ok(Self { bench, invoicing })
+    }
+
+    /// The service on a database, its rate limits off.
+    pub fn service(&self, address: SocketAddr, database: &str) -> Command {
+        let mut command = Command::new(&self.invoicing);
+        command
+            .args(["serve", "--rate-limit", "off"])
+            .args(["--listen", &address.to_string()])
+            .args(["--database", database, "--public-url", PUBLIC_URL]);
+        command
+    }
+
+    /// A contender of the bench's own.
+    fn own(&self, name: &str, address: SocketAddr, file: &Path) -> Command {
+        let mut command = Command::new(&self.bench);
+        command
+            .args(["serve", name, &address.to_string()])
+            .arg(file);
+        command
     }
 }
 
@@ -183,50 +184,4 @@ fn build(bench: &Path) -> Result<PathBuf, Failure> {
         true => Ok(bench.with_file_name("invoicing")),
         false => Err("the service cannot be built; see above".into()),
     }
-}
-
-/// A contender that runs. It is ended when this is dropped.
-#[derive(Debug)]
-pub struct Running {
-    /// Which.
-    pub contender: Contender,
-    /// Where it listens.
-    pub address: SocketAddr,
-    /// Those that its devices present next.
-    pub refresh_tokens: RefreshTokens,
-    process: Child,
-}
-
-impl Running {
-    /// Its process id.
-    pub fn pid(&self) -> u32 {
-        self.process.id()
-    }
-
-    fn wait(&mut self, log: &Path) -> Result<(), Failure> {
-        let begin = Instant::now();
-        while TcpStream::connect(self.address).is_err() {
-            if self.process.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
-                let name = self.contender.name();
-                let log = std::fs::read_to_string(log).unwrap_or_default();
-                return Err(format!("{name} does not start: {log}").into());
-            }
-            sleep(Duration::from_millis(10));
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself; there is nothing to do then.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// An address of loopback that nobody listens on. Somebody else may take it before the contender does;
-/// then the contender does not start.
-fn free_address() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

@@ -9,7 +9,7 @@ use std::fmt;
 use crate::contender::Contender;
 use crate::load::Sample;
 use crate::operation::Operation;
-use crate::report::{Measured, counted, median};
+use crate::report::{Measured, Part, counted, median};
 
 /// What is compared with what.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ enum Figure {
     P99,
     /// The most memory that we had, pages of mapped files among it, in MiB.
     Peak,
+    /// The rate of our readers beside as many writers, as a part of what they have alone; as much as possible.
+    KeptByReaders,
 }
 
 /// A goal.
@@ -33,10 +35,10 @@ struct Goal {
     bound: f64,
 }
 
-const GOALS: [Goal; 9] = {
-    use Contender::{ByHand, Dropshot};
-    use Figure::{CpuTimes, P99, Peak, RateTimes};
-    use Operation::{Create, Get, List20};
+const GOALS: [Goal; 16] = {
+    use Contender::{ByHand, Connexion, Dropshot, Fastify};
+    use Figure::{CpuTimes, KeptByReaders, P99, Peak, RateTimes};
+    use Operation::{Create, Get, List20, Mixed};
     [
         Goal::new(Get, 64, CpuTimes(Dropshot), 1.8),
         Goal::new(Get, 64, RateTimes(ByHand), 2.0),
@@ -45,8 +47,15 @@ const GOALS: [Goal; 9] = {
         Goal::new(Create, 64, RateTimes(ByHand), 6.0),
         Goal::new(Create, 64, P99, 15.0),
         Goal::new(Create, 1, RateTimes(ByHand), 1.0),
+        Goal::new(Get, 64, RateTimes(Fastify), 3.5),
+        Goal::new(List20, 64, RateTimes(Fastify), 6.0),
+        Goal::new(Create, 64, RateTimes(Fastify), 8.0),
+        Goal::new(Get, 64, RateTimes(Connexion), 45.0),
+        Goal::new(List20, 64, RateTimes(Connexion), 40.0),
+        Goal::new(Create, 64, RateTimes(Connexion), 25.0),
         Goal::new(Get, 64, Peak, 200.0),
         Goal::new(Create, 64, Peak, 200.0),
+        Goal::new(Mixed, 64, KeptByReaders, 0.5),
     ]
 };
 
@@ -99,25 +108,30 @@ impl Goal {
 
     /// None unless the run has measured what it compares.
     fn outcome(&self, all: &[Measured]) -> Option<Outcome> {
-        let ours = find(all, self.operation, self.connections, Contender::Invoicing)?;
-        let times = |other, figure: fn(&Sample) -> f64| {
-            let others = find(all, self.operation, self.connections, other)?;
-            let rounds = ours.samples.iter().zip(&others.samples);
-            Some(
-                rounds
-                    .map(|(ours, others)| figure(ours) / figure(others))
-                    .collect(),
-            )
+        let part = match self.figure {
+            Figure::KeptByReaders => Part::Readers,
+            _ => Part::All,
         };
+        let find = |contender, part| find(all, self.operation, self.connections, contender, part);
+        let ours = find(Contender::Invoicing, part)?;
+        let against = |others: &Measured, figure: fn(&Sample) -> f64| {
+            let rounds = ours.samples.iter().zip(&others.samples);
+            rounds
+                .map(|(ours, others)| figure(ours) / figure(others))
+                .collect()
+        };
+        let times = |other, figure| Some(against(find(other, part)?, figure));
         let each = |figure: fn(&Sample) -> f64| Some(ours.samples.iter().map(figure).collect());
         let rounds = match self.figure {
             Figure::CpuTimes(other) => times(other, |sample| sample.cpu),
             Figure::RateTimes(other) => times(other, |sample| sample.rate),
             Figure::P99 => each(|sample| sample.p99),
             Figure::Peak => each(|sample| sample.memory.peak as f64 / 1024.0),
+            Figure::KeptByReaders => find(Contender::Invoicing, Part::Alone)
+                .map(|alone| against(alone, |sample| sample.rate)),
         };
         Some(Outcome::new(rounds?, |median| match self.figure {
-            Figure::RateTimes(_) => median >= self.bound,
+            Figure::RateTimes(_) | Figure::KeptByReaders => median >= self.bound,
             Figure::CpuTimes(_) | Figure::P99 | Figure::Peak => median <= self.bound,
         }))
     }
@@ -134,6 +148,9 @@ impl fmt::Display for Goal {
             }
             Figure::P99 => write!(formatter, "p99 at most {bound} ms"),
             Figure::Peak => write!(formatter, "peak memory at most {bound} MiB"),
+            Figure::KeptByReaders => {
+                write!(formatter, "readers beside writers keep at least {bound}")
+            }
         }
     }
 }
@@ -155,7 +172,7 @@ impl Outcome {
 /// belongs to another: each is held against the greatest median.
 fn at_1000(all: &[Measured]) -> Option<Outcome> {
     let rate = |sample: &Sample| sample.rate;
-    let crowd = find(all, Operation::Get, 1000, Contender::Invoicing)?;
+    let crowd = find(all, Operation::Get, 1000, Contender::Invoicing, Part::All)?;
     let ours = all.iter().filter(|measured| {
         measured.contender == Contender::Invoicing && measured.operation == Operation::Get
     });
@@ -175,11 +192,13 @@ fn find(
     operation: Operation,
     connections: usize,
     contender: Contender,
+    part: Part,
 ) -> Option<&Measured> {
     all.iter().find(|measured| {
         measured.operation == operation
             && measured.connections == connections
             && measured.contender == contender
+            && measured.part == part
     })
 }
 
@@ -201,6 +220,7 @@ mod tests {
             operation: Operation::Get,
             connections,
             contender,
+            part: Part::All,
             samples: rates.iter().map(sample).collect(),
         }
     }
@@ -234,6 +254,23 @@ mod tests {
         let all = [measured(Contender::Invoicing, 64, &[100.0])];
         assert!(GOALS[0].outcome(&all).is_none());
         assert!(report(&all).contains("not measured in this run"));
+    }
+
+    #[test]
+    fn readers_beside_writers_are_held_against_readers_alone() {
+        let part = |part, rates| Measured {
+            operation: Operation::Mixed,
+            part,
+            ..measured(Contender::Invoicing, 64, rates)
+        };
+        let all = [
+            part(Part::Alone, &[100.0, 10.0, 10.0]),
+            part(Part::Readers, &[60.0, 4.0, 2.0]),
+            part(Part::Writers, &[90.0, 9.0, 9.0]),
+        ];
+        let goal = Goal::new(Operation::Mixed, 64, Figure::KeptByReaders, 0.5);
+        let outcome = goal.outcome(&all).expect("it is measured");
+        assert_eq!((outcome.median, outcome.is_met), (0.4, false));
     }
 
     #[test]

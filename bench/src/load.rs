@@ -9,6 +9,8 @@
 //!    beginning and at the end.
 //! 3. Connections finish what they wait for, and are closed.
 //!
+//! Where several operations are asked for at once, each has its own connections, and a sample of its own.
+//!
 //! Latencies are those of a closed loop: while a connection waits, it asks nothing. They compare
 //! contenders at the same number of connections; they do not say how a queue of strangers would fare.
 
@@ -21,11 +23,11 @@ use hdrhistogram::Histogram;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 
-use crate::contender::Running;
 use crate::dataset::{Dataset, Failure};
 use crate::operation::{Operation, Script};
 use crate::process::{self, Memory};
-use crate::recording::Recorded;
+use crate::recording::Recording;
+use crate::running::Running;
 use crate::wire::Connection;
 
 /// How long a sample runs before it counts.
@@ -43,12 +45,12 @@ pub struct Load<'a> {
     /// Who is asked.
     pub running: &'a Running,
     /// What is asked of it.
-    pub operation: Operation,
+    pub operations: &'a [Operation],
     /// What it holds.
     pub dataset: &'a Dataset,
     /// What it repeats, if it does that.
-    pub recorded: Option<&'a Recorded>,
-    /// How many ask at once.
+    pub recording: Option<&'a Recording>,
+    /// How many ask at once for each operation.
     pub connections: usize,
     /// How long it counts.
     pub time: Duration,
@@ -59,7 +61,7 @@ pub struct Load<'a> {
 pub struct Sample {
     /// Answers a second.
     pub rate: f64,
-    /// The contender's processor time for each, in microseconds.
+    /// The contender's processor time for each answer, of whatever operation, in microseconds.
     pub cpu: f64,
     /// Median latency, in milliseconds.
     pub p50: f64,
@@ -72,14 +74,15 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Sums up what was measured in `elapsed`, while the contender `used` the processor.
+    /// Sums up what was measured in `elapsed`, while the contender took `cpu` microseconds of the processor for an
+    /// answer.
     ///
     /// # Errors
     /// When nothing was answered in that time.
     pub fn new(
         latencies: &Histogram<u64>,
         elapsed: Duration,
-        used: Duration,
+        cpu: f64,
         memory: Memory,
     ) -> Result<Self, Failure> {
         if latencies.is_empty() {
@@ -89,7 +92,7 @@ impl Sample {
         let quantile = |quantile| latencies.value_at_quantile(quantile) as f64 / 1000.0;
         Ok(Self {
             rate: answers / elapsed.as_secs_f64(),
-            cpu: used.as_secs_f64() * 1e6 / answers,
+            cpu,
             p50: quantile(0.5),
             p99: quantile(0.99),
             p999: quantile(0.999),
@@ -102,56 +105,83 @@ impl Sample {
 struct Shared {
     counting: Cell<bool>,
     stopping: Cell<bool>,
-    latencies: RefCell<Histogram<u64>>,
+    /// For each operation.
+    latencies: Vec<RefCell<Histogram<u64>>>,
     /// Opens once all are connected.
     begin: Barrier,
 }
 
+impl Shared {
+    /// Whether an operation has not been answered at all.
+    fn lacks_answers(&self) -> bool {
+        let mut latencies = self.latencies.iter();
+        latencies.any(|latencies| latencies.borrow().is_empty())
+    }
+
+    fn answers(&self) -> u64 {
+        let latencies = self.latencies.iter();
+        latencies.map(|latencies| latencies.borrow().len()).sum()
+    }
+}
+
 impl Load<'_> {
-    /// Measures once.
+    /// Measures once: a sample for each operation.
     ///
     /// # Errors
     /// When an answer does not come, or is not the right one.
-    pub async fn run(&self) -> Result<Sample, Failure> {
+    pub async fn run(&self) -> Result<Vec<Sample>, Failure> {
+        let histogram = |_| Ok(RefCell::new(Histogram::new_with_max(LONGEST, 3)?));
+        let latencies = self.operations.iter().map(histogram);
+        let all = self.operations.len() * self.connections;
         let shared = Rc::new(Shared {
             counting: Cell::new(false),
             stopping: Cell::new(false),
-            latencies: RefCell::new(Histogram::new_with_max(LONGEST, 3)?),
-            begin: Barrier::new(self.connections + 1),
+            latencies: latencies.collect::<Result<_, Failure>>()?,
+            begin: Barrier::new(all + 1),
         });
         process::forget_peak(self.running.pid())?;
-        let asking = try_join_all((0..self.connections).map(|number| self.ask(number, &shared)));
-        let (sample, _) = tokio::try_join!(self.watch(&shared), asking)?;
-        Ok(sample)
+        let asking = try_join_all((0..all).map(|number| self.ask(number, &shared)));
+        let (samples, _) = tokio::try_join!(self.watch(&shared), asking)?;
+        Ok(samples)
     }
 
     /// Decides what counts, and sums it up.
-    async fn watch(&self, shared: &Shared) -> Result<Sample, Failure> {
+    async fn watch(&self, shared: &Shared) -> Result<Vec<Sample>, Failure> {
         shared.begin.wait().await;
         sleep(WARM_UP).await;
-        let (begin, used) = (Instant::now(), process::processor_time(self.running.pid())?);
+        let (begin, used) = (Instant::now(), self.running.processor_time()?);
         shared.counting.set(true);
         sleep(self.time).await;
         // A disk that stalls for that long has answered nobody yet.
-        while shared.latencies.borrow().is_empty() && begin.elapsed() < PATIENCE {
+        while shared.lacks_answers() && begin.elapsed() < PATIENCE {
             sleep(self.time).await;
         }
         shared.counting.set(false);
-        let (elapsed, used) = (
-            begin.elapsed(),
-            process::processor_time(self.running.pid())? - used,
-        );
+        let elapsed = begin.elapsed();
+        let used = self.running.processor_time()?.saturating_sub(used);
         shared.stopping.set(true);
 
         let memory = process::memory(self.running.pid())?;
-        Sample::new(&shared.latencies.borrow(), elapsed, used, memory)
+        let cpu = used.as_secs_f64() * 1e6 / shared.answers() as f64;
+        let latencies = shared.latencies.iter();
+        latencies
+            .map(|latencies| Sample::new(&latencies.borrow(), elapsed, cpu, memory))
+            .collect()
     }
 
-    /// One connection.
+    /// One connection. Those of one number in each operation follow each other.
     async fn ask(&self, number: usize, shared: &Shared) -> Result<(), Failure> {
+        let (device, group) = (
+            number / self.operations.len(),
+            number % self.operations.len(),
+        );
+        let operation = self.operations[group];
+        let recorded = self
+            .recording
+            .and_then(|recording| recording.get(&operation));
         let mut connection = Connection::open(self.running.address).await?;
         let tokens = &self.running.refresh_tokens;
-        let mut script = Script::new(self.operation, self.dataset, self.recorded, tokens, number);
+        let mut script = Script::new(operation, self.dataset, recorded, tokens, device);
         let mut request = Vec::with_capacity(1024);
         shared.begin.wait().await;
         while !shared.stopping.get() {
@@ -161,7 +191,9 @@ impl Load<'_> {
             let answer = connection.ask(&request).await?;
             if shared.counting.get() {
                 let latency = u64::try_from(begin.elapsed().as_micros()).unwrap_or(LONGEST);
-                shared.latencies.borrow_mut().saturating_record(latency);
+                shared.latencies[group]
+                    .borrow_mut()
+                    .saturating_record(latency);
             }
             script.check(answer)?;
         }

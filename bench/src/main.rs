@@ -3,8 +3,8 @@
 //! - `run.rs`: what happens in which order. `report.rs`: how it is shown. `goals.rs`: what
 //!   is aimed at.
 //! - `operation.rs`, `dataset/`: what is asked, of whom all hold the same.
-//! - `contender.rs`: processes to be compared; those of the bench's own are in `servers/` and
-//!   `bare_loop.rs`.
+//! - `contender.rs`, `running.rs`: processes to be compared; those of the bench's own are in `servers/` and
+//!   `bare_loop.rs`, those of other languages in `bench/peers/`.
 //! - `load.rs`, `wire.rs`: who asks. `process.rs`: what that costs whom.
 
 mod bare_loop;
@@ -13,10 +13,12 @@ mod dataset;
 mod goals;
 mod load;
 mod operation;
+mod peers;
 mod process;
 mod recording;
 mod report;
 mod run;
+mod running;
 mod servers;
 mod wire;
 
@@ -89,8 +91,6 @@ async fn serve(contender: Contender, address: SocketAddr, file: PathBuf) -> Resu
         Contender::Hyper => servers::hyper::serve(address, recording::read(&file)?).await,
         Contender::Dropshot => servers::dropshot::serve(address, recording::read(&file)?).await,
         Contender::ByHand => servers::by_hand::serve(address, &file).await,
-        Contender::Invoicing | Contender::Loop => {
-            Err(format!("{} is not started like this", contender.name()).into())
-        }
+        _ => Err(format!("{} is not started like this", contender.name()).into()),
     }
 }

@@ -38,11 +38,13 @@ pub enum Operation {
     Patch,
     /// The next tokens of a session; each connection has its own.
     Refresh,
+    /// No request of its own: `get`, alone and then beside as many connections that `create`, in turns.
+    Mixed,
 }
 
 impl Operation {
-    /// All of them, in the order of the report. Reading comes first.
-    pub const ALL: [Self; 7] = [
+    /// All that are requests, in the order of the report. Reading comes first.
+    pub const REQUESTS: [Self; 7] = [
         Self::Get,
         Self::List20,
         Self::List100,
@@ -62,12 +64,16 @@ impl Operation {
             Self::Create => "create",
             Self::Patch => "patch",
             Self::Refresh => "refresh",
+            Self::Mixed => "mixed",
         }
     }
 
     /// Whether it changes something, durably.
     pub fn writes(self) -> bool {
-        matches!(self, Self::Create | Self::Patch | Self::Refresh)
+        matches!(
+            self,
+            Self::Create | Self::Patch | Self::Refresh | Self::Mixed
+        )
     }
 
     /// What is sent to create or change a product, different for each number.
@@ -143,7 +149,7 @@ impl<'a> Script<'a> {
         self.asked += 1;
         self.unique = self.random.u128(..);
         match self.operation {
-            Operation::Get => {
+            Operation::Get | Operation::Mixed => {
                 self.id = self.dataset.any_id(&mut self.random);
                 let path = format_args!("/{}", self.id);
                 self.to_catalog(out, "GET", path, "", "");

@@ -8,6 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
@@ -66,6 +67,16 @@ pub fn stay_on(cores: &[usize]) -> io::Result<()> {
         set.set(*core)?;
     }
     Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+/// Lets this process, and whatever it starts from now on, have as many files open as the system allows: a connection
+/// is one at either end.
+///
+/// # Errors
+/// What the operating system answers.
+pub fn allow_many_files() -> io::Result<()> {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    Ok(setrlimit(Resource::RLIMIT_NOFILE, most, most)?)
 }
 
 fn to_pid(pid: u32) -> Pid {

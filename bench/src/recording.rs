@@ -40,7 +40,7 @@ pub async fn record(
 ) -> Result<Recording, Failure> {
     let mut connection = Connection::open(address).await?;
     let mut recording = Recording::new();
-    for operation in Operation::ALL {
+    for operation in Operation::REQUESTS {
         let mut script = Script::new(operation, dataset, None, tokens, 0);
         let mut request = Vec::new();
         script.next(&mut request);

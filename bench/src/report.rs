@@ -4,6 +4,31 @@ use crate::contender::Contender;
 use crate::load::Sample;
 use crate::operation::Operation;
 
+/// Which connections of a contender a line is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// All that there are.
+    All,
+    /// Those that read, with nobody beside them.
+    Alone,
+    /// Those that read, beside as many that write.
+    Readers,
+    /// Those that write, beside as many that read.
+    Writers,
+}
+
+impl Part {
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::Alone => ", alone",
+            Self::Readers => ", readers",
+            Self::Writers => ", writers",
+        }
+    }
+}
+
 /// All rounds of one contender.
 #[derive(Debug, serde::Serialize)]
 pub struct Measured {
@@ -13,6 +38,8 @@ pub struct Measured {
     pub connections: usize,
     /// Who answered.
     pub contender: Contender,
+    /// Which connections are meant.
+    pub part: Part,
     /// One sample a round.
     pub samples: Vec<Sample>,
 }
@@ -67,7 +94,7 @@ pub fn line(measured: &Measured) -> String {
     let mebibytes = |kibibytes: u64| kibibytes as f64 / 1024.0;
     format!(
         "{:<26} {:>9.0} {:>6.0} {:>9.1} {:>6.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0} {:>7.0}",
-        measured.contender.name(),
+        format!("{}{}", measured.contender.name(), measured.part.suffix()),
         measured.median(|sample| sample.rate),
         measured.spread(|sample| sample.rate),
         measured.median(|sample| sample.cpu),

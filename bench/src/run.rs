@@ -15,14 +15,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::bare_loop::Work;
-use crate::contender::{Binaries, Contender, Running};
+use crate::contender::{Binaries, Contender};
 use crate::dataset::{Dataset, Failure};
 use crate::goals;
 use crate::load::{Load, Sample};
 use crate::operation::Operation;
+use crate::peers;
 use crate::process;
 use crate::recording::{self, Recording};
-use crate::report::{self, Measured};
+use crate::report::{self, Measured, Part};
+use crate::running::Running;
 
 /// The core of the contenders, and that of the load generator.
 const CORES: [usize; 2] = [0, 1];
@@ -34,7 +36,7 @@ pub struct Options {
     #[arg(
         long,
         value_delimiter = ',',
-        default_value = "get,list20,list100,links,create,patch,refresh"
+        default_value = "get,list20,list100,links,create,patch,refresh,mixed"
     )]
     operations: Vec<Operation>,
     /// How many ask at once.
@@ -47,6 +49,9 @@ pub struct Options {
         default_value = "hyper,dropshot,by-hand,invoicing,loop"
     )]
     contenders: Vec<Contender>,
+    /// Adds what a spec-first team would pick instead: fastify, connexion, fastapi. Needs npm and Python.
+    #[arg(long)]
+    peers: bool,
     /// How often each is measured.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -81,7 +86,15 @@ impl Options {
     /// # Errors
     /// When a contender does not start, or answers wrongly.
     pub fn run(&self) -> Result<(), Failure> {
+        process::allow_many_files()?;
         let binaries = Binaries::find(self.invoicing.clone())?;
+        let contenders = self.contenders();
+        if contenders
+            .iter()
+            .any(|each| Contender::PEERS.contains(each))
+        {
+            peers::install()?;
+        }
         let folder = tempfile::Builder::new()
             .prefix("invoicing-bench-")
             .tempdir()?;
@@ -98,7 +111,13 @@ impl Options {
         let recording = runtime.block_on(record)?;
         let run = Run {
             options: self,
-            participants: self.participants(service, &dataset, &recording, &binaries)?,
+            participants: self.participants(
+                &contenders,
+                service,
+                &dataset,
+                &recording,
+                &binaries,
+            )?,
             binaries,
             dataset,
             recording,
@@ -129,16 +148,29 @@ impl Options {
         )
     }
 
+    /// Who answers, each once.
+    fn contenders(&self) -> Vec<Contender> {
+        let peers = Contender::PEERS.into_iter().filter(|_| self.peers);
+        let mut all = Vec::new();
+        for contender in self.contenders.iter().copied().chain(peers) {
+            if !all.contains(&contender) {
+                all.push(contender);
+            }
+        }
+        all
+    }
+
     /// Step 2. The service runs already.
     fn participants(
         &self,
+        contenders: &[Contender],
         service: Running,
         dataset: &Dataset,
         recording: &Recording,
         binaries: &Binaries,
     ) -> Result<Vec<Participant>, Failure> {
         let (mut service, mut participants) = (Some(service), Vec::new());
-        for contender in &self.contenders {
+        for contender in contenders {
             contender.prepare(dataset, recording)?;
             match contender {
                 Contender::Invoicing => {
@@ -190,13 +222,6 @@ impl Participant {
             Self::Loop => Contender::Loop,
         }
     }
-
-    fn knows(&self, operation: Operation) -> bool {
-        match self {
-            Self::Server(_) => true,
-            Self::Loop => Work::is_known(operation),
-        }
-    }
 }
 
 /// A run whose contenders are up.
@@ -229,55 +254,79 @@ impl Run<'_> {
         operation: Operation,
         connections: usize,
     ) -> Result<Vec<Measured>, Failure> {
-        let participants = self.participants.iter();
-        let participants = participants.filter(|participant| participant.knows(operation));
-        let mut all: Vec<_> = participants
+        let samples = samples(operation);
+        let mut lines: Vec<_> = self
+            .participants
+            .iter()
+            .filter(|participant| participant.contender().knows(operation))
             .map(|participant| {
-                let measured = Measured {
+                let parts = samples.iter().flat_map(|(_, parts)| parts);
+                let measured = parts.map(|part| Measured {
                     operation,
                     connections,
                     contender: participant.contender(),
+                    part: *part,
                     samples: Vec::new(),
-                };
-                (participant, measured)
+                });
+                (participant, measured.collect::<Vec<_>>())
             })
             .collect();
         for _ in 0..self.options.rounds {
-            for (participant, measured) in &mut all {
-                let sample = self.sample(participant, operation, connections).await;
-                let failed = |error| format!("{}: {error}", measured.contender.name());
-                measured.samples.push(sample.map_err(failed)?);
+            for (participant, lines) in &mut lines {
+                let mut round = Vec::new();
+                for (operations, _) in &samples {
+                    let sample = self.sample(participant, operations, connections).await;
+                    let failed = |error| format!("{}: {error}", participant.contender().name());
+                    round.extend(sample.map_err(failed)?);
+                }
+                for (measured, sample) in lines.iter_mut().zip(round) {
+                    measured.samples.push(sample);
+                }
             }
         }
-        Ok(all.into_iter().map(|(_, measured)| measured).collect())
+        Ok(lines.into_iter().flat_map(|(_, lines)| lines).collect())
     }
 
+    /// One sample for each of the operations, which are asked for at once.
     async fn sample(
         &self,
         participant: &Participant,
-        operation: Operation,
+        operations: &[Operation],
         connections: usize,
-    ) -> Result<Sample, Failure> {
+    ) -> Result<Vec<Sample>, Failure> {
         let Self {
             options, dataset, ..
         } = self;
         let running = match participant {
             Participant::Server(running) => running,
             Participant::Loop => {
-                let work = Work::new(operation, connections, options.seconds, dataset);
+                let work = Work::new(operations[0], connections, options.seconds, dataset);
                 // Nothing else is asked meanwhile, so waiting in place holds nobody up.
-                return options.on_their_core(|| work.measure(&self.binaries));
+                let measure = || Ok(vec![work.measure(&self.binaries)?]);
+                return options.on_their_core(measure);
             }
         };
-        let recorded = self.recording.get(&operation);
         let load = Load {
             running,
-            operation,
+            operations,
             dataset,
-            recorded: recorded.filter(|_| running.contender.repeats()),
+            recording: Some(&self.recording).filter(|_| running.contender.repeats()),
             connections,
             time: options.seconds,
         };
         load.run().await
+    }
+}
+
+/// What a round asks of a contender, one after the other: operations that are asked for at once, and which part of the
+/// report each is.
+fn samples(operation: Operation) -> Vec<(Vec<Operation>, Vec<Part>)> {
+    use Operation::{Create, Get, Mixed};
+    match operation {
+        Mixed => vec![
+            (vec![Get], vec![Part::Alone]),
+            (vec![Get, Create], vec![Part::Readers, Part::Writers]),
+        ],
+        one => vec![(vec![one], vec![Part::All])],
     }
 }

@@ -19,9 +19,7 @@ fn all_contenders_are_measured_on_all_operations() {
     if let Some(built) = std::env::var_os("INVOICING") {
         bench.arg("--invoicing").arg(built); // CI has built it, and would wait minutes for another.
     }
-    let output = bench
-        .output()
-        .expect("the bench starts");
+    let output = bench.output().expect("the bench starts");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
 
@@ -38,7 +36,8 @@ fn all_contenders_are_measured_on_all_operations() {
             assert!(sample["memory"]["peak"].as_u64() > Some(0), "{measured}");
         }
         found.insert(
-            ["operation", "connections", "contender"].map(|name| measured[name].to_string()),
+            ["operation", "connections", "contender", "part"]
+                .map(|name| measured[name].to_string()),
         );
     }
 
@@ -47,19 +46,24 @@ fn all_contenders_are_measured_on_all_operations() {
         "get", "list20", "list100", "links", "create", "patch", "refresh",
     ];
     let mut expected = HashSet::new();
+    let mut expect = |operation: &str, contender: &str, part: &str| {
+        for connections in ["1", "3"] {
+            let [operation, contender, part] =
+                [operation, contender, part].map(|name| format!("{name:?}"));
+            expected.insert([operation, connections.to_owned(), contender, part]);
+        }
+    };
     for operation in operations {
-        let changes_products = matches!(operation, "create" | "patch");
-        for contender in servers
-            .into_iter()
-            .chain(changes_products.then_some("loop"))
-        {
-            for connections in [1, 3] {
-                expected.insert([
-                    format!("{operation:?}"),
-                    connections.to_string(),
-                    format!("{contender:?}"),
-                ]);
-            }
+        for contender in servers {
+            expect(operation, contender, "all");
+        }
+    }
+    for operation in ["create", "patch"] {
+        expect(operation, "loop", "all");
+    }
+    for contender in ["by-hand", "invoicing"] {
+        for part in ["alone", "readers", "writers"] {
+            expect("mixed", contender, part);
         }
     }
     assert_eq!(found, expected);

@@ -1,0 +1,43 @@
+//! What a spec-first team would pick instead of this service: frameworks of other languages, with the same document.
+//!
+//! They are in `bench/peers/`, as small as their frameworks let them be: the framework checks requests, and what is below
+//! is SQLite with the tables, statements and settings of the server written by hand. `peers/install` installs what they
+//! need, in versions that are committed; `peers/run` becomes one of them.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::dataset::Failure;
+
+/// Installs what they need, unless that is done already.
+///
+/// # Errors
+/// When it cannot be installed; the script has said what is missing.
+pub fn install() -> Result<(), Failure> {
+    let status = Command::new("bash")
+        .arg(script("install"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err("the peers cannot be installed; see above, or run without --peers".into()),
+    }
+}
+
+/// What becomes the peer of that name, on a database.
+pub fn command(name: &str, address: SocketAddr, database: &Path) -> Command {
+    let mut command = Command::new("bash");
+    command
+        .arg(script("run"))
+        .args([name, &address.port().to_string()])
+        .arg(database);
+    command
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("peers")
+        .join(name)
+}
