@@ -43,7 +43,9 @@ pub struct Settings {
     /// share one PostgreSQL, and it may be on several servers (`postgres://USER@HOST-1,HOST-2/DATABASE`): the
     /// one that takes writes is used. `sslmode` is `disable`, `prefer` (the default), `require`, `verify-ca` or
     /// `verify-full`, the last two with `sslrootcert=FILE`; `prepared_statements=true` is faster where no pooler
-    /// stands in between that forgets them. A command may use the database of a running server.
+    /// stands in between that forgets them. `pool_size=N` is how many connections a process makes at most, 16 unless
+    /// given: all replicas together, one more during an upgrade, and a few for commands have to fit into PostgreSQL's
+    /// `max_connections`. A command may use the database of a running server.
     #[arg(
         long,
         env = "INVOICING_DATABASE",

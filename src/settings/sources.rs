@@ -65,8 +65,36 @@ impl std::error::Error for Error {}
 
 impl From<clap::Error> for Error {
     fn from(error: clap::Error) -> Self {
-        Self::Usage(error)
+        Self::Usage(without_passwords(error))
     }
+}
+
+/// The same complaint, which repeats no password: clap shows what it does not understand.
+fn without_passwords(mut error: clap::Error) -> clap::Error {
+    let telling: Vec<_> = error
+        .context()
+        .filter_map(|(kind, value)| match value {
+            ContextValue::String(text) => Some((kind, redacted(text)?)),
+            _ => None,
+        })
+        .collect();
+    for (kind, text) in telling {
+        error.insert(kind, ContextValue::String(text));
+        // It may repeat the same.
+        error.remove(ContextKind::Suggested);
+    }
+    error
+}
+
+/// What may be shown of a text that may hold a password: how it begins. None for one that may be shown whole.
+fn redacted(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':').unwrap_or(("", ""));
+    let may = rest.starts_with("//") || rest.contains('@') || text.contains("password");
+    let plain = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    may.then(|| match plain {
+        true => format!("{scheme}:..."),
+        false => "...".to_owned(),
+    })
 }
 
 /// The settings as arguments, in the order of the struct.

@@ -29,6 +29,7 @@ macro_rules! every_test {
             processes "../processes.rs"
             product "../product.rs"
             product_list "../product_list.rs"
+            product_sku "../product_sku.rs"
             session "../session/mod.rs"
             share_link "../share_link.rs"
             support "../support.rs"

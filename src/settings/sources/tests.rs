@@ -158,3 +158,43 @@ fn a_certificate_needs_its_key() {
     let (settings, _) = resolve_all(&["--tls-cert", "a.pem"], &variables, None).unwrap();
     assert_eq!(settings.tls().unwrap().key, Path::new("k.pem"));
 }
+
+#[test]
+fn a_wrong_address_is_refused_without_its_password() {
+    for wrong in [
+        "postgres://ada:secret@h",
+        "postgres://ada:se?secret=x@h/d",
+        "postgres://ada:p@secret@h/d",
+        "postgres://ada:secret/d",
+        "mysql://ada:secret@h/d",
+        "ada:secret@h",
+        "host=h password=secret",
+    ] {
+        let database = format!("database = \"{wrong}\"");
+        for refused in [
+            resolve_all(&["--database", wrong], &[], None),
+            resolve_all(&[&format!("--database={wrong}")], &[], None),
+            resolve_all(&[&format!("--redis={wrong}")], &[], None),
+            resolve_all(&[wrong], &[], None),
+            resolve_all(&[&format!("--{wrong}")], &[], None),
+            resolve_all(&[], &[("INVOICING_DATABASE", wrong)], None),
+            resolve_all(&[], &[], Some(&database)),
+        ] {
+            let said = refused.expect_err(wrong);
+            assert!(!said.contains("secret"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn what_holds_no_password_is_shown_in_a_complaint() {
+    for (arguments, shown) in [
+        (&["--listen", "nowhere:port"][..], "'nowhere:port'"),
+        (&["--database", "sqlite:"], "'sqlite:'"),
+        (&["--database", "mysql://h/d"], "'mysql:...'"),
+        (&["--databse"], "'--database'"),
+    ] {
+        let said = resolve_all(arguments, &[], None).unwrap_err();
+        assert!(said.contains(shown), "{said}");
+    }
+}

@@ -1,11 +1,16 @@
 //! Where a PostgreSQL is: the URL that an operator writes.
 //!
-//! The driver reads all of it but three parameters, which are taken out first:
+//! The driver reads all of it but four parameters, which are taken out first:
 //!
 //! - `sslmode`, of which it knows no `verify-ca` and `verify-full`, and `sslrootcert`: they mean what libpq's
 //!   documentation says ("SSL Mode Descriptions"), with one difference. Who asks for a check says by which
 //!   certificates, because a server has no home directory to look for them in.
 //! - `prepared_statements`, `true` or `false` (the default): promise 6 of the [store](super).
+//! - `pool_size`, how many connections the process makes at most.
+//!
+//! What stands in a URL for something else (`@`, `?`, `/` in a password, say) is percent-encoded. A URL in which
+//! an `@` is not is refused at once: read one way or the other, a piece of the password would pass for something
+//! that messages show.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,6 +25,13 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 /// into a deadline.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Connections of one process, unless the URL says it. More do not make a server faster that has a few processors,
+/// and a hundred are what it admits unless it is told otherwise.
+const POOL_SIZE: usize = 16;
+
+/// More than any server would want to serve.
+const LARGEST_POOL: usize = 1_000;
+
 /// How long a server may not acknowledge what was sent before its connection counts as lost.
 const SILENCE: Duration = Duration::from_secs(5);
 
@@ -31,6 +43,7 @@ pub struct Address {
     servers: Vec<Config>,
     tls: Tls,
     prepares: bool,
+    pool_size: usize,
 }
 
 /// What a server has to prove.
@@ -65,14 +78,24 @@ impl Address {
     pub(super) fn prepares(&self) -> bool {
         self.prepares
     }
+
+    /// How many connections to make at most; at least one.
+    pub(super) fn pool_size(&self) -> usize {
+        self.pool_size
+    }
 }
 
 impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
-        let (mut mode, mut roots, mut prepares) = (None, None, false);
+        let (mut mode, mut roots, mut prepares, mut pool_size) = (None, None, false, POOL_SIZE);
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
+        if query.contains('@') || base.matches('@').count() > 1 {
+            return Err(wrong(
+                "an @ stands where none can; write it as %40, and in a user or password also %3F for ? and %2F for /",
+            ));
+        }
         let mut url = base.to_owned();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
@@ -83,6 +106,7 @@ impl FromStr for Address {
                         wrong("prepared_statements is neither true nor false; write one of them")
                     })?;
                 }
+                Some(("pool_size", value)) => pool_size = pool_size_of(value)?,
                 _ => {
                     url.push(if url.contains('?') { '&' } else { '?' });
                     url.push_str(pair);
@@ -108,8 +132,20 @@ impl FromStr for Address {
             servers: servers.collect::<Result<_, _>>()?,
             tls,
             prepares,
+            pool_size,
         })
     }
+}
+
+fn pool_size_of(text: &str) -> Result<usize, AddressError> {
+    let size = text.parse().ok();
+    size.filter(|size| (1..=LARGEST_POOL).contains(size))
+        .ok_or_else(|| {
+            let range = format!("1 to {LARGEST_POOL}");
+            AddressError(format!(
+                "pool_size is no number of connections; write one from {range}"
+            ))
+        })
 }
 
 /// A URL for each of the servers that one names, split where the driver splits it.
@@ -238,6 +274,13 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_has_sixteen_connections_unless_the_url_says_how_many() {
+        let pool = |query: &str| address(&format!("postgres://h/d?{query}")).pool_size;
+        let sizes = ["", "pool_size=1", "connect_timeout=3&pool_size=1000"].map(pool);
+        assert_eq!(sizes, [16, 1, 1000]);
+    }
+
+    #[test]
     fn of_several_servers_the_one_that_takes_writes_is_meant() {
         let found = address("postgresql://a,b/invoicing");
         assert_eq!(
@@ -313,6 +356,11 @@ mod tests {
                 "true nor false",
             ),
             ("postgres://ada:secret@h:port/d", "port"),
+            ("postgres://h/d?pool_size=0", "from 1 to 1000"),
+            ("postgres://h/d?pool_size=1001", "from 1 to 1000"),
+            ("postgres://h/d?pool_size=many", "from 1 to 1000"),
+            ("postgres://ada:p@secret@h/d", "%40"),
+            ("postgres://ada:se?cret=secret@h/d", "%40"),
         ] {
             let said = refused(text);
             assert!(

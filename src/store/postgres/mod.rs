@@ -67,10 +67,6 @@ pub(super) use copy::Copy;
 /// How long a caller waits for an answer, as in SQLite.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// Connections of one process. More do not make a server faster that has a few processors, and a hundred
-/// are what it admits unless it is told otherwise.
-const CONNECTIONS: usize = 16;
-
 /// A store in one PostgreSQL database.
 pub struct Postgres {
     pool: Pool,
@@ -167,7 +163,7 @@ impl Postgres {
             source,
         };
         let pool = Pool::builder(manager)
-            .max_size(CONNECTIONS)
+            .max_size(address.pool_size())
             .build()
             .map_err(|error| connect(error.into()))?;
         let connection = tokio::time::timeout(DEADLINE, pool.get())

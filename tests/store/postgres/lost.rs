@@ -131,7 +131,7 @@ async fn changes_that_would_wait_for_each_other_for_ever_end_as_the_rules_say() 
     for (id, sku) in ids.into_iter().zip(["B", "A"]) {
         let (app, key) = (service.app.clone(), key.clone());
         changes.push(tokio::spawn(async move {
-            app.update_product(&key, id, super::product::sku(sku), None)
+            app.update_product(&key, id, super::product_sku::sku(sku), None)
                 .await
         }));
     }
