@@ -14,7 +14,8 @@ use super::output::{Answer, Record};
 ///
 /// Keys, sessions, cursors and idempotent repeats go on working on the copy. It is there whole or not at all:
 /// one transaction, in which every table is read again and compared before the end. An error, Ctrl-C or a
-/// crash leaves the new database without a row; the old one is only read.
+/// crash leaves the new database without a row (a file that was made for the copy is removed, unless it was
+/// killed); the old one is only read.
 ///
 /// The copy shows the moment at which it began. Servers may go on working on the old database, but what they
 /// write from then on is not in the new one. So, to move: stop the servers, copy, and start them with the new

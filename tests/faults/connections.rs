@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use test_support::load::{History, Operation};
+use test_support::load::History;
 use test_support::postgres::Cluster;
 use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
@@ -41,7 +41,11 @@ async fn a_session_that_holds_the_tables_exhausts_the_pools() {
     let mut rounds = Rounds::begin().await;
     while let Some(seed) = rounds.next() {
         let cluster = Cluster::start();
-        let mut fleet = Fleet::start(&cluster).await;
+        let url = cluster.database();
+        let small = format!("{url}?pool_size=2");
+        let mut fleet = Fleet::start_with(small, &[("INVOICING_RATE_LIMIT", "off")]).await;
+        // Whom the test asks: it has no pool.
+        fleet.url = url;
         let history = endure("tables locked", &mut fleet, seed, async |fleet, _| {
             let holder = connect(&fleet.url).await.unwrap();
             let lock = "BEGIN; LOCK TABLE idempotency, product, session IN ACCESS EXCLUSIVE MODE";
@@ -94,13 +98,16 @@ async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     Ok(client)
 }
 
-/// Otherwise the fault was none.
+/// Otherwise the fault was none. A client that is refused learns that it may try again, and nothing of why.
 fn assert_unavailable(history: &History) {
-    let refused = |one: &&Operation| {
-        one.answer
-            .as_ref()
-            .is_some_and(|answer| answer.status == 503)
-    };
-    let count = history.operations().iter().filter(refused).count();
-    assert!(count > 0, "no request was answered 503");
+    let operations = history.operations();
+    let answers = operations.iter().filter_map(|one| one.answer.as_ref());
+    let refused: Vec<_> = answers.filter(|answer| answer.status == 503).collect();
+    assert!(!refused.is_empty(), "no request was answered 503");
+    for answer in refused {
+        let body = answer.json();
+        let message = &body["error"]["message"];
+        let said = message.as_str().or(body["error_description"].as_str());
+        assert_eq!(said, Some("The service cannot answer in time; try again"));
+    }
 }

@@ -43,6 +43,8 @@ mod postgres {
     every_test!();
     mod distribution;
     mod lost;
+    mod relay;
+    mod round_trips;
     mod tls;
     mod upgrade;
 }

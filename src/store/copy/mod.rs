@@ -10,7 +10,8 @@
 //! 4. Every table is then read again from the target, and has to have the checksum of what was read from the
 //!    source.
 //! 5. Only then is the one transaction on the target committed ([`Copied::commit`]). Until then, whatever
-//!    ends the copy (an error, a signal, a machine that stops) leaves the target as empty as it was.
+//!    ends the copy (an error, a signal, a machine that stops) leaves the target as empty as it was. An SQLite file
+//!    that was made for it is taken away again, unless the process was killed.
 //!
 //! The rules are here, once. An engine knows how to read rows of a table and how to write them.
 
@@ -20,7 +21,8 @@ mod tables;
 
 use async_trait::async_trait;
 
-use super::{Address, OpenError, open, postgres, sqlite};
+use super::sqlite::{self, Made};
+use super::{Address, OpenError, open, postgres};
 use crate::app::error::Cause;
 use checksum::Hasher;
 
@@ -84,7 +86,7 @@ pub struct Tally {
 
 /// A copy that is complete and verified, and that nobody sees yet.
 pub struct Copied {
-    target: Box<dyn Side>,
+    target: Target,
     address: Address,
     /// The tables, in the order of [`TABLES`].
     pub tables: Vec<Tally>,
@@ -111,7 +113,12 @@ impl Copied {
     /// [`CopyError::Commit`].
     pub async fn commit(self) -> Result<(), CopyError> {
         let address = self.address;
-        let committed = self.target.commit().await;
+        let Target { side, made } = self.target;
+        // A commit that fails leaves everything or nothing, and the operator looks which.
+        if let Some(made) = made {
+            made.keep();
+        }
+        let committed = side.commit().await;
         committed.map_err(|source| CopyError::Commit { address, source })
     }
 }
@@ -155,12 +162,18 @@ pub async fn copy(
     })
 }
 
+/// Where a copy goes, and the file that was made for it, if one was. They are dropped in this order.
+struct Target {
+    side: Box<dyn Side>,
+    made: Option<Made>,
+}
+
 /// A copy under way.
 struct Copying<'a> {
     from: &'a Address,
     to: &'a Address,
     source: Box<dyn Side>,
-    target: Box<dyn Side>,
+    target: Target,
     progress: &'a mut (dyn FnMut(Progress) + Send),
     rows: u64,
     total: u64,
@@ -179,7 +192,7 @@ impl Copying<'_> {
                 return Ok(tally.finish());
             }
             let rows = tally.add(&batch);
-            let written = self.target.insert(table, batch).await;
+            let written = self.target.side.insert(table, batch).await;
             written.map_err(unwritable(self.to, table.name))?;
             self.advance(table, false, rows).await;
         }
@@ -187,11 +200,11 @@ impl Copying<'_> {
 
     /// Step 4.
     async fn verify(&mut self, table: &'static Table, expected: &Tally) -> Result<(), CopyError> {
-        let selected = self.target.select(table).await;
+        let selected = self.target.side.select(table).await;
         selected.map_err(unwritable(self.to, table.name))?;
         let mut tally = Counting::new(table);
         loop {
-            let batch = self.target.fetch().await;
+            let batch = self.target.side.fetch().await;
             let batch = batch.map_err(unwritable(self.to, table.name))?;
             if batch.is_empty() {
                 break;
@@ -238,7 +251,17 @@ async fn open_source(from: &Address) -> Result<Box<dyn Side>, CopyError> {
 }
 
 /// Step 2.
-async fn open_target(to: &Address) -> Result<Box<dyn Side>, CopyError> {
+async fn open_target(to: &Address) -> Result<Target, CopyError> {
+    let made = match to {
+        Address::Sqlite(path) => Made::new(path).map_err(OpenError::from)?,
+        Address::Postgres(_) => None,
+    };
+    let side = open_empty(to).await?;
+    Ok(Target { side, made })
+}
+
+/// Step 2, for what is there.
+async fn open_empty(to: &Address) -> Result<Box<dyn Side>, CopyError> {
     // Opening a store brings its schema up to date, which one that has data must not notice.
     if let Some(mut before) = open_as_it_is(to).await? {
         let (found, known) = before

@@ -4,6 +4,7 @@
 //! waits, on whichever replica, until the first has committed or failed: then it finds the answer, or claims
 //! the key itself.
 
+use futures::future::try_join;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -14,40 +15,42 @@ use crate::app::idempotency::{IdempotentRequest, Outcome, Record};
 use crate::app::product::Catalog;
 use crate::app::time::Timestamp;
 
-/// Executes `change`, or answers what the first request like this one got. For use inside a transaction:
-/// the record is found, or made, together with the change.
+/// Makes a change, or answers what the first request like this one got. For use inside a transaction: the record
+/// is found, or made, together with the change.
+///
+/// `decide` says what the change comes to, under the locks that it takes; `write` writes that.
 pub(super) async fn once<T: Serialize + DeserializeOwned>(
     sql: &Sql,
     catalog: Catalog,
     request: Option<&IdempotentRequest>,
     now: Timestamp,
-    change: impl Future<Output = Result<T, Failure>>,
+    decide: impl Future<Output = Result<T, Failure>>,
+    write: impl AsyncFnOnce(&T) -> Result<(), Failure>,
 ) -> Result<Outcome<T>, Failure> {
+    let done = |value, replayed| Ok(Outcome { value, replayed });
     let Some(request) = request else {
-        let value = change.await?;
-        return Ok(Outcome {
-            value,
-            replayed: false,
-        });
+        let value = decide.await?;
+        write(&value).await?;
+        return done(value, false);
     };
     let answer = match claim(sql, catalog, request, now).await? {
         Some(record) => record.replay(request, now)?,
         None => None,
     };
     if let Some(answer) = answer {
-        let value = serde_json::from_str(&answer).map_err(Error::internal)?;
-        return Ok(Outcome {
-            value,
-            replayed: true,
-        });
+        return done(
+            serde_json::from_str(&answer).map_err(Error::internal)?,
+            true,
+        );
     }
-    let value = change.await?;
+    let value = decide.await?;
     let answer = serde_json::to_string(&value).map_err(Error::internal)?;
-    put_answer(sql, catalog, request, answer, now).await?;
-    Ok(Outcome {
-        value,
-        replayed: false,
-    })
+    try_join(
+        write(&value),
+        put_answer(sql, catalog, request, answer, now),
+    )
+    .await?;
+    done(value, false)
 }
 
 /// Takes the key for this transaction. The record that is there comes back, locked; none when there was none.

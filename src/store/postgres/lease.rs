@@ -11,17 +11,24 @@ use std::time::Duration;
 use deadpool_postgres::{ClientWrapper, Object};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How long the wish to stop a statement may take to reach the server.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
+use super::DEADLINE;
 
+/// How long the wish to stop a statement may take to be heard. It travels on a connection of its own, and a pooler
+/// makes a second one for it: on a busy machine, two seconds were not enough. Nobody waits for it, and nothing
+/// else ends a read that waits for a lock. As long as requests are given up after the deadline, there are at most as
+/// many such connections as the pool has.
+const CANCEL_TIMEOUT: Duration = DEADLINE;
+
+/// Nothing was sent yet, and another request may have the connection.
+const UNUSED: u8 = 0;
 /// A statement or a transaction is under way.
-const BUSY: u8 = 0;
+const BUSY: u8 = 1;
 /// The commit is, which must not be stopped: promise 5 of the [store](super).
-const COMMITTING: u8 = 1;
+const COMMITTING: u8 = 2;
 /// Nothing is under way, and another request may have the connection.
-const DONE: u8 = 2;
+const DONE: u8 = 3;
 /// Nothing is under way, and nobody shall have it.
-const SPENT: u8 = 3;
+const SPENT: u8 = 4;
 
 /// A connection of the pool in the hands of one request.
 pub(super) struct Lease {
@@ -37,7 +44,7 @@ impl Lease {
     pub(super) fn new(connection: Object, tls: MakeRustlsConnect, prepares: bool) -> Lease {
         Lease {
             connection: Some(connection),
-            state: AtomicU8::new(BUSY),
+            state: AtomicU8::new(UNUSED),
             tls,
             prepares,
         }
@@ -47,6 +54,11 @@ impl Lease {
     pub(super) fn connection(&self) -> &ClientWrapper {
         // Cannot fail: it is taken out by `drop` alone, when nobody can call this any more.
         self.connection.as_ref().expect("a lease has a connection")
+    }
+
+    /// A statement is about to be sent. Whether it is the first comes back.
+    pub(super) fn is_used(&self) -> bool {
+        self.state.swap(BUSY, Ordering::Relaxed) == UNUSED
     }
 
     /// From here on, nobody may ask the server to stop.
@@ -68,7 +80,11 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let state = self.state.load(Ordering::Relaxed);
-        let Some(connection) = self.connection.take().filter(|_| state != DONE) else {
+        let Some(connection) = self
+            .connection
+            .take()
+            .filter(|_| ![UNUSED, DONE].contains(&state))
+        else {
             return; // Back to the pool.
         };
         let connection = Object::take(connection);

@@ -34,11 +34,9 @@ impl ProductStore for Postgres {
     ) -> Result<Outcome<Product>, Error> {
         let (product, request) = (&product, request.as_ref());
         self.write(|sql| async move {
-            let insert = async {
-                insert_product(&sql, catalog, product).await?;
-                Ok(product.clone())
-            };
-            once(&sql, catalog, request, now, insert).await
+            let decide = async { Ok(product.clone()) };
+            let insert = async |product: &Product| insert_product(&sql, catalog, product).await;
+            once(&sql, catalog, request, now, decide, insert).await
         })
         .await
     }
@@ -91,13 +89,12 @@ impl ProductStore for Postgres {
     ) -> Result<Outcome<Product>, Error> {
         let (changes, request) = (&changes, request.as_ref());
         self.write(|sql| async move {
-            let update = async {
+            let decide = async {
                 let product = find_product(&sql, catalog, id, "FOR UPDATE").await?;
-                let product = product.update(changes.clone(), now);
-                save_product(&sql, catalog, &product).await?;
-                Ok(product)
+                Ok(product.update(changes.clone(), now))
             };
-            once(&sql, catalog, request, now, update).await
+            let save = async |product: &Product| save_product(&sql, catalog, product).await;
+            once(&sql, catalog, request, now, decide, save).await
         })
         .await
     }

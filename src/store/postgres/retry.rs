@@ -1,6 +1,5 @@
 //! Requests within their deadline: promises 2 to 5 of the [store](super).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
@@ -49,8 +48,7 @@ impl Postgres {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let sql = self.lease().await?;
-        sql.batch(BEGIN).await?;
+        let sql = Sql::changing(self.lease().await?, BEGIN);
         match change(sql.clone()).await {
             Ok(value) => {
                 sql.lease().is_committing();
@@ -73,7 +71,7 @@ impl Postgres {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let sql = self.lease().await?;
+        let sql = Sql::reading(self.lease().await?);
         let result = queries(sql.clone()).await;
         match &result {
             Err(Failure::Again(_)) => sql.lease().is_spent(),
@@ -82,14 +80,13 @@ impl Postgres {
         result
     }
 
-    async fn lease(&self) -> Result<Sql, Failure> {
+    async fn lease(&self) -> Result<Lease, Failure> {
         let connection = self
             .pool
             .get()
             .await
             .map_err(|error| Failure::Again(error.into()))?;
-        let lease = Lease::new(connection, self.tls.clone(), self.prepares);
-        Ok(Sql::new(Arc::new(lease)))
+        Ok(Lease::new(connection, self.tls.clone(), self.prepares))
     }
 
     /// Tries until there is an answer, or until the next attempt would begin after the deadline.

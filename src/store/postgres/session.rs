@@ -7,6 +7,7 @@
 mod expired;
 
 use async_trait::async_trait;
+use futures::future::try_join;
 use tokio_postgres::Row;
 
 use super::Postgres;
@@ -22,7 +23,7 @@ use crate::app::session::rules::{
     KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, rule_on_code,
     rule_on_refresh, session_expires_at,
 };
-use crate::app::session::{CodeExchange, PairDigests, Refresh, Refreshed, Session, SignedIn};
+use crate::app::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
 use crate::app::time::Timestamp;
 use crate::store::SessionStore;
 
@@ -57,8 +58,9 @@ impl SessionStore for Postgres {
     ) -> Result<Result<UserId, Refusal>, Error> {
         let exchange = &exchange;
         self.write(|sql| async move {
-            let known = lock_code(&sql, exchange.code).await?;
-            let client_exists = client_exists(&sql, &exchange.client_id).await?;
+            let known = lock_code(&sql, exchange.code);
+            let client_exists = client_exists(&sql, &exchange.client_id);
+            let (known, client_exists) = try_join(known, client_exists).await?;
             let ruling = rule_on_code(known.as_ref(), client_exists, exchange);
             match ruling {
                 Ok(user_id) => begin_session(&sql, user_id, exchange).await?,
@@ -72,18 +74,19 @@ impl SessionStore for Postgres {
     async fn refresh(&self, refresh: Refresh) -> Result<Result<Refreshed, Refusal>, Error> {
         let refresh = &refresh;
         self.write(|sql| async move {
-            let known = lock_refresh_token(&sql, refresh.token).await?;
-            if let Some(unspent) = known.as_ref().filter(|known| known.spent_at.is_none()) {
-                erase_successor(&sql, unspent.session_id).await?; // R3
-            }
-            let client_exists = client_exists(&sql, &refresh.client_id).await?;
+            let known = lock_refresh_token(&sql, refresh.token);
+            let client_exists = client_exists(&sql, &refresh.client_id);
+            let (known, client_exists) = try_join(known, client_exists).await?;
             match (
                 rule_on_refresh(known.as_ref(), client_exists, refresh),
                 known,
             ) {
                 (Ok(grant), Some(known)) => carry_out(&sql, grant, &known, refresh).await.map(Ok),
                 (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
-                (Err(refusal), _) => {
+                (Err(refusal), known) => {
+                    if let Some(unspent) = known.filter(|known| known.spent_at.is_none()) {
+                        erase_successor(&sql, unspent.session_id).await?; // R3
+                    }
                     end_session_if_reused(&sql, refusal, refresh.now).await?;
                     Ok(Err(refusal))
                 }
@@ -201,38 +204,43 @@ async fn begin_session(sql: &Sql, user_id: UserId, exchange: &CodeExchange) -> R
          VALUES ($1, $2, $3, $4, $5, $6, $6, $7)";
     let used = "UPDATE auth_code SET session_id = $2 WHERE digest = $1";
     let CodeExchange {
+        code,
         session_id,
         client_id,
         device,
         now,
+        pair,
         ..
     } = exchange;
-    let expires_at = session_expires_at(*now, *now);
-    let (install_id, user_agent) = (&device.install_id, &device.user_agent);
-    let values = params![
-        session_id, user_id, client_id, install_id, user_agent, now, expires_at
-    ];
-    sql.execute(insert, values).await?;
-    sql.execute(used, params![exchange.code, session_id])
-        .await?;
+    let session_ends = session_expires_at(*now, *now);
     let expires_at = access_token_expires_at(*now, *now);
-    add_pair(sql, *session_id, exchange.pair, expires_at).await
-}
-
-async fn add_pair(
-    sql: &Sql,
-    session_id: SessionId,
-    pair: PairDigests,
-    expires_at: Timestamp,
-) -> Result<(), Failure> {
-    let access = "INSERT INTO access_token (digest, session_id, expires_at) VALUES ($1, $2, $3)";
-    sql.execute(access, params![pair.access, session_id, expires_at])
-        .await?;
-    let refresh = "INSERT INTO refresh_token (digest, session_id) VALUES ($1, $2)";
-    sql.execute(refresh, params![pair.refresh, session_id])
-        .await?;
+    let (install_id, user_agent) = (&device.install_id, &device.user_agent);
+    let session = params![
+        session_id,
+        user_id,
+        client_id,
+        install_id,
+        user_agent,
+        now,
+        session_ends
+    ];
+    sql.together([
+        (insert, session),
+        (used, params![code, session_id]),
+        (
+            ADD_ACCESS_TOKEN,
+            params![pair.access, session_id, expires_at],
+        ),
+        (ADD_REFRESH_TOKEN, params![pair.refresh, session_id]),
+    ])
+    .await?;
     Ok(())
 }
+
+const ADD_ACCESS_TOKEN: &str =
+    "INSERT INTO access_token (digest, session_id, expires_at) VALUES ($1, $2, $3)";
+
+const ADD_REFRESH_TOKEN: &str = "INSERT INTO refresh_token (digest, session_id) VALUES ($1, $2)";
 
 /// A token on record, with its session, which nobody else changes until the end of the transaction. Two
 /// statements, because the second has to see what was committed while the first waited for the lock.
@@ -243,25 +251,24 @@ async fn lock_refresh_token(sql: &Sql, digest: Digest) -> Result<Option<KnownTok
          spent_at, successor \
          FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
          WHERE refresh_token.digest = $1";
-    if !sql.exists(lock, params![digest]).await? {
-        return Ok(None);
-    }
-    let found = sql
-        .optional(select, params![digest], |row| {
-            Ok(KnownToken {
-                session_id: row.try_get("session_id")?,
-                user_id: row.try_get("user_id")?,
-                client_id: row.try_get("client_id")?,
-                install_id: row.try_get("install_id")?,
-                created_at: row.try_get("created_at")?,
-                expires_at: row.try_get("expires_at")?,
-                ended: row.try_get::<_, Option<Timestamp>>("ended_at")?.is_some(),
-                spent_at: row.try_get("spent_at")?,
-                successor: row.try_get("successor")?,
-            })
-        })
-        .await?;
-    Ok(found)
+    let token = params![digest];
+    let [locked, found] = sql.together([(lock, token), (select, token)]).await?;
+    let found = found.first().filter(|_| !locked.is_empty());
+    Ok(found.map(read_known_token).transpose()?)
+}
+
+fn read_known_token(row: &Row) -> Result<KnownToken, tokio_postgres::Error> {
+    Ok(KnownToken {
+        session_id: row.try_get("session_id")?,
+        user_id: row.try_get("user_id")?,
+        client_id: row.try_get("client_id")?,
+        install_id: row.try_get("install_id")?,
+        created_at: row.try_get("created_at")?,
+        expires_at: row.try_get("expires_at")?,
+        ended: row.try_get::<_, Option<Timestamp>>("ended_at")?.is_some(),
+        spent_at: row.try_get("spent_at")?,
+        successor: row.try_get("successor")?,
+    })
 }
 
 /// R5 and R6
@@ -286,21 +293,23 @@ async fn carry_out(
     })
 }
 
-/// R5
+/// R3 and R5: the grace of the token before ends, and only then that of this one begins.
 async fn rotate(sql: &Sql, known: &KnownToken, refresh: &Refresh) -> Result<(), Failure> {
-    let now = refresh.now;
     let spend = "UPDATE refresh_token SET spent_at = $2, successor = $3 WHERE digest = $1";
     let live_on = "UPDATE session SET expires_at = $2, last_used_at = greatest(last_used_at, $3), \
          user_agent = coalesce($4, user_agent) WHERE id = $1";
-    sql.execute(spend, params![refresh.token, now, refresh.sealed])
-        .await?;
+    let (now, pair, id) = (refresh.now, refresh.pair, known.session_id);
+    let session_ends = session_expires_at(known.created_at, now);
     let expires_at = access_token_expires_at(known.created_at, now);
-    add_pair(sql, known.session_id, refresh.pair, expires_at).await?;
-
-    let expires_at = session_expires_at(known.created_at, now);
     let user_agent = &refresh.device.user_agent;
-    let values = params![known.session_id, expires_at, now, user_agent];
-    sql.execute(live_on, values).await?;
+    sql.together([
+        (ERASE_SUCCESSOR, params![id]),
+        (spend, params![refresh.token, now, refresh.sealed]),
+        (ADD_ACCESS_TOKEN, params![pair.access, id, expires_at]),
+        (ADD_REFRESH_TOKEN, params![pair.refresh, id]),
+        (live_on, params![id, session_ends, now, user_agent]),
+    ])
+    .await?;
     Ok(())
 }
 
@@ -336,11 +345,12 @@ pub(super) async fn end_sessions_of(
     Ok(())
 }
 
-/// Ends the grace, if one is running.
+/// Ends the grace of a session, if one is running.
+const ERASE_SUCCESSOR: &str =
+    "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL";
+
 async fn erase_successor(sql: &Sql, id: SessionId) -> Result<(), Failure> {
-    let erase =
-        "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL";
-    sql.execute(erase, params![id]).await?;
+    sql.execute(ERASE_SUCCESSOR, params![id]).await?;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Share links in PostgreSQL.
 
 use async_trait::async_trait;
+use futures::future::try_join;
 use tokio_postgres::Row;
 
 use super::Postgres;
@@ -27,10 +28,12 @@ const SELECT: &str = "SELECT link.id, item_type, item_id, secret, link.name, aud
 impl ShareLinkStore for Postgres {
     async fn list_links(&self, team_id: TeamId, item_id: ItemId) -> Result<Vec<ShareLink>, Error> {
         self.read(|sql| async move {
-            if !item_exists(&sql, team_id, item_id).await? {
-                return Err(Error::ItemNotFound.into());
+            let there = item_exists(&sql, team_id, item_id);
+            let (there, links) = try_join(there, links_of(&sql, team_id, item_id)).await?;
+            match there {
+                true => Ok(links),
+                false => Err(Error::ItemNotFound.into()),
             }
-            links_of(&sql, team_id, item_id).await
         })
         .await
     }

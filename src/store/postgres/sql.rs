@@ -1,12 +1,13 @@
 //! Statements, and the one place where a database error becomes a domain error.
 //!
 //! [`Sql`] is a connection with just enough surface for this store: how a statement is sent is decided here
-//! (promise 6 of the [store](super)), and every failure says already whether to try again.
+//! (promises 6 and 7 of the [store](super)), and every failure says already whether to try again.
 //! Transactions are the business of `retry.rs`.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
 
+use futures::future::{join, try_join_all};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
@@ -18,33 +19,55 @@ use crate::app::error::Cause;
 /// A parameter of a statement, with its type.
 pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 
+/// A statement and its parameters.
+pub(super) type Statement<'a> = (&'a str, &'a [Param<'a>]);
+
 /// A connection inside of a transaction (a change) or outside of one (a read).
 #[derive(Clone)]
-pub(super) struct Sql(Arc<Lease>);
+pub(super) struct Sql {
+    lease: Arc<Lease>,
+    /// What begins the transaction; none outside of one.
+    begin: Option<&'static str>,
+}
 
 impl Sql {
-    pub(super) fn new(lease: Arc<Lease>) -> Sql {
-        Sql(lease)
+    /// A connection outside of a transaction.
+    pub(super) fn reading(lease: Lease) -> Sql {
+        Sql {
+            lease: Arc::new(lease),
+            begin: None,
+        }
+    }
+
+    /// A connection inside of a transaction, which `begin` begins: it travels with the first statement.
+    pub(super) fn changing(lease: Lease, begin: &'static str) -> Sql {
+        Sql {
+            lease: Arc::new(lease),
+            begin: Some(begin),
+        }
     }
 
     pub(super) fn lease(&self) -> &Lease {
-        &self.0
+        &self.lease
     }
 
     /// Runs statements without parameters that answer nothing.
     pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
-        self.0.connection().batch_execute(statements).await
+        self.lease.connection().batch_execute(statements).await
     }
 
     /// Runs a statement that answers no rows; says how many rows it changed.
     pub(super) async fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, Failure> {
-        let connection = self.0.connection();
-        if !self.0.prepares {
-            return Ok(connection.execute_typed(sql, params).await?);
-        }
-        let (types, values) = split(params);
-        let statement = connection.prepare_typed_cached(sql, &types).await?;
-        Ok(connection.execute(&statement, &values).await?)
+        let connection = self.lease.connection();
+        let changed = async {
+            if !self.lease.prepares {
+                return Ok(connection.execute_typed(sql, params).await?);
+            }
+            let (types, values) = split(params);
+            let statement = connection.prepare_typed_cached(sql, &types).await?;
+            Ok(connection.execute(&statement, &values).await?)
+        };
+        self.begun_before(changed).await
     }
 
     /// The first row that a statement answers, if there is one.
@@ -54,7 +77,7 @@ impl Sql {
         params: &[Param<'_>],
         read: impl FnOnce(&Row) -> Result<T, tokio_postgres::Error>,
     ) -> Result<Option<T>, Failure> {
-        let rows = self.rows(sql, params).await?;
+        let [rows] = self.together([(sql, params)]).await?;
         Ok(rows.first().map(read).transpose()?)
     }
 
@@ -65,23 +88,68 @@ impl Sql {
         params: &[Param<'_>],
         read: impl FnMut(&Row) -> Result<T, tokio_postgres::Error>,
     ) -> Result<Vec<T>, Failure> {
-        let rows = self.rows(sql, params).await?;
+        let [rows] = self.together([(sql, params)]).await?;
         Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
     }
 
     /// Whether a statement answers a row.
     pub(super) async fn exists(&self, sql: &str, params: &[Param<'_>]) -> Result<bool, Failure> {
-        Ok(!self.rows(sql, params).await?.is_empty())
+        let [rows] = self.together([(sql, params)]).await?;
+        Ok(!rows.is_empty())
     }
 
-    async fn rows(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
-        let connection = self.0.connection();
-        if !self.0.prepares {
-            return Ok(connection.query_typed(sql, params).await?);
+    /// The rows that each statement answers. All are sent at once, and are run in their order: together they take
+    /// one round trip. The first failure is the answer, and inside of a transaction nothing behind it has run.
+    pub(super) async fn together<const N: usize>(
+        &self,
+        statements: [Statement<'_>; N],
+    ) -> Result<[Vec<Row>; N], Failure> {
+        self.begun_before(self.answers(statements)).await
+    }
+
+    async fn answers<const N: usize>(
+        &self,
+        statements: [Statement<'_>; N],
+    ) -> Result<[Vec<Row>; N], Failure> {
+        let connection = self.lease.connection();
+        // All of them first: one that is still to be prepared would come behind those that are not.
+        let mut prepared = Vec::new();
+        if self.lease.prepares {
+            for (sql, params) in statements {
+                let (types, _) = split(params);
+                prepared.push(connection.prepare_typed_cached(sql, &types).await?);
+            }
         }
-        let (types, values) = split(params);
-        let statement = connection.prepare_typed_cached(sql, &types).await?;
-        Ok(connection.query(&statement, &values).await?)
+        let prepared = &prepared;
+        let sent = statements
+            .iter()
+            .enumerate()
+            .map(|(number, (sql, params))| async move {
+                match prepared.get(number) {
+                    Some(statement) => connection.query(statement, &split(params).1).await,
+                    None => connection.query_typed(sql, params).await,
+                }
+            });
+        // Each is sent when it is polled for the first time, which is in this order.
+        let mut rows = try_join_all(sent).await?.into_iter();
+        Ok(std::array::from_fn(|_| rows.next().unwrap_or_default()))
+    }
+
+    /// What statements answer. Before the first ones, the transaction begins; nobody waits for its answer alone.
+    async fn begun_before<T>(
+        &self,
+        statements: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let first = self.lease.is_used();
+        let Some(begin) = self.begin.filter(|_| first) else {
+            return statements.await;
+        };
+        match join(self.batch(begin), statements).await {
+            (Ok(()), answer) => answer,
+            (Err(error), Err(_)) => Err(error.into()),
+            // They ran on their own: what they did stays, and nobody may repeat it.
+            (Err(error), Ok(_)) => Err(Failure::Final(Error::unavailable(error))),
+        }
     }
 }
 
@@ -134,7 +202,7 @@ impl From<tokio_postgres::Error> for Failure {
             };
         };
         if *found.code() == SqlState::UNIQUE_VIOLATION
-            && let Some(rule) = found.constraint().and_then(violated)
+            && let Some(rule) = violated(found.constraint().unwrap_or(found.message()))
         {
             return Failure::Final(rule);
         }
@@ -162,12 +230,11 @@ impl From<tokio_postgres::Error> for Failure {
     }
 }
 
-/// Which rule of the service a unique index guards.
-fn violated(constraint: &str) -> Option<Error> {
-    match constraint {
-        "product_sku" => Some(Error::DuplicateSku),
-        _ => None,
-    }
+/// Which rule of the service a unique index guards. The index of a partition, or of a shard, may have a number behind
+/// that name, and an engine that hands on what its shards say may have the name in the message alone.
+fn violated(index: &str) -> Option<Error> {
+    let is = |name: &str| index.contains(name);
+    is("product_sku").then_some(Error::DuplicateSku)
 }
 
 fn has_io_error(error: &tokio_postgres::Error) -> bool {

@@ -4,6 +4,8 @@
 //! of the one before, which the index of the primary key finds at once. In WAL mode a reader hinders nobody;
 //! a target is locked by `BEGIN IMMEDIATE`.
 
+mod made;
+
 use std::path::Path;
 
 use async_trait::async_trait;
@@ -14,6 +16,8 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use super::{OpenError, connect, migrate};
 use crate::app::error::Cause;
 use crate::store::copy::{BATCH, Kind, Row, Side, Table, Value, list, quoted};
+
+pub(in crate::store) use made::Made;
 
 /// A file in one transaction, which ends without effect unless it is committed.
 pub(in crate::store) struct Copy {

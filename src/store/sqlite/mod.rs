@@ -37,7 +37,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::app::Error;
-pub(super) use copy::Copy;
+pub(super) use copy::{Copy, Made};
 use readers::Readers;
 use sql::Sql;
 use writer::Writer;
@@ -168,10 +168,16 @@ impl Sqlite {
 /// Makes the file, readable by its owner only, unless it exists; SQLite gives the log the same mode.
 fn create_private(path: &Path) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
+    private(options.write(true).create(true).truncate(false))
+        .open(path)
+        .map(drop)
+}
+
+/// The same options; a file that they make is readable by its owner only.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
 }
 
 /// A connection with the settings that hold for readers and the writer alike. Writes nothing.

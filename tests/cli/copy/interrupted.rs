@@ -7,7 +7,7 @@ use invoicing::store::copy::TABLES;
 use test_support::postgres::ask;
 
 use super::content::dump;
-use super::{cluster, copy, large};
+use super::{cluster, copy, empty, large};
 use crate::place::{Place, Said};
 
 /// Longer than anything here takes on a busy machine.
@@ -76,7 +76,12 @@ fn interrupted_midway_nothing_is_left_in_postgresql() {
 fn interrupted_midway_nothing_is_left_in_a_file() {
     let place = Place::new();
     large(&place);
-    for (name, signal, code) in [("killed.db", "KILL", -1), ("stopped.db", "INT", 1)] {
+    empty(&place, "before.db");
+    for (name, signal, code, left) in [
+        ("killed.db", "KILL", -1, true),
+        ("stopped.db", "INT", 1, false),
+        ("before.db", "INT", 1, true),
+    ] {
         let to = format!("sqlite:{name}");
         let log = place.path(&format!("{name}-wal"));
         let begun = || std::fs::metadata(&log).is_ok_and(|log| log.len() > 1_000_000);
@@ -88,8 +93,14 @@ fn interrupted_midway_nothing_is_left_in_a_file() {
             said.errors
         );
         assert!(code != 1 || said.errors.contains("interrupted; nothing was copied"));
-        let rows: usize = dump(&place.path(name)).values().map(Vec::len).sum();
-        assert_eq!(rows, 0, "{signal}");
+        // What it made itself goes with it; what was there before stays.
+        assert_eq!(place.path(name).exists(), left, "{name}");
+        if left {
+            let rows: usize = dump(&place.path(name)).values().map(Vec::len).sum();
+            assert_eq!(rows, 0, "{signal}");
+        } else {
+            assert!(!log.exists(), "{name}");
+        }
         copy(&place, "sqlite:large.db", &to);
     }
 }

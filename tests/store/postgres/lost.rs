@@ -1,10 +1,13 @@
 //! What PostgreSQL alone can do to a request: lose its connection, order it to try again, keep it waiting.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::Error;
+use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
 
+use super::engine::Database;
 use super::support::{Service, plain, with_sku};
 
 /// Ends every connection of the service, as a server that is restarted does.
@@ -89,7 +92,8 @@ async fn a_commit_that_nobody_answered_is_unavailable_and_not_tried_again() {
     assert_eq!(tries(url), "1");
 }
 
-#[tokio::test]
+/// Who waits for the answer of a query has the thread: beside it, requests go on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_that_does_not_come_free_is_unavailable_in_time_and_leaves_nothing_behind() {
     let service = Service::new().await;
     let key = service.writer().await;
@@ -139,4 +143,45 @@ async fn changes_that_would_wait_for_each_other_for_ever_end_as_the_rules_say() 
         let result = change.await.unwrap();
         assert!(matches!(result, Err(Error::DuplicateSku)), "{result:?}");
     }
+}
+
+/// As an engine may say it that spreads tables over shards.
+#[tokio::test]
+async fn a_sku_is_taken_also_when_only_the_message_names_the_index_of_a_shard() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    ask(
+        service.database().url(),
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             RAISE EXCEPTION 'duplicate key value violates unique constraint \"product_sku_102008\"' \
+                 USING ERRCODE = '23505'; \
+         END $$; \
+         CREATE TRIGGER refuse BEFORE INSERT ON product FOR EACH ROW EXECUTE FUNCTION refuse()",
+    );
+    let made = service.app.create_product(&key, with_sku("A"), None).await;
+    assert!(matches!(made, Err(Error::DuplicateSku)), "{made:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_makes_no_more_connections_than_it_may() {
+    let database = Database::new();
+    let joint = if database.url().contains('?') {
+        '&'
+    } else {
+        '?'
+    };
+    let url = format!("{}{joint}pool_size=2", database.url());
+    let store = open(&url.parse().unwrap()).await.unwrap();
+    let requests: Vec<_> = (0..50)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.list_teams().await })
+        })
+        .collect();
+    for request in requests {
+        assert_eq!(request.await.unwrap().unwrap(), []);
+    }
+    let connections = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND application_name = 'invoicing'";
+    assert_eq!(ask(database.url(), connections), "2");
 }

@@ -17,26 +17,17 @@ use std::sync::Arc;
 use invoicing::app::App;
 use invoicing::app::time::ManualClock;
 use invoicing::store::open;
-use test_support::postgres::{ask, shared};
+use test_support::postgres::ask;
 
+use super::relay::{Relay, migrated};
 use super::support::START;
-use record::{Relay, Statement, replay};
+use record::{Statement, replay, statements};
 
 /// Writes the file of this version.
 const RECORD: &str = "INVOICING_RECORD_STATEMENTS=1 cargo test --test store says_is_recorded";
 
 /// Stands for a quotation mark inside of a literal.
 const QUOTE: &str = "\u{1}";
-
-/// A new database with the newest schema, reached past any pooler.
-async fn migrated() -> String {
-    let url = shared().database();
-    let name = url.split('?').next().and_then(|url| url.rsplit('/').next());
-    let port = shared().port();
-    let url = format!("postgres://invoicing@127.0.0.1:{port}/{}", name.unwrap());
-    open(&url.parse().unwrap()).await.unwrap();
-    url
-}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store/postgres/statements")
@@ -52,13 +43,7 @@ fn recorded(file: &Path) -> Vec<Statement> {
 
 /// What this binary says in the course of the story.
 async fn said() -> Vec<Statement> {
-    let relay = Relay::default();
-    let server = shared().port();
-    let port = relay.listen(server).await;
-    let url = migrated()
-        .await
-        .replacen(&format!(":{server}/"), &format!(":{port}/"), 1);
-    let url = format!("{url}?sslmode=disable");
+    let (relay, url) = Relay::before(&migrated().await).await;
     let store = open(&url.parse().unwrap()).await.unwrap();
     relay.take(); // Migrating is the business of the newest binary alone.
     let clock = Arc::new(ManualClock::new(START));
@@ -66,7 +51,7 @@ async fn said() -> Vec<Statement> {
         .await
         .unwrap();
     story::live(&app, &clock).await;
-    relay.take()
+    statements(&relay.take().concat())
 }
 
 /// Says everything once more to the database at `url`.

@@ -1,19 +1,17 @@
 //! What a binary says to PostgreSQL, written down, and said again.
 //!
-//! 1. A relay stands between the store and the server and notes each statement, with its parameters and their
-//!    types as they were sent. The store does not know of it.
+//! 1. Of what a relay has noted, each statement, with its parameters and their types as they were sent.
 //! 2. To replay is to send the same, in the same order, to a database without rows, and to note what is answered: how
 //!    many rows, of which columns and types, or the constraint that refused it.
 
 use std::error::Error as StdError;
-use std::sync::{Arc, Mutex};
 
 use bytes::{Buf, BufMut, BytesMut};
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Error};
+
+use super::super::relay::Message;
 
 /// The types that the store sends.
 const TYPES: [Type; 7] = [
@@ -82,88 +80,49 @@ impl ToSql for Parameter {
     to_sql_checked!();
 }
 
-/// Step 1.
-#[derive(Clone, Default)]
-pub struct Relay(Arc<Mutex<Vec<Statement>>>);
-
-impl Relay {
-    /// Begins to listen, before the server on that port of 127.0.0.1. Its own port comes back.
-    pub async fn listen(&self, server: u16) -> u16 {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let relay = self.clone();
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                let relay = relay.clone();
-                tokio::spawn(async move { relay.carry(client, server).await });
-            }
-        });
-        port
+/// Step 1: the statements in what a client has said. They are in a Query, a Parse, or a Bind, which has the values
+/// and follows the Parse of the same statement.
+pub fn statements(said: &[Message]) -> Vec<Statement> {
+    let mut noted = Vec::new();
+    for (tag, body) in said {
+        note(&mut noted, *tag, body);
     }
+    noted
+}
 
-    /// What was noted since the last call.
-    pub fn take(&self) -> Vec<Statement> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-
-    /// Carries a connection until one side closes it. Its first message alone has no tag.
-    async fn carry(&self, client: TcpStream, server: u16) -> std::io::Result<()> {
-        let server = TcpStream::connect(("127.0.0.1", server)).await?;
-        let (mut answers, mut to_server) = server.into_split();
-        let (mut requests, mut to_client) = client.into_split();
-        tokio::spawn(async move { tokio::io::copy(&mut answers, &mut to_client).await });
-        let mut tag = None;
-        loop {
-            let length = requests.read_u32().await?;
-            let mut body = vec![0; length as usize - 4];
-            requests.read_exact(&mut body).await?;
-            let mut message = Vec::from_iter(tag);
-            message.put_u32(length);
-            message.put_slice(&body);
-            if let Some(tag) = tag {
-                self.note(tag, &body);
-            }
-            to_server.write_all(&message).await?;
-            tag = Some(requests.read_u8().await?);
+fn note(noted: &mut Vec<Statement>, tag: u8, mut body: &[u8]) {
+    let body = &mut body;
+    match tag {
+        b'Q' => noted.push(Statement::new(text(body), None)),
+        b'P' => {
+            let (_name, sql) = (text(body), text(body));
+            let types = (0..body.get_u16()).map(|_| {
+                let kind = Type::from_oid(body.get_u32()).expect("a type of PostgreSQL's own");
+                Parameter(kind.name().to_owned(), None)
+            });
+            noted.push(Statement::new(sql, Some(types.collect())));
         }
-    }
-
-    /// Notes a Query, a Parse, or the values in a Bind, which follows the Parse of the same statement.
-    fn note(&self, tag: u8, mut body: &[u8]) {
-        let mut noted = self.0.lock().unwrap();
-        let body = &mut body;
-        match tag {
-            b'Q' => noted.push(Statement::new(text(body), None)),
-            b'P' => {
-                let (_name, sql) = (text(body), text(body));
-                let types = (0..body.get_u16()).map(|_| {
-                    let kind = Type::from_oid(body.get_u32()).expect("a type of PostgreSQL's own");
-                    Parameter(kind.name().to_owned(), None)
+        b'B' => {
+            let (_portal, _name) = (text(body), text(body));
+            let formats = body.get_u16();
+            body.advance(2 * usize::from(formats));
+            let values = body.get_u16();
+            let parameters = noted.last_mut().and_then(|last| last.parameters.as_mut());
+            let parameters = parameters.expect("a Parse comes before its Bind");
+            assert_eq!(parameters.len(), usize::from(values));
+            for parameter in parameters {
+                // A negative length is null.
+                let Ok(length) = usize::try_from(body.get_i32()) else {
+                    continue;
+                };
+                let value = body.copy_to_bytes(length);
+                parameter.1 = Some(match parameter.kind() == Type::TEXT {
+                    true => String::from_utf8(value.to_vec()).unwrap(),
+                    false => value.iter().map(|byte| format!("{byte:02x}")).collect(),
                 });
-                noted.push(Statement::new(sql, Some(types.collect())));
             }
-            b'B' => {
-                let (_portal, _name) = (text(body), text(body));
-                let formats = body.get_u16();
-                body.advance(2 * usize::from(formats));
-                let values = body.get_u16();
-                let parameters = noted.last_mut().and_then(|last| last.parameters.as_mut());
-                let parameters = parameters.expect("a Parse comes before its Bind");
-                assert_eq!(parameters.len(), usize::from(values));
-                for parameter in parameters {
-                    // A negative length is null.
-                    let Ok(length) = usize::try_from(body.get_i32()) else {
-                        continue;
-                    };
-                    let value = body.copy_to_bytes(length);
-                    parameter.1 = Some(match parameter.kind() == Type::TEXT {
-                        true => String::from_utf8(value.to_vec()).unwrap(),
-                        false => value.iter().map(|byte| format!("{byte:02x}")).collect(),
-                    });
-                }
-            }
-            _ => {}
         }
+        _ => {}
     }
 }
 

@@ -1,0 +1,131 @@
+//! Stands between a store and its server, and notes what the store says. The store does not know of it.
+//!
+//! 1. What a client says before it waits for an answer is taken together: that is one round trip. (It writes all of
+//!    that at once, and runs on the thread of the relay, so that nothing is on its way when there is no more to read.)
+//! 2. It is handed on. The server says that it is ready once for each Query and each Sync; its answers are held back
+//!    until it has said so for all of them, and then handed on, too.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use invoicing::store::open;
+use test_support::postgres::shared;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A message of PostgreSQL's protocol: its tag, and what follows its length.
+pub type Message = (u8, Vec<u8>);
+
+/// More than a client says at once.
+const ROOM: usize = 1 << 16;
+
+/// A new database with the newest schema, reached past any pooler.
+pub async fn migrated() -> String {
+    let url = shared().database();
+    let name = url.split('?').next().and_then(|url| url.rsplit('/').next());
+    let port = shared().port();
+    let url = format!("postgres://invoicing@127.0.0.1:{port}/{}", name.unwrap());
+    open(&url.parse().unwrap()).await.unwrap();
+    url
+}
+
+/// Notes what is said through it, as one list of messages a round trip.
+#[derive(Clone, Default)]
+pub struct Relay {
+    noted: Arc<Mutex<Vec<Vec<Message>>>>,
+    latency: Duration,
+}
+
+impl Relay {
+    /// Begins to listen, before the server of a URL. The URL that leads through it comes back as well.
+    pub async fn before(url: &str) -> (Relay, String) {
+        Relay::default().listen(url).await
+    }
+
+    /// The same; each round trip takes so much longer.
+    pub async fn slow(url: &str, latency: Duration) -> (Relay, String) {
+        let noted = Arc::default();
+        Relay { noted, latency }.listen(url).await
+    }
+
+    async fn listen(self, url: &str) -> (Relay, String) {
+        let server = shared().port();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let relay = self.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let relay = relay.clone();
+                tokio::spawn(async move { relay.carry(client, server).await });
+            }
+        });
+        let url = url.replacen(&format!(":{server}/"), &format!(":{port}/"), 1);
+        (self, format!("{url}?sslmode=disable"))
+    }
+
+    /// What was noted since the last call.
+    pub fn take(&self) -> Vec<Vec<Message>> {
+        std::mem::take(&mut self.noted.lock().unwrap())
+    }
+
+    /// Carries a connection until one side closes it. Its first message alone has no tag.
+    async fn carry(&self, mut client: TcpStream, server: u16) -> std::io::Result<()> {
+        let mut server = TcpStream::connect(("127.0.0.1", server)).await?;
+        let (mut said, mut answered) = (BytesMut::new(), BytesMut::new());
+        let length = client.read_u32().await?;
+        let mut start = vec![0; length as usize - 4];
+        client.read_exact(&mut start).await?;
+        server.write_u32(length).await?;
+        server.write_all(&start).await?;
+        let mut asked = 1;
+        loop {
+            // Step 2.
+            let mut answers = Vec::new();
+            while asked > 0 {
+                let (bytes, messages) = receive(&mut server, &mut answered).await?;
+                asked -= messages.iter().filter(|(tag, _)| *tag == b'Z').count();
+                answers.extend(bytes);
+            }
+            if !self.latency.is_zero() {
+                tokio::time::sleep(self.latency).await;
+            }
+            client.write_all(&answers).await?;
+            // Step 1.
+            let mut trip = Vec::new();
+            while asked == 0 {
+                let (bytes, messages) = receive(&mut client, &mut said).await?;
+                asked += messages
+                    .iter()
+                    .filter(|(tag, _)| b"QS".contains(tag))
+                    .count();
+                trip.extend(messages);
+                server.write_all(&bytes).await?;
+            }
+            self.noted.lock().unwrap().push(trip);
+        }
+    }
+}
+
+/// What has come, as far as it is whole messages: the bytes, and the messages in them.
+async fn receive(
+    from: &mut (impl AsyncRead + Unpin),
+    buffer: &mut BytesMut,
+) -> std::io::Result<(Vec<u8>, Vec<Message>)> {
+    buffer.reserve(ROOM);
+    if from.read_buf(buffer).await? == 0 {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    let (mut bytes, mut messages) = (Vec::new(), Vec::new());
+    while buffer.len() >= 5 {
+        // The length counts itself, and not the tag.
+        let length = 1 + (&buffer[1..5]).get_u32() as usize;
+        if buffer.len() < length {
+            break;
+        }
+        let message = buffer.split_to(length);
+        bytes.extend_from_slice(&message);
+        messages.push((message[0], message[5..].to_vec()));
+    }
+    Ok((bytes, messages))
+}

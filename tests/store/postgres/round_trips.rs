@@ -1,0 +1,200 @@
+//! How many round trips to PostgreSQL an operation takes, and what that costs.
+//!
+//! A request is the key or the token, and then its operation: `GET /products/{id}` takes two, one after the other.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use invoicing::app::App;
+use invoicing::app::api_key::{Mode, Scope};
+use invoicing::app::auth_code::CodeChallenge;
+use invoicing::app::idempotency::IdempotentRequest;
+use invoicing::app::item::ItemId;
+use invoicing::app::member::Role;
+use invoicing::app::oauth_client::ClientId;
+use invoicing::app::product::StatusFilter;
+use invoicing::app::secret::{Digest, Secret};
+use invoicing::app::session::{Device, TokenRequest};
+use invoicing::app::time::SystemClock;
+use invoicing::store::open;
+
+use super::relay::{Relay, migrated};
+use super::support::plain;
+
+const REDIRECT_URI: &str = "com.example.app:/signed-in";
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+/// Every operation that a request asks for, and the checks before it.
+const ROUND_TRIPS: [(&str, usize); 16] = [
+    ("authenticate_api_key", 1),
+    ("get_product", 1),
+    ("list_products", 1),
+    // Begin and insert; commit.
+    ("create_product", 2),
+    // Begin and claim the key; insert and keep the answer; commit.
+    ("create_product, idempotent", 3),
+    ("create_product, replayed", 2),
+    // Begin and lock; update; commit.
+    ("update_product", 3),
+    // Begin and claim the key; lock; update and keep the answer; commit.
+    ("update_product, idempotent", 4),
+    ("update_product, replayed", 2),
+    ("archive_product", 3),
+    // Begin, lock and look; write; commit.
+    ("exchange_token, code", 3),
+    ("exchange_token, refresh", 3),
+    ("exchange_token, refresh repeated", 2),
+    ("authenticate_access_token", 1),
+    ("membership", 1),
+    ("list_links", 1),
+];
+
+/// What was measured of each operation: its name, how many round trips, and how long it took.
+struct Measured {
+    relay: Relay,
+    operations: Vec<(&'static str, usize, Duration)>,
+}
+
+impl Measured {
+    async fn of<T>(&mut self, name: &'static str, operation: impl Future<Output = T>) -> T {
+        self.relay.take();
+        let begun = Instant::now();
+        let answer = operation.await;
+        let took = begun.elapsed();
+        self.operations.push((name, self.relay.take().len(), took));
+        answer
+    }
+}
+
+/// A service through a relay, each of whose round trips takes so much longer.
+async fn service(parameters: &str, latency: Duration) -> (Relay, App) {
+    let (relay, url) = Relay::slow(&migrated().await, latency).await;
+    let store = open(&format!("{url}{parameters}").parse().unwrap()).await;
+    let app = App::new(
+        store.unwrap(),
+        Arc::new(SystemClock),
+        "https://links.example",
+    );
+    (relay, app.await.unwrap())
+}
+
+/// Does everything once.
+async fn measure(relay: &Relay, app: &App) -> Vec<(&'static str, usize, Duration)> {
+    let mut measured = Measured {
+        relay: relay.clone(),
+        operations: Vec::new(),
+    };
+    sell(app, &mut measured).await;
+    sign_in(app, &mut measured).await;
+    measured.operations
+}
+
+async fn sell(app: &App, measured: &mut Measured) {
+    let team = app.create_team("Acme").await.unwrap().id;
+    let made = app.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (_, secret) = made.await.unwrap();
+    let key = app.authenticate_api_key(secret.reveal());
+    let key = measured.of("authenticate_api_key", key).await.unwrap();
+    let id = app.create_product(&key, plain("A"), None).await.unwrap();
+    let id = id.value.id;
+
+    let get = app.get_product(&key, id);
+    measured.of("get_product", get).await.unwrap();
+    let list = app.list_products(&key, StatusFilter::Active, 20, None);
+    measured.of("list_products", list).await.unwrap();
+    let create = app.create_product(&key, plain("B"), None);
+    measured.of("create_product", create).await.unwrap();
+    let request = |method| IdempotentRequest::new(method, method, "/api/v1/products", "1").ok();
+    for name in ["create_product, idempotent", "create_product, replayed"] {
+        let create = app.create_product(&key, plain("C"), request("POST"));
+        measured.of(name, create).await.unwrap();
+    }
+    let update = app.update_product(&key, id, Default::default(), None);
+    measured.of("update_product", update).await.unwrap();
+    for name in ["update_product, idempotent", "update_product, replayed"] {
+        let update = app.update_product(&key, id, Default::default(), request("PATCH"));
+        measured.of(name, update).await.unwrap();
+    }
+    let archive = app.archive_product(&key, id);
+    measured.of("archive_product", archive).await.unwrap();
+}
+
+async fn sign_in(app: &App, measured: &mut Measured) {
+    let team = app.create_team("Acme").await.unwrap().id;
+    let email = format!("{team}@example.com");
+    let user = app.create_user(&email, "Ada").await.unwrap().id;
+    app.add_member(team, user, Role::Viewer).await.unwrap();
+    let folder = app.create_folder(team, "Contracts").await.unwrap().id;
+    let (name, uris) = (format!("app-{team}"), [REDIRECT_URI.to_owned()]);
+    app.create_oauth_client(&name, "An app", &uris)
+        .await
+        .unwrap();
+    let client = ClientId::new(name);
+    let challenge = CodeChallenge::from_digest(Digest::of(VERIFIER.as_bytes()));
+    let code = app.issue_auth_code(user, &client, REDIRECT_URI, challenge);
+    let code = TokenRequest::AuthorizationCode {
+        code: code.await.unwrap().code,
+        code_verifier: Secret::from_text(VERIFIER),
+        redirect_uri: REDIRECT_URI.into(),
+        client_id: client.clone(),
+        device: Device::default(),
+    };
+    let tokens = measured.of("exchange_token, code", app.exchange_token(code));
+    let tokens = tokens.await.unwrap();
+    for name in [
+        "exchange_token, refresh",
+        "exchange_token, refresh repeated",
+    ] {
+        let refresh = app.exchange_token(TokenRequest::RefreshToken {
+            refresh_token: tokens.refresh_token.clone(),
+            client_id: client.clone(),
+            device: Device::default(),
+        });
+        measured.of(name, refresh).await.unwrap();
+    }
+    let caller = app.authenticate_access_token(&tokens.access_token);
+    let caller = measured.of("authenticate_access_token", caller).await;
+    assert_eq!(caller.unwrap().user_id, user);
+    let member = app.membership(team, user);
+    measured.of("membership", member).await.unwrap();
+    let links = app.list_links(team, ItemId::Folder(folder));
+    measured.of("list_links", links).await.unwrap();
+}
+
+#[tokio::test]
+async fn each_operation_takes_as_few_round_trips_as_its_decisions_need() {
+    for parameters in ["", "&prepared_statements=true"] {
+        let (relay, app) = service(parameters, Duration::ZERO).await;
+        // What is prepared is prepared by then.
+        measure(&relay, &app).await;
+        let measured = measure(&relay, &app).await;
+        let counted = measured.iter().map(|(name, trips, _)| (*name, *trips));
+        assert_eq!(counted.collect::<Vec<_>>(), ROUND_TRIPS, "{parameters}");
+    }
+}
+
+/// Prints a table: the median of each operation, without and with a millisecond more for each round trip.
+#[tokio::test]
+#[ignore = "it measures: cargo test --test store round_trips -- --ignored --nocapture"]
+async fn what_a_round_trip_costs() {
+    const TIMES: usize = 100;
+    let mut columns = Vec::new();
+    for millis in [0, 1] {
+        let (relay, app) = service("", Duration::from_millis(millis)).await;
+        let mut times = vec![Vec::new(); ROUND_TRIPS.len()];
+        for _ in 0..TIMES {
+            let measured = measure(&relay, &app).await;
+            for (times, (_, _, took)) in times.iter_mut().zip(measured) {
+                times.push(took);
+            }
+        }
+        times.iter_mut().for_each(|times| times.sort());
+        let median = |times: Vec<Duration>| times[TIMES / 2];
+        columns.push(times.into_iter().map(median).collect::<Vec<_>>());
+    }
+    println!("{:<34} trips  loopback  and 1 ms", "");
+    for (number, (name, trips)) in ROUND_TRIPS.iter().enumerate() {
+        let [near, far] = [&columns[0][number], &columns[1][number]].map(Duration::as_micros);
+        println!("{name:<34} {trips:>5} {near:>6} us {far:>6} us");
+    }
+}
