@@ -8,8 +8,9 @@ use crate::bare_loop;
 use crate::dataset::{Dataset, Failure, PUBLIC_URL};
 use crate::operation::Operation;
 use crate::peers;
+use crate::postgres::Cluster;
 use crate::recording::{self, Recording};
-use crate::running::Running;
+use crate::running::{Running, free_address};
 use crate::servers::by_hand;
 
 /// What is compared.
@@ -24,6 +25,8 @@ pub enum Contender {
     ByHand,
     /// (d) the service as shipped, its request log on, its rate limits off.
     Invoicing,
+    /// The same on PostgreSQL.
+    Postgres,
     /// (e) no server: the statements of creates and patches, in groups.
     Loop,
     /// A peer: fastify-openapi-glue on Node.js.
@@ -45,6 +48,7 @@ impl Contender {
             Self::Dropshot => "dropshot",
             Self::ByHand => "by-hand",
             Self::Invoicing => "invoicing",
+            Self::Postgres => "postgres",
             Self::Loop => "loop",
             Self::Fastify => "fastify",
             Self::Connexion => "connexion",
@@ -66,7 +70,7 @@ impl Contender {
                 matches!(operation, Get | List20 | List100 | Create | Mixed)
             }
             Self::Hyper | Self::Dropshot => operation != Mixed,
-            Self::ByHand | Self::Invoicing => true,
+            Self::ByHand | Self::Invoicing | Self::Postgres => true,
         }
     }
 
@@ -81,7 +85,7 @@ impl Contender {
                 by_hand::make(&self.file(dataset), dataset)
             }
             Self::Loop => by_hand::make(&bare_loop::database(dataset), dataset),
-            Self::Invoicing => Ok(()),
+            Self::Invoicing | Self::Postgres => Ok(()),
         }
     }
 
@@ -91,20 +95,25 @@ impl Contender {
     /// When it does not start, or is no server.
     pub fn start(self, dataset: &Dataset, binaries: &Binaries) -> Result<Running, Failure> {
         let file = self.file(dataset);
+        let cluster = match self {
+            Self::Postgres => Some(copied(dataset, binaries)?),
+            _ => None,
+        };
+        let database = match &cluster {
+            Some(cluster) => cluster.url(),
+            None => dataset.url(),
+        };
         let command = |address| match self {
             Self::Fastify | Self::Connexion | Self::Fastapi => {
                 peers::command(self.name(), address, &file)
             }
-            Self::Invoicing => {
-                let database = format!("sqlite:{}", dataset.database().display());
-                binaries.service(address, &database)
-            }
+            Self::Invoicing | Self::Postgres => binaries.service(address, &database),
             Self::Hyper | Self::Dropshot | Self::ByHand | Self::Loop => {
                 binaries.own(self.name(), address, &file)
             }
         };
         let log = dataset.file(&format!("{}.log", self.name()));
-        Running::start(self, command, &log, dataset.refresh_tokens())
+        Running::start(self, command, &log, dataset.refresh_tokens(), cluster)
     }
 
     /// Its recording, or its database.
@@ -112,6 +121,21 @@ impl Contender {
         match self.repeats() {
             true => dataset.file("recorded.json"),
             false => dataset.file(&format!("{}.db", self.name())),
+        }
+    }
+}
+
+/// A cluster of PostgreSQL into which the service has copied the data set.
+fn copied(dataset: &Dataset, binaries: &Binaries) -> Result<Cluster, Failure> {
+    let cluster = Cluster::start(free_address()?.port())?;
+    let copied = Command::new(&binaries.invoicing)
+        .args(["copy", "--from", &dataset.url(), "--to", &cluster.url()])
+        .output()?;
+    match copied.status.success() {
+        true => Ok(cluster),
+        false => {
+            let error = String::from_utf8_lossy(&copied.stderr);
+            Err(format!("the data set cannot be copied: {error}").into())
         }
     }
 }

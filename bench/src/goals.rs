@@ -9,7 +9,7 @@ use std::fmt;
 use crate::contender::Contender;
 use crate::load::Sample;
 use crate::operation::Operation;
-use crate::report::{Measured, Part, counted, median};
+use crate::report::{Measured, Part, Spread, counted, verdict};
 
 /// What is compared with what.
 #[derive(Clone, Copy, Debug)]
@@ -64,9 +64,7 @@ const KEPT_AT_1000: f64 = 0.85;
 
 /// What was measured for a goal, over the rounds.
 struct Outcome {
-    median: f64,
-    least: f64,
-    most: f64,
+    figures: Spread,
     is_met: bool,
 }
 
@@ -83,14 +81,8 @@ pub fn report(all: &[Measured]) -> String {
 
 fn line(goal: &str, outcome: Option<Outcome>) -> String {
     match outcome {
-        Some(Outcome {
-            median,
-            least,
-            most,
-            is_met,
-        }) => {
-            let verdict = if is_met { "met" } else { "missed" };
-            format!("{goal:<62} {median:>7.2} [{least:.2}, {most:.2}] {verdict}")
+        Some(Outcome { figures, is_met }) => {
+            format!("{goal:<62}{figures} {}", verdict(is_met))
         }
         None => format!("{goal:<62} not measured in this run"),
     }
@@ -156,14 +148,11 @@ impl fmt::Display for Goal {
 }
 
 impl Outcome {
-    fn new(mut rounds: Vec<f64>, is_enough: impl FnOnce(f64) -> bool) -> Self {
-        rounds.sort_by(f64::total_cmp);
-        let median = median(&rounds);
+    fn new(rounds: Vec<f64>, is_enough: impl FnOnce(f64) -> bool) -> Self {
+        let figures = Spread::new(rounds);
         Self {
-            median,
-            least: rounds[0],
-            most: rounds[rounds.len() - 1],
-            is_met: is_enough(median),
+            is_met: is_enough(figures.median),
+            figures,
         }
     }
 }
@@ -233,7 +222,11 @@ mod tests {
         ];
         let outcome = GOALS[1].outcome(&all).expect("both are measured");
         assert_eq!(
-            (outcome.least, outcome.median, outcome.most),
+            (
+                outcome.figures.least,
+                outcome.figures.median,
+                outcome.figures.most
+            ),
             (1.0, 2.5, 3.0)
         );
         assert!(outcome.is_met);
@@ -246,7 +239,11 @@ mod tests {
             measured(Contender::Invoicing, 64, &[100.0]),
         ];
         let outcome = GOALS[0].outcome(&all).expect("both are measured");
-        assert!(!outcome.is_met, "{} is more than 1.8", outcome.median);
+        assert!(
+            !outcome.is_met,
+            "{} is more than 1.8",
+            outcome.figures.median
+        );
     }
 
     #[test]
@@ -270,7 +267,7 @@ mod tests {
         ];
         let goal = Goal::new(Operation::Mixed, 64, Figure::KeptByReaders, 0.5);
         let outcome = goal.outcome(&all).expect("it is measured");
-        assert_eq!((outcome.median, outcome.is_met), (0.4, false));
+        assert_eq!((outcome.figures.median, outcome.is_met), (0.4, false));
     }
 
     #[test]

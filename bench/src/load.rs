@@ -23,12 +23,10 @@ use hdrhistogram::Histogram;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 
-use crate::dataset::{Dataset, Failure};
-use crate::operation::{Operation, Script};
+use crate::dataset::Failure;
 use crate::process::{self, Memory};
-use crate::recording::Recording;
 use crate::running::Running;
-use crate::wire::Connection;
+use crate::wire::{Answer, Connection};
 
 /// How long a sample runs before it counts.
 pub const WARM_UP: Duration = Duration::from_millis(200);
@@ -39,17 +37,26 @@ pub const LONGEST: u64 = 60_000_000;
 /// How long a sample waits for its first answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is to be measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Load<'a> {
+/// What one connection asks, one request after the other.
+pub trait Ask {
+    /// Writes the next request.
+    fn next(&mut self, out: &mut Vec<u8>);
+
+    /// Checks the answer to the last request.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn check(&mut self, answer: Answer<'_>) -> Result<(), String>;
+}
+
+/// What is to be measured. `O` is what tells operations apart.
+pub struct Load<'a, O, A> {
     /// Who is asked.
     pub running: &'a Running,
     /// What is asked of it.
-    pub operations: &'a [Operation],
-    /// What it holds.
-    pub dataset: &'a Dataset,
-    /// What it repeats, if it does that.
-    pub recording: Option<&'a Recording>,
+    pub operations: &'a [O],
+    /// Makes what a connection asks, from its operation and its number among those of that operation.
+    pub script: &'a dyn Fn(O, usize) -> A,
     /// How many ask at once for each operation.
     pub connections: usize,
     /// How long it counts.
@@ -124,7 +131,7 @@ impl Shared {
     }
 }
 
-impl Load<'_> {
+impl<O: Copy, A: Ask> Load<'_, O, A> {
     /// Measures once: a sample for each operation.
     ///
     /// # Errors
@@ -171,17 +178,12 @@ impl Load<'_> {
 
     /// One connection. Those of one number in each operation follow each other.
     async fn ask(&self, number: usize, shared: &Shared) -> Result<(), Failure> {
-        let (device, group) = (
+        let (number, group) = (
             number / self.operations.len(),
             number % self.operations.len(),
         );
-        let operation = self.operations[group];
-        let recorded = self
-            .recording
-            .and_then(|recording| recording.get(&operation));
+        let mut script = (self.script)(self.operations[group], number);
         let mut connection = Connection::open(self.running.address).await?;
-        let tokens = &self.running.refresh_tokens;
-        let mut script = Script::new(operation, self.dataset, recorded, tokens, device);
         let mut request = Vec::with_capacity(1024);
         shared.begin.wait().await;
         while !shared.stopping.get() {

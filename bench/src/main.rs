@@ -1,25 +1,29 @@
 //! Measures the service against others: `cargo run --release -p bench`. See `bench/README.md`.
 //!
-//! - `run.rs`: what happens in which order. `report.rs`: how it is shown. `goals.rs`: what
+//! - `run.rs`, `setting.rs`: what happens in which order. `report.rs`: how it is shown. `goals.rs`: what
 //!   is aimed at.
+//! - `growth/`: the same for catalogues of several sizes.
 //! - `operation.rs`, `dataset/`: what is asked, of whom all hold the same.
 //! - `contender.rs`, `running.rs`: processes to be compared; those of the bench's own are in `servers/` and
-//!   `bare_loop.rs`, those of other languages in `bench/peers/`.
+//!   `bare_loop.rs`, those of other languages in `bench/peers/`. `postgres.rs`: a database for one of them.
 //! - `load.rs`, `wire.rs`: who asks. `process.rs`: what that costs whom.
 
 mod bare_loop;
 mod contender;
 mod dataset;
 mod goals;
+mod growth;
 mod load;
 mod operation;
 mod peers;
+mod postgres;
 mod process;
 mod recording;
 mod report;
 mod run;
 mod running;
 mod servers;
+mod setting;
 mod wire;
 
 use std::net::SocketAddr;
@@ -33,16 +37,18 @@ use dataset::Failure;
 
 /// Measures the service against raw hyper, bare dropshot, and a server written by hand.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
-    own: Option<Own>,
+    command: Option<Command>,
     #[command(flatten)]
     options: run::Options,
 }
 
-/// What the bench starts itself as.
 #[derive(Debug, clap::Subcommand)]
-enum Own {
+enum Command {
+    /// Measures the service on catalogues of four sizes: what grows with them, and what does not.
+    Growth(growth::Options),
     /// Runs a contender of the bench's own, until it is ended.
     #[command(hide = true)]
     Serve {
@@ -61,13 +67,14 @@ enum Own {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let result = match arguments.own {
-        Some(Own::Serve {
+    let result = match arguments.command {
+        Some(Command::Serve {
             contender,
             address,
             file,
         }) => serve(contender, address, file),
-        Some(Own::Loop { work }) => run_loop(&work),
+        Some(Command::Loop { work }) => run_loop(&work),
+        Some(Command::Growth(options)) => options.run(),
         None => arguments.options.run(),
     };
     match result {

@@ -2,7 +2,7 @@
 //!
 //! Every answer's status is checked, and one in [`SAMPLE`] is compared whole (see `check.rs`).
 
-mod check;
+pub mod check;
 
 use std::fmt::Arguments;
 use std::io::Write as _;
@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::dataset::{CLIENT, Dataset, RefreshTokens, any_changed_id};
+use crate::load::Ask;
 use crate::recording::Recorded;
 use crate::wire::Answer;
 
 /// Of so many answers on a connection, one is compared whole.
-const SAMPLE: u64 = 64;
+pub const SAMPLE: u64 = 64;
 
 /// An operation.
 #[derive(
@@ -144,41 +145,6 @@ impl<'a> Script<'a> {
         }
     }
 
-    /// Writes the next request.
-    pub fn next(&mut self, out: &mut Vec<u8>) {
-        self.asked += 1;
-        self.unique = self.random.u128(..);
-        match self.operation {
-            Operation::Get | Operation::Mixed => {
-                self.id = self.dataset.any_id(&mut self.random);
-                let path = format_args!("/{}", self.id);
-                self.to_catalog(out, "GET", path, "", "");
-            }
-            Operation::List20 => self.to_catalog(out, "GET", format_args!("?limit=20"), "", ""),
-            Operation::List100 => self.to_catalog(out, "GET", format_args!("?limit=100"), "", ""),
-            Operation::Links => self.list_links(out),
-            Operation::Create => {
-                let key = format!("Idempotency-Key: {:032x}\r\n", self.unique);
-                self.to_catalog(
-                    out,
-                    "POST",
-                    format_args!(""),
-                    &key,
-                    &self.body().to_string(),
-                );
-            }
-            Operation::Patch => {
-                self.id = any_changed_id(self.dataset.products, &mut self.random);
-                let path = format_args!("/{}", self.id);
-                self.to_catalog(out, "PATCH", path, "", &self.body().to_string());
-            }
-            Operation::Refresh => {
-                let path = format_args!("/api/auth/mobile/token");
-                request(out, "POST", path, "", &self.body().to_string());
-            }
-        }
-    }
-
     fn list_links(&mut self, out: &mut Vec<u8>) {
         let Dataset { team, mobile, .. } = self.dataset;
         self.id = mobile.files[self.random.usize(0..mobile.files.len())].0;
@@ -217,12 +183,44 @@ impl<'a> Script<'a> {
         };
         self.operation.body(self.unique).unwrap_or_else(refresh)
     }
+}
 
-    /// Checks the answer to the last request.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn check(&mut self, answer: Answer<'_>) -> Result<(), String> {
+impl Ask for Script<'_> {
+    fn next(&mut self, out: &mut Vec<u8>) {
+        self.asked += 1;
+        self.unique = self.random.u128(..);
+        match self.operation {
+            Operation::Get | Operation::Mixed => {
+                self.id = self.dataset.any_id(&mut self.random);
+                let path = format_args!("/{}", self.id);
+                self.to_catalog(out, "GET", path, "", "");
+            }
+            Operation::List20 => self.to_catalog(out, "GET", format_args!("?limit=20"), "", ""),
+            Operation::List100 => self.to_catalog(out, "GET", format_args!("?limit=100"), "", ""),
+            Operation::Links => self.list_links(out),
+            Operation::Create => {
+                let key = format!("Idempotency-Key: {:032x}\r\n", self.unique);
+                self.to_catalog(
+                    out,
+                    "POST",
+                    format_args!(""),
+                    &key,
+                    &self.body().to_string(),
+                );
+            }
+            Operation::Patch => {
+                self.id = any_changed_id(self.dataset.products, &mut self.random);
+                let path = format_args!("/{}", self.id);
+                self.to_catalog(out, "PATCH", path, "", &self.body().to_string());
+            }
+            Operation::Refresh => {
+                let path = format_args!("/api/auth/mobile/token");
+                request(out, "POST", path, "", &self.body().to_string());
+            }
+        }
+    }
+
+    fn check(&mut self, answer: Answer<'_>) -> Result<(), String> {
         self.compare(answer).map_err(|why| {
             let body = String::from_utf8_lossy(answer.body);
             format!("{}: {why}: {} {body}", self.operation.name(), answer.status)
@@ -231,7 +229,7 @@ impl<'a> Script<'a> {
 }
 
 /// Writes a request. `headers` end with CRLF each.
-fn request(out: &mut Vec<u8>, method: &str, path: Arguments<'_>, headers: &str, body: &str) {
+pub fn request(out: &mut Vec<u8>, method: &str, path: Arguments<'_>, headers: &str, body: &str) {
     let content = match body.len() {
         0 => String::new(),
         length => format!("Content-Type: application/json\r\nContent-Length: {length}\r\n"),

@@ -79,7 +79,8 @@ pub fn allow_many_files() -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_NOFILE, most, most)?)
 }
 
-fn to_pid(pid: u32) -> Pid {
+/// A process id as the operating system's calls take it.
+pub fn to_pid(pid: u32) -> Pid {
     // The kernel's own limit of process ids is far below.
     Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX))
 }

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::dataset::{Dataset, Failure, RefreshTokens};
+use crate::load::Ask as _;
 use crate::operation::{Operation, Script};
 use crate::wire::{Connection, headers};
 

@@ -1,5 +1,7 @@
 //! The table: for each operation and number of connections, the contenders side by side.
 
+use std::fmt;
+
 use crate::contender::Contender;
 use crate::load::Sample;
 use crate::operation::Operation;
@@ -47,26 +49,55 @@ pub struct Measured {
 impl Measured {
     /// The median of a figure over the rounds.
     pub fn median(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
-        median(&self.sorted(figure))
+        self.spread(figure).median
     }
 
-    /// Half of the distance between the least and the greatest, in percent of the median.
-    fn spread(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
-        let figures = self.sorted(figure);
-        50.0 * (figures[figures.len() - 1] - figures[0]) / median(&figures)
-    }
-
-    fn sorted(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
-        let mut figures: Vec<_> = self.samples.iter().map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        figures
+    fn spread(&self, figure: impl Fn(&Sample) -> f64) -> Spread {
+        Spread::new(self.samples.iter().map(figure))
     }
 }
 
-/// The median of figures in order, of which there is at least one.
-pub fn median(sorted: &[f64]) -> f64 {
-    let (low, high) = ((sorted.len() - 1) / 2, sorted.len() / 2);
-    f64::midpoint(sorted[low], sorted[high])
+/// A figure over the rounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    pub least: f64,
+    pub median: f64,
+    pub most: f64,
+}
+
+impl Spread {
+    /// Of figures of which there is at least one.
+    pub fn new(figures: impl IntoIterator<Item = f64>) -> Self {
+        let mut sorted: Vec<_> = figures.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = ((sorted.len() - 1) / 2, sorted.len() / 2);
+        Self {
+            least: sorted[0],
+            median: f64::midpoint(sorted[low], sorted[high]),
+            most: sorted[sorted.len() - 1],
+        }
+    }
+
+    /// Half of the distance between the least and the greatest, in percent of the median.
+    pub fn percent(&self) -> f64 {
+        50.0 * (self.most - self.least) / self.median
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            least,
+            median,
+            most,
+        } = self;
+        write!(formatter, "{median:>8.2} [{least:.2}, {most:.2}]")
+    }
+}
+
+/// Whether a goal is met, in a word.
+pub fn verdict(is_met: bool) -> &'static str {
+    if is_met { "met" } else { "missed" }
 }
 
 /// So many connections, in words.
@@ -96,9 +127,9 @@ pub fn line(measured: &Measured) -> String {
         "{:<26} {:>9.0} {:>6.0} {:>9.1} {:>6.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0} {:>7.0}",
         format!("{}{}", measured.contender.name(), measured.part.suffix()),
         measured.median(|sample| sample.rate),
-        measured.spread(|sample| sample.rate),
+        measured.spread(|sample| sample.rate).percent(),
         measured.median(|sample| sample.cpu),
-        measured.spread(|sample| sample.cpu),
+        measured.spread(|sample| sample.cpu).percent(),
         measured.median(|sample| sample.p50),
         measured.median(|sample| sample.p99),
         measured.median(|sample| sample.p999),

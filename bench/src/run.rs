@@ -9,8 +9,6 @@
 //!    as a ratio to another contender's in the same run.
 
 use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -19,15 +17,12 @@ use crate::contender::{Binaries, Contender};
 use crate::dataset::{Dataset, Failure};
 use crate::goals;
 use crate::load::{Load, Sample};
-use crate::operation::Operation;
+use crate::operation::{Operation, Script};
 use crate::peers;
-use crate::process;
 use crate::recording::{self, Recording};
 use crate::report::{self, Measured, Part};
 use crate::running::Running;
-
-/// The core of the contenders, and that of the load generator.
-const CORES: [usize; 2] = [0, 1];
+use crate::setting::Setting;
 
 /// What is measured, and how.
 #[derive(Debug, clap::Args)]
@@ -52,32 +47,17 @@ pub struct Options {
     /// Adds what a spec-first team would pick instead: fastify, connexion, fastapi. Needs npm and Python.
     #[arg(long)]
     peers: bool,
-    /// How often each is measured.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: u32,
-    /// How long each time.
-    #[arg(long, default_value = "1", value_parser = parse_seconds)]
-    seconds: Duration,
+    /// Adds the service on a PostgreSQL of its own. Needs PostgreSQL's programs.
+    #[arg(long)]
+    postgres: bool,
     /// Products in the data set: enough for a page of 100.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..))]
     products: u64,
-    /// Lets contenders and load generator run on any core.
-    #[arg(long)]
-    unpinned: bool,
-    /// A binary of the service, instead of one built from this workspace.
-    #[arg(long)]
-    invoicing: Option<PathBuf>,
     /// Prints the goals too: what was measured of each, and whether it is met.
     #[arg(long)]
     goals: bool,
-    /// Writes all samples to a file.
-    #[arg(long)]
-    json: Option<PathBuf>,
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map_err(|_| "not a number".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    #[command(flatten)]
+    setting: Setting,
 }
 
 impl Options {
@@ -86,8 +66,7 @@ impl Options {
     /// # Errors
     /// When a contender does not start, or answers wrongly.
     pub fn run(&self) -> Result<(), Failure> {
-        process::allow_many_files()?;
-        let binaries = Binaries::find(self.invoicing.clone())?;
+        let binaries = self.setting.prepare()?;
         let contenders = self.contenders();
         if contenders
             .iter()
@@ -98,7 +77,7 @@ impl Options {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-bench-")
             .tempdir()?;
-        println!("{}", self.setting());
+        println!("{}", self.describe());
         let devices = self.connections.iter().copied().max().unwrap_or(1);
         let make = Dataset::make(folder.path(), self.products, devices);
         let dataset = tokio::runtime::Runtime::new()?.block_on(make)?;
@@ -126,33 +105,24 @@ impl Options {
         if self.goals {
             println!("\n{}", goals::report(&measured));
         }
-        if let Some(path) = &self.json {
-            let run = json!({ "setting": self.setting(), "measured": measured });
+        if let Some(path) = &self.setting.json {
+            let run = json!({ "setting": self.describe(), "measured": measured });
             fs::write(path, serde_json::to_vec_pretty(&run)?)?;
         }
         Ok(())
     }
 
     /// What the figures depend on besides the contenders.
-    fn setting(&self) -> String {
-        let place = match self.unpinned {
-            true => "contenders and load generator on any core".to_owned(),
-            false => format!(
-                "contenders on core {}, load generator on core {}",
-                CORES[0], CORES[1]
-            ),
-        };
-        format!(
-            "{} products; {place}; medians of {} rounds of {:?}, +- half of their range",
-            self.products, self.rounds, self.seconds
-        )
+    fn describe(&self) -> String {
+        format!("{} products; {}", self.products, self.setting.describe())
     }
 
     /// Who answers, each once.
     fn contenders(&self) -> Vec<Contender> {
         let peers = Contender::PEERS.into_iter().filter(|_| self.peers);
+        let postgres = self.postgres.then_some(Contender::Postgres);
         let mut all = Vec::new();
-        for contender in self.contenders.iter().copied().chain(peers) {
+        for contender in self.contenders.iter().copied().chain(postgres).chain(peers) {
             if !all.contains(&contender) {
                 all.push(contender);
             }
@@ -192,18 +162,8 @@ impl Options {
         dataset: &Dataset,
         binaries: &Binaries,
     ) -> Result<Running, Failure> {
-        self.on_their_core(|| contender.start(dataset, binaries))
-    }
-
-    /// Starts a process on the core of the contenders: it inherits the one that we are on.
-    fn on_their_core<T>(&self, start: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-        if self.unpinned {
-            return start();
-        }
-        process::stay_on(&CORES[..1])?;
-        let started = start();
-        process::stay_on(&CORES[1..])?;
-        started
+        let start = || contender.start(dataset, binaries);
+        self.setting.on_their_core(start)
     }
 }
 
@@ -271,7 +231,7 @@ impl Run<'_> {
                 (participant, measured.collect::<Vec<_>>())
             })
             .collect();
-        for _ in 0..self.options.rounds {
+        for _ in 0..self.options.setting.rounds {
             for (participant, lines) in &mut lines {
                 let mut round = Vec::new();
                 for (operations, _) in &samples {
@@ -297,22 +257,28 @@ impl Run<'_> {
         let Self {
             options, dataset, ..
         } = self;
+        let time = options.setting.seconds;
         let running = match participant {
             Participant::Server(running) => running,
             Participant::Loop => {
-                let work = Work::new(operations[0], connections, options.seconds, dataset);
+                let work = Work::new(operations[0], connections, time, dataset);
                 // Nothing else is asked meanwhile, so waiting in place holds nobody up.
                 let measure = || Ok(vec![work.measure(&self.binaries)?]);
-                return options.on_their_core(measure);
+                return options.setting.on_their_core(measure);
             }
+        };
+        let recording = Some(&self.recording).filter(|_| running.contender.repeats());
+        let script = |operation, number| {
+            let recorded = recording.and_then(|recording| recording.get(&operation));
+            let tokens = &running.refresh_tokens;
+            Script::new(operation, dataset, recorded, tokens, number)
         };
         let load = Load {
             running,
             operations,
-            dataset,
-            recording: Some(&self.recording).filter(|_| running.contender.repeats()),
+            script: &script,
             connections,
-            time: options.seconds,
+            time,
         };
         load.run().await
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::contender::Contender;
 use crate::dataset::{Failure, RefreshTokens};
+use crate::postgres::Cluster;
 use crate::process;
 
 /// How long a contender may take to start on a busy machine.
@@ -28,11 +29,13 @@ pub struct Running {
     /// Those that its devices present next.
     pub refresh_tokens: RefreshTokens,
     process: Child,
+    /// What it stores in, where that is a server of its own.
+    cluster: Option<Cluster>,
 }
 
 impl Running {
     /// Starts a process that listens on the address that `command` is given, and waits until it can be connected
-    /// to. Its standard error goes to the file `log`, as a service manager would take it.
+    /// to. It stores in the `cluster`, if there is one, which ends with it. Its standard error goes to the file `log`, as a service manager would take it.
     ///
     /// # Errors
     /// When it does not start; what it has logged is in the message.
@@ -41,6 +44,7 @@ impl Running {
         command: impl FnOnce(SocketAddr) -> Command,
         log: &Path,
         refresh_tokens: RefreshTokens,
+        cluster: Option<Cluster>,
     ) -> Result<Self, Failure> {
         let address = free_address()?;
         let process = command(address)
@@ -53,6 +57,7 @@ impl Running {
             address,
             refresh_tokens,
             process,
+            cluster,
         };
         running.wait(log)?;
         Ok(running)
@@ -63,12 +68,14 @@ impl Running {
         self.process.id()
     }
 
-    /// The processor time that it has used so far.
+    /// The processor time that it has used so far, with its database server where it has one.
     ///
     /// # Errors
     /// When it has ended.
-    pub fn processor_time(&self) -> io::Result<Duration> {
-        process::processor_time(self.pid())
+    pub fn processor_time(&self) -> Result<Duration, Failure> {
+        let of_database = self.cluster.as_ref().map(Cluster::processor_time);
+        let of_database = of_database.transpose()?.unwrap_or_default();
+        Ok(process::processor_time(self.pid())? + of_database)
     }
 
     fn wait(&mut self, log: &Path) -> Result<(), Failure> {
@@ -95,6 +102,6 @@ impl Drop for Running {
 
 /// An address of loopback that nobody listens on. Somebody else may take it before the contender does;
 /// then the contender does not start.
-fn free_address() -> io::Result<SocketAddr> {
+pub fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

@@ -1,4 +1,4 @@
-//! Every contender answers every operation rightly: the bench itself checks answers, and fails on a
+//! The bench runs. Every contender answers every operation rightly: the bench itself checks answers, and fails on a
 //! wrong one. No figure of so short a run is looked at, save that there is one.
 
 use std::collections::HashSet;
@@ -8,13 +8,61 @@ use std::process::Command;
 use serde_json::Value;
 
 #[test]
+fn growth_is_measured_and_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [svg, json] = ["growth.svg", "run.json"].map(|name| folder.path().join(name));
+    let output = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(["growth", "--products", "250,20000", "--connections", "3"])
+        .args(["--rounds", "2", "--seconds", "0.05", "--unpinned"])
+        .arg("--svg")
+        .arg(&svg)
+        .arg("--json")
+        .arg(&json)
+        .output()
+        .expect("the bench starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+
+    let run = fs::read(&json).expect("what was measured");
+    let run: Value = serde_json::from_slice(&run).expect("JSON");
+    let sizes = run["sizes"].as_array().expect("a list");
+    let told = |size: &Value| {
+        [&size["products"], &size["teams"]].map(|number| number.as_u64().unwrap_or(0))
+    };
+    assert_eq!(
+        sizes.iter().map(told).collect::<Vec<_>>(),
+        [[250, 1], [20_000, 20]]
+    );
+    for size in sizes {
+        assert_eq!(size["starts"].as_array().map(Vec::len), Some(2), "{size}");
+        let measured = size["measured"].as_array().expect("a list");
+        assert_eq!(measured.len(), 5, "{size}");
+        for question in measured {
+            assert!(question[1][1]["cpu"].as_f64() > Some(0.0), "{question}");
+        }
+    }
+
+    // A line for each question, through a point for each size.
+    let svg = fs::read_to_string(&svg).expect("it is drawn");
+    let count = |text| svg.matches(text).count();
+    assert_eq!((count("<polyline"), count("<circle")), (5, 10), "{svg}");
+}
+
+#[test]
 fn all_contenders_are_measured_on_all_operations() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");
     let mut bench = Command::new(env!("CARGO_BIN_EXE_bench"));
     bench
         .args(["--products", "300", "--connections", "1,3", "--rounds", "1"])
-        .args(["--seconds", "0.05", "--unpinned", "--goals", "--json"])
+        .args([
+            "--seconds",
+            "0.05",
+            "--unpinned",
+            "--postgres",
+            "--goals",
+            "--json",
+        ])
         .arg(&file);
     if let Some(built) = std::env::var_os("INVOICING") {
         bench.arg("--invoicing").arg(built); // CI has built it, and would wait minutes for another.
@@ -41,7 +89,7 @@ fn all_contenders_are_measured_on_all_operations() {
         );
     }
 
-    let servers = ["hyper", "dropshot", "by-hand", "invoicing"];
+    let servers = ["hyper", "dropshot", "by-hand", "invoicing", "postgres"];
     let operations = [
         "get", "list20", "list100", "links", "create", "patch", "refresh",
     ];
@@ -61,7 +109,7 @@ fn all_contenders_are_measured_on_all_operations() {
     for operation in ["create", "patch"] {
         expect(operation, "loop", "all");
     }
-    for contender in ["by-hand", "invoicing"] {
+    for contender in ["by-hand", "invoicing", "postgres"] {
         for part in ["alone", "readers", "writers"] {
             expect("mixed", contender, part);
         }

@@ -31,6 +31,9 @@ const IN_FLIGHT: usize = 1024;
 /// What links begin with, in answers.
 pub const PUBLIC_URL: &str = "http://bench.example";
 
+/// The file of the service's database.
+const DATABASE: &str = "invoicing.db";
+
 /// A boxed error: the bench shows it and ends.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -57,7 +60,7 @@ impl Dataset {
     /// # Errors
     /// What the store answers.
     pub async fn make(folder: &Path, products: u64, devices: usize) -> Result<Self, Failure> {
-        let path = folder.join("invoicing.db");
+        let path = folder.join(DATABASE);
         let store = Arc::new(Sqlite::open(&path)?);
         let app = App::new(store.clone(), Arc::new(SystemClock), PUBLIC_URL).await?;
         let team = app.create_team("Bench").await?.id;
@@ -79,9 +82,9 @@ impl Dataset {
         self.folder.join(name)
     }
 
-    /// The database of the service.
-    pub fn database(&self) -> PathBuf {
-        self.file("invoicing.db")
+    /// The address of the service's database.
+    pub fn url(&self) -> String {
+        format!("sqlite:{}", self.file(DATABASE).display())
     }
 
     /// The refresh tokens of a contender that nobody has asked yet.

@@ -75,7 +75,7 @@ fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// What was sent is there.
-fn check_sent(found: &Value, sent: &Value) -> Result<(), String> {
+pub fn check_sent(found: &Value, sent: &Value) -> Result<(), String> {
     let mut members = sent.as_object().into_iter().flatten();
     match members.find(|(name, value)| !same(&found[name], value)) {
         Some((name, _)) => Err(format!("{name} is not what was sent")),
@@ -84,7 +84,7 @@ fn check_sent(found: &Value, sent: &Value) -> Result<(), String> {
 }
 
 /// A page has as many products as it may, and each is right.
-fn check_page(page: &Value, limit: usize) -> Result<(), String> {
+pub fn check_page(page: &Value, limit: usize) -> Result<(), String> {
     let products = page["data"].as_array().map_or(&[][..], Vec::as_slice);
     if products.len() != limit {
         return Err(format!("{} products instead of {limit}", products.len()));
@@ -95,7 +95,7 @@ fn check_page(page: &Value, limit: usize) -> Result<(), String> {
 }
 
 /// A product of the data set is what it was made as, and has the id that was asked for.
-fn check_product(found: &Value, asked: Option<Uuid>) -> Result<(), String> {
+pub fn check_product(found: &Value, asked: Option<Uuid>) -> Result<(), String> {
     let id: Uuid = found["id"]
         .as_str()
         .and_then(|id| id.parse().ok())

@@ -1,0 +1,263 @@
+//! A catalogue of some size, shared by some teams.
+//!
+//! The first team has half of all products, so that there are long lists to walk through; the others share the other
+//! half evenly, some 500 each. Up to 10,000 products there is one team; beyond, one for each 1,000 products.
+//!
+//! The service makes the tables, the teams and their keys. Ten million products would take it most of an hour, one
+//! request each, so they are written into its table directly, in the order of its keys.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use invoicing::app::App;
+use invoicing::app::api_key::{Mode, Scope};
+use invoicing::app::time::SystemClock;
+use invoicing::store::sqlite::Sqlite;
+use rusqlite::{Connection, params};
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::dataset::{self, Failure, PUBLIC_URL};
+use crate::operation::request;
+use crate::wire;
+
+/// Up to so many products belong to one team.
+const OF_ONE_TEAM: u64 = 10_000;
+
+/// For so many products there is a team, when there are more.
+const A_TEAM: u64 = 1_000;
+
+/// Teams that are made at once.
+const IN_FLIGHT: usize = 1024;
+
+/// Products on a page that is measured, and on the longest that there is.
+pub const PAGE: u64 = 20;
+const LONGEST_PAGE: u64 = 100;
+
+/// A team, and what it needs to ask.
+#[derive(Debug)]
+struct Team {
+    id: Uuid,
+    key: String,
+    /// The numbers of its products.
+    products: Range<u64>,
+}
+
+/// A catalogue.
+#[derive(Debug)]
+pub struct Catalog {
+    /// Products in all.
+    pub products: u64,
+    /// The database.
+    pub file: PathBuf,
+    teams: Vec<Team>,
+    /// The cursor of the last page of the first team.
+    deepest: String,
+}
+
+impl Catalog {
+    /// Makes it in a file of its own in a folder.
+    ///
+    /// # Errors
+    /// What the store answers, a full disk among it.
+    pub async fn make(folder: &Path, products: u64) -> Result<Self, Failure> {
+        let file = folder.join(format!("{products}.db"));
+        let teams = make_teams(&file, products).await?;
+        add_products(&file, &teams)?;
+        Ok(Self {
+            products,
+            file,
+            teams,
+            deepest: String::new(),
+        })
+    }
+
+    /// How many teams share it.
+    pub fn teams(&self) -> usize {
+        self.teams.len()
+    }
+
+    /// The key of the team with half of all products.
+    pub fn largest(&self) -> &str {
+        &self.teams[0].key
+    }
+
+    /// One of the products, by its number, and the key that sees it.
+    pub fn any(&self, random: &mut fastrand::Rng) -> (u64, &str) {
+        let number = random.u64(0..self.products);
+        let team = self
+            .teams
+            .partition_point(|team| team.products.end <= number);
+        (number, &self.teams[team].key)
+    }
+
+    /// The cursor of the last page of 20 of the team with half of all products.
+    pub fn deepest(&self) -> &str {
+        &self.deepest
+    }
+
+    /// Walks through all pages of the first team to the last: the only way, since cursors are the service's own.
+    ///
+    /// # Errors
+    /// When the walk does not show every product of the team exactly once, newest first.
+    pub async fn find_deepest_page(&mut self, address: SocketAddr) -> Result<(), Failure> {
+        let mut connection = wire::Connection::open(address).await?;
+        let (mut left, mut cursor) = (self.teams[0].products.end, String::new());
+        let mut out = Vec::new();
+        while left > 0 {
+            let limit = match left.saturating_sub(PAGE) {
+                0 => {
+                    self.deepest.clone_from(&cursor);
+                    PAGE
+                }
+                // Leaves a whole last page.
+                before_last => before_last.min(LONGEST_PAGE),
+            };
+            out.clear();
+            ask_page(&mut out, self.largest(), limit, &cursor);
+            let answer = connection.ask(&out).await?;
+            let page: Answer<'_> = serde_json::from_slice(answer.body)?;
+            for product in page.data.data {
+                left = left.saturating_sub(1);
+                if product.id != dataset::id(left) {
+                    return Err(format!("the walk shows {} instead of {left}", product.id).into());
+                }
+            }
+            match page.data.next_cursor {
+                Some(next) => cursor = next.to_owned(),
+                None if left == 0 => break,
+                None => return Err(format!("the walk ends with {left} products left").into()),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    data: Page<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    data: Vec<Identified>,
+    #[serde(borrow)]
+    next_cursor: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+struct Identified {
+    id: Uuid,
+}
+
+/// Writes a request for a page, the first one with an empty cursor.
+pub fn ask_page(out: &mut Vec<u8>, key: &str, limit: u64, cursor: &str) {
+    let after = match cursor {
+        "" => String::new(),
+        cursor => format!("&after={cursor}"),
+    };
+    let headers = format!("Authorization: Bearer {key}\r\n");
+    let path = format_args!("/api/v1/products?limit={limit}{after}");
+    request(out, "GET", path, &headers, "");
+}
+
+/// Lets the service make its tables, teams and keys.
+async fn make_teams(file: &Path, products: u64) -> Result<Vec<Team>, Failure> {
+    let count = match products {
+        ..=OF_ONE_TEAM => 1,
+        more => more / A_TEAM,
+    };
+    let store = Arc::new(Sqlite::open(file)?);
+    let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
+    let made = stream::iter(0..count).map(async |number| -> Result<_, Failure> {
+        let id = app.create_team(&format!("Team {number}")).await?.id;
+        let key = app
+            .create_api_key(id, Mode::Live, Scope::ReadWrite, None, None)
+            .await?;
+        Ok((id.0, key.1.reveal().to_owned()))
+    });
+    let mut made: Vec<_> = made.buffered(IN_FLIGHT).try_collect().await?;
+    // Products go in by team, in the order of the table.
+    made.sort_unstable();
+    let teams = made.into_iter().zip(shares(products, count));
+    let team = |((id, key), products)| Team { id, key, products };
+    Ok(teams.map(team).collect())
+}
+
+/// The numbers of the products of each team, in the order of the teams.
+fn shares(products: u64, teams: u64) -> impl Iterator<Item = Range<u64>> {
+    let first = match teams {
+        1 => products,
+        _ => products / 2,
+    };
+    let start = move |team: u64| match team {
+        0 => 0,
+        team => first + (products - first) * (team - 1) / (teams - 1).max(1),
+    };
+    (0..teams).map(move |team| {
+        let end = match team + 1 {
+            next if next == teams => products,
+            next => start(next),
+        };
+        start(team)..end
+    })
+}
+
+fn add_products(file: &Path, teams: &[Team]) -> Result<(), Failure> {
+    let mut connection = Connection::open(file)?;
+    // Nobody needs what is left of a load that fails. The service turns its own settings on again when it opens the file.
+    connection.execute_batch(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000;",
+    )?;
+    let transaction = connection.transaction()?;
+    let mut insert = transaction.prepare(
+        "INSERT INTO product (team_id, mode, id, name, unit_price, currency, description, sku,
+             tax_rate, type, unit_of_measure, status, created_at, updated_at)
+         VALUES (?1, 'live', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'active', ?11, ?11)",
+    )?;
+    for team in teams {
+        for product in team.products.clone().map(dataset::product) {
+            insert.execute(params![
+                team.id.as_bytes(),
+                product.id.0.as_bytes(),
+                product.name,
+                product.unit_price.as_str(),
+                product.currency,
+                product.description,
+                product.sku,
+                product.tax_rate.as_ref().map(|rate| rate.as_str()),
+                product.product_type,
+                product.unit_of_measure,
+                product.created_at.as_millis(),
+            ])?;
+        }
+    }
+    drop(insert);
+    transaction.commit()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_team_has_half_and_the_others_share_the_rest() {
+        let shares: Vec<_> = shares(20_000, 20).collect();
+        assert_eq!(shares[0], 0..10_000);
+        assert_eq!(shares[1], 10_000..10_526);
+        assert_eq!(shares[19].end, 20_000);
+        assert!(shares.windows(2).all(|two| two[0].end == two[1].start));
+    }
+
+    #[test]
+    fn one_team_has_everything() {
+        let shares: Vec<_> = shares(500, 1).collect();
+        assert_eq!((shares.len(), shares[0].clone()), (1, 0..500));
+    }
+}
