@@ -3,7 +3,8 @@
 //! A commit waits for the disk, and that wait costs the same for one change as for a hundred. So
 //! changes that arrive while a commit is under way are committed together:
 //!
-//! 1. [`Writer::write`] puts a job into a bounded queue and waits. A full queue is `Unavailable` at once.
+//! 1. [`Writer::write`] puts a job into a bounded queue and waits. When the queue is full, or its turn would not come
+//!    within [`LONGEST_WAIT`] (`forecast.rs`), it is `Unavailable` at once.
 //! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`], and begins one
 //!    transaction (`BEGIN IMMEDIATE`; while another process holds the lock, it waits for it).
 //! 3. Each job runs in turn. One that is refused before it has changed anything leaves nothing to undo.
@@ -17,10 +18,13 @@
 //! A job sees what the jobs before it did, also those of its own group. That is sound because either
 //! all of them become durable, or none is answered with anything that it saw: not even a refusal.
 
+mod forecast;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -28,6 +32,7 @@ use tokio::sync::oneshot;
 use super::sql::Sql;
 use crate::app::Error;
 use crate::app::error::Cause;
+use forecast::Forecast;
 
 /// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.
 const QUEUE: usize = 4096;
@@ -36,13 +41,17 @@ const QUEUE: usize = 4096;
 /// group does not wait noticeably for the last.
 const GROUP: usize = 256;
 
-/// How long a caller waits for the answer to a change.
+/// The longest wait for its turn that a change is let into the queue with.
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a caller waits for the answer to a change, when its wait could not be foreseen.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The writing half of the store.
 pub struct Writer {
     /// `None` only while being dropped.
     queue: Option<SyncSender<Job>>,
+    forecast: Arc<Forecast>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -99,12 +108,20 @@ where
 impl Writer {
     /// Starts the thread, which owns `connection` from now on.
     pub(super) fn start(connection: Connection) -> Result<Writer, Cause> {
+        Self::start_within(connection, LONGEST_WAIT)
+    }
+
+    /// The same, with another limit of the wait that is foreseen.
+    fn start_within(connection: Connection, longest_wait: Duration) -> Result<Writer, Cause> {
         let (queue, jobs) = sync_channel(QUEUE);
+        let forecast = Arc::new(Forecast::new(longest_wait));
+        let pace = Arc::clone(&forecast);
         let thread = Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || while commit_next(&connection, &jobs) {})?;
+            .spawn(move || while commit_next(&connection, &jobs, &pace) {})?;
         Ok(Writer {
             queue: Some(queue),
+            forecast,
             thread: Some(thread),
         })
     }
@@ -115,7 +132,7 @@ impl Writer {
     /// is the last run. An error from it undoes what it did.
     ///
     /// # Errors
-    /// What `change` answers; [`Error::Unavailable`] when too many changes are waiting, the lock or the
+    /// What `change` answers; [`Error::Unavailable`] when too many changes are waiting or they take too long, the lock or the
     /// disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
     pub async fn write<T: Send + 'static>(
         &self,
@@ -131,9 +148,15 @@ impl Writer {
             .queue
             .as_ref()
             .ok_or_else(|| Error::unavailable(STOPPED))?;
-        queue.try_send(job).map_err(|refused| match refused {
-            TrySendError::Full(_) => Error::unavailable("the queue of changes is full"),
-            TrySendError::Disconnected(_) => Error::unavailable(STOPPED),
+        if !self.forecast.enter(Instant::now()) {
+            return Err(Error::unavailable("the queue of changes is too long"));
+        }
+        queue.try_send(job).map_err(|refused| {
+            self.forecast.leave();
+            match refused {
+                TrySendError::Full(_) => Error::unavailable("the queue of changes is full"),
+                TrySendError::Disconnected(_) => Error::unavailable(STOPPED),
+            }
         })?;
         match tokio::time::timeout(WRITE_TIMEOUT, answer).await {
             Ok(Ok(result)) => result,
@@ -156,11 +179,13 @@ impl Drop for Writer {
 }
 
 /// Steps 2 to 4, once. Answers false when the queue is closed and empty.
-fn commit_next(connection: &Connection, jobs: &Receiver<Job>) -> bool {
+fn commit_next(connection: &Connection, jobs: &Receiver<Job>, forecast: &Forecast) -> bool {
     let Ok(first) = jobs.recv() else { return false };
+    forecast.begin(Instant::now());
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     group.push(first);
     group.extend(jobs.try_iter().take(GROUP - 1));
+    let changes = group.len();
 
     let outcome = transaction(connection, &mut group);
     if outcome.is_err() && !connection.is_autocommit() {
@@ -168,6 +193,7 @@ fn commit_next(connection: &Connection, jobs: &Receiver<Job>) -> bool {
         let _ = Sql::new(connection).execute("ROLLBACK", []);
     }
     let failed = outcome.err();
+    forecast.end(Instant::now(), changes);
     for job in group {
         job.answer(match &failed {
             None => Ok(()),

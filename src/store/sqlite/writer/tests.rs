@@ -11,6 +11,10 @@ use super::*;
 
 /// A writer on a table with a unique column and a foreign key that is checked at the commit.
 fn writer() -> (TempDir, Writer) {
+    writer_within(LONGEST_WAIT)
+}
+
+fn writer_within(longest_wait: Duration) -> (TempDir, Writer) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("test.db");
     let connection = Connection::open(path).unwrap();
@@ -23,7 +27,10 @@ fn writer() -> (TempDir, Writer) {
         )
         .unwrap();
     connection.busy_timeout(Duration::from_millis(300)).unwrap();
-    (folder, Writer::start(connection).unwrap())
+    (
+        folder,
+        Writer::start_within(connection, longest_wait).unwrap(),
+    )
 }
 
 fn elsewhere(folder: &TempDir) -> Connection {
@@ -201,7 +208,7 @@ async fn a_change_that_ends_the_transaction_fails_its_group_and_nothing_else() {
 
 #[tokio::test]
 async fn a_full_queue_refuses_at_once_and_keeps_what_it_took() {
-    let (folder, writer) = writer();
+    let (folder, writer) = writer_within(Duration::MAX);
     let (held, release) = hold(&writer);
     let mut held = Box::pin(held);
     queue(&mut held).await;
@@ -220,6 +227,26 @@ async fn a_full_queue_refuses_at_once_and_keeps_what_it_took() {
     release.send(()).unwrap();
     assert!(join_all(waiting).await.iter().all(Result::is_ok));
     assert_eq!(numbers(&folder).len(), taken);
+}
+
+#[tokio::test]
+async fn a_change_whose_wait_can_be_foreseen_is_refused_at_once_and_never_runs() {
+    let (folder, writer) = writer_within(Duration::ZERO);
+    let (begun, begins) = mpsc::channel();
+    let (release, held_until) = mpsc::channel();
+    let mut held = Box::pin(writer.write(move |_| {
+        let _ = begun.send(());
+        let _ = held_until.recv();
+        Ok(())
+    }));
+    queue(&mut held).await;
+    begins.recv().unwrap(); // From now on, somebody waits for longer than no time.
+    let refused = writer.write(|sql| insert(sql, 1)).await;
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    release.send(()).unwrap();
+    held.await.unwrap();
+    writer.write(|sql| insert(sql, 2)).await.unwrap();
+    assert_eq!(numbers(&folder), [2]);
 }
 
 #[tokio::test(start_paused = true)]
