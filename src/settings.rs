@@ -122,6 +122,21 @@ pub struct Settings {
     )]
     pub drain_delay: u32,
 
+    /// Requests that are worked on at once; another is refused with 503 `unavailable`.
+    ///
+    /// It bounds what waits for the database, and the memory for bodies that are being received, 64 KiB
+    /// each. How many connections there are is bounded by the files that the process may open, such as
+    /// `LimitNOFILE` of systemd.
+    #[arg(
+        long,
+        env = "INVOICING_MAX_CONCURRENT_REQUESTS",
+        default_value = "4096",
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        help_heading = HEADING
+    )]
+    pub max_concurrent_requests: u32,
+
     /// Whether callers are limited in how often they may call.
     #[arg(
         long,

@@ -4,9 +4,11 @@
 //!    compared without regard to case (RFC 9110, section 11.1).
 //! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
 //!    whether a credential came at all (RFC 6750, section 3).
-//! 3. A caller who is known counts against the limit of its key or session; one who is not is refused
+//! 3. The request takes one of the server's [slots](super::slots), or is refused: 503. Looking up a credential is
+//!    the first thing that is done for it.
+//! 4. A caller who is known counts against the limit of its key or session; one who is not is refused
 //!    at no such cost to anybody. The public token endpoint counts client addresses.
-//! 4. In a demo, a caller who has come this far may ask for another answer than it would get
+//! 5. In a demo, a caller who has come this far may ask for another answer than it would get
 //!    ([`rehearsal`](super::rehearsal)).
 
 use codegen_runtime::{Admitted, header_value};
@@ -14,6 +16,7 @@ use http::HeaderName;
 use http::header::{AUTHORIZATION, HeaderMap};
 
 use super::rehearsal::{Asked, Rehearsal, Rehearsed};
+use super::slots::Slot;
 use super::{Error, RequestContext};
 use crate::app::api_key::ApiKey;
 use crate::app::secret::Secret;
@@ -35,34 +38,37 @@ pub enum Credential {
 /// Admits the holder of an API key.
 pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
+    let slot = context.context().slots.take()?;
     let key = app(context).authenticate_api_key(presented).await;
     let key = key.map_err(|error| unauthenticated(Credential::ApiKey, error))?;
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);
     let verdict = limits.api_key(id).await;
-    admit(context, key, Caller::ApiKey(id), verdict, quota).await
+    admit(context, slot, key, Caller::ApiKey(id), verdict, quota).await
 }
 
 /// Admits a signed-in device.
 pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
     let presented = bearer(Credential::AccessToken, context.request.headers())?;
+    let slot = context.context().slots.take()?;
     let token = Secret::from_text(presented);
     let signed_in = app(context).authenticate_access_token(&token).await;
     let signed_in = signed_in.map_err(|error| unauthenticated(Credential::AccessToken, error))?;
     let limits = &context.context().limits;
     let (who, quota) = (Caller::User(signed_in.user_id.0), limits.of_callers);
     let verdict = limits.session(signed_in.session_id.0).await;
-    admit(context, signed_in, who, verdict, quota).await
+    admit(context, slot, signed_in, who, verdict, quota).await
 }
 
 /// Admits anybody, as often as one client address may.
 pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let (request, shared) = (&context.request, context.context());
+    let slot = shared.slots.take()?;
     let peer = request.remote_addr().ip();
     let address = client_address(peer, request.headers(), &shared.trusted_proxies);
     let (limits, who) = (&shared.limits, Caller::Unknown);
     let verdict = limits.address(address).await;
-    admit(context, (), who, verdict, limits.of_addresses).await
+    admit(context, slot, (), who, verdict, limits.of_addresses).await
 }
 
 fn app(context: &RequestContext) -> &App {
@@ -103,9 +109,10 @@ fn unauthenticated(credential: Credential, error: app::Error) -> Error {
     }
 }
 
-/// Steps 3 and 4.
+/// Steps 4 and 5. The slot stays with the answer.
 async fn admit<P>(
     context: &RequestContext,
+    slot: Slot,
     caller: P,
     who: Caller,
     verdict: Option<Verdict>,
@@ -113,6 +120,7 @@ async fn admit<P>(
 ) -> Result<Admitted<P>, Error> {
     let mut admitted = Admitted::new(caller);
     admitted.notes.insert(who);
+    admitted.notes.insert(slot);
     if let Some(verdict) = verdict {
         if !verdict.allowed() {
             return Err(Error::RateLimited { verdict, who });
@@ -125,7 +133,7 @@ async fn admit<P>(
     Ok(admitted)
 }
 
-/// Step 4.
+/// Step 5.
 async fn rehearse(
     rehearsal: &dyn Rehearsal,
     context: &RequestContext,

@@ -40,6 +40,8 @@ pub enum Error {
         /// Whether anything was.
         sent: bool,
     },
+    /// The server works on as many requests as it may.
+    Overloaded,
     /// The caller has used up its quota.
     RateLimited {
         /// What the limiter said.
@@ -191,13 +193,7 @@ fn of_app(error: &app::Error) -> Problem {
         Error::UnauthorizedClient => {
             grant("unauthorized_client", "The client may not use this grant")
         }
-        Error::Unavailable(_) => Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            Kind::Server,
-            "unavailable",
-            "The service cannot answer in time; try again",
-        )
-        .header(RETRY_AFTER, 1),
+        Error::Unavailable(_) => unavailable(),
         // The first two are for the command line, which asks what no request can.
         Error::Missing { .. } | Error::Refused(_) | Error::Internal(_) => internal(),
     }
@@ -207,6 +203,7 @@ fn of_http(error: Error) -> Problem {
     match error {
         Error::App(error) => of_app(&error),
         Error::Unauthenticated { credential, sent } => unauthenticated(credential, sent),
+        Error::Overloaded => unavailable(),
         Error::RateLimited { verdict, who } => {
             let mut problem = Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -253,6 +250,16 @@ fn unauthenticated(credential: Credential, sent: bool) -> Problem {
         message,
     )
     .header(WWW_AUTHENTICATE, challenge)
+}
+
+fn unavailable() -> Problem {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Server,
+        "unavailable",
+        "The service cannot answer in time; try again",
+    )
+    .header(RETRY_AFTER, 1)
 }
 
 fn internal() -> Problem {

@@ -4,7 +4,7 @@
 //! (decisions.md, "Both APIs"), and where it is:
 //!
 //! 1. the method (405), by the generated registration;
-//! 2. who calls (401), then how often (429): `credential`;
+//! 2. who calls (401), unless the server has enough to do (503, `slots`), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
 //!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
 //!    `link`, each named after its operationId;
@@ -19,6 +19,7 @@ mod product;
 pub(crate) mod rehearsal;
 mod session;
 pub(crate) mod sign_in;
+mod slots;
 mod unpublished;
 
 use std::sync::Arc;
@@ -39,11 +40,13 @@ use crate::settings::{Settings, TrustedProxies};
 
 pub use error::Error;
 use rehearsal::Rehearsal;
+use slots::Slots;
 
 /// What all requests share.
 pub struct Context {
     app: Arc<App>,
     limits: Limits,
+    slots: Slots,
     trusted_proxies: TrustedProxies,
     operations: Arc<Operations>,
     log: Logger,
@@ -64,6 +67,7 @@ impl Context {
         Context {
             app,
             limits: Limits::start(settings, &operations.metrics.limits, log).await,
+            slots: Slots::new(settings.max_concurrent_requests),
             trusted_proxies: settings.trusted_proxies.clone(),
             operations,
             log: log.clone(),

@@ -243,3 +243,29 @@ fn a_wrong_setting_fails_with_2_and_an_unknown_variable_is_logged() {
         "{log:#?}"
     );
 }
+
+#[test]
+fn a_server_out_of_files_says_so_and_goes_on_when_connections_end() {
+    let place = Place::new();
+    let serve = place.command(SERVE);
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""])
+        .arg(serve.get_program())
+        .args(serve.get_args())
+        .current_dir(place.path(""));
+    for (name, value) in serve.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    let mut server = Server::start(&mut limited);
+    let many: Vec<_> = (0..64).map(|_| server.connect()).collect();
+    let line = server.wait_for("accept error");
+    assert_eq!(line["level"], "warn", "{line}");
+    assert!(line["error"].to_string().contains("os error 24"), "{line}");
+    drop(many);
+    let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
+    assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
+}

@@ -14,6 +14,7 @@ mod docs;
 mod given;
 mod links;
 mod methods;
+mod overload;
 mod products;
 mod properties;
 mod scenarios;

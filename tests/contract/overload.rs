@@ -1,0 +1,60 @@
+//! More requests at once than the server takes.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::json;
+use test_support::caller::Request;
+use test_support::given;
+
+use crate::given::{Given, PRODUCTS, TOKEN, given_own, product};
+
+/// A request that is worked on until its body comes: the server has asked for it.
+fn hold(given: &Given, body: &str) -> TcpStream {
+    let address = given
+        .service
+        .caller
+        .base_url()
+        .trim_start_matches("http://");
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    let head = format!(
+        "POST {PRODUCTS} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {}\r\n\
+         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        given.team.live,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).expect("it reads");
+    expect(&mut stream, "HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
+/// Reads as many bytes as `expected` has, which they have to be.
+fn expect(stream: &mut TcpStream, expected: &str) {
+    let mut received = vec![0; expected.len()];
+    stream.read_exact(&mut received).expect("it answers");
+    assert_eq!(String::from_utf8_lossy(&received), expected);
+}
+
+#[tokio::test]
+async fn a_request_beyond_those_that_are_worked_on_is_refused_and_later_taken() {
+    let given = given!(given_own(&[("INVOICING_MAX_CONCURRENT_REQUESTS", "1")]));
+    let body = product().to_string();
+    let mut held = hold(&given, &body);
+
+    let list = given.live("GET", PRODUCTS);
+    let refused = given.send(list.clone()).await.expect(503, "unavailable");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    let token = Request::new("POST", TOKEN).json(&json!({}));
+    let refused = given.send(token).await.expect_status(503);
+    assert_eq!(refused.json()["error"], "temporarily_unavailable");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    // Whoever shows no credential learns nothing else, as ever.
+    given
+        .send(Request::new("GET", PRODUCTS))
+        .await
+        .expect(401, "invalid_token");
+
+    held.write_all(body.as_bytes()).expect("it reads");
+    expect(&mut held, "HTTP/1.1 201 Created\r\n");
+    given.send(list).await.expect_status(200);
+}
