@@ -17,7 +17,8 @@
 //! What dropshot leaves open: it closes a connection whose headers come too slowly, or that is idle between
 //! two requests, after thirty seconds; but it limits neither how many connections there are nor how long
 //! one stays that has not sent a byte, or not finished its TLS handshake. Where strangers connect, what
-//! stands in front of the server has to.
+//! stands in front of the server has to. The limit of open files ends them: then new ones wait in the kernel, and the
+//! log says so (`accept error`) until others are closed. Requests on them are bounded ([`crate::http`]).
 
 use std::io;
 use std::net::SocketAddr;
