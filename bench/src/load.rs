@@ -9,6 +9,8 @@
 //!    beginning and at the end.
 //! 3. Connections finish what they wait for, and are closed.
 //!
+//! An answer that tells to try later (503) is none: it is counted apart.
+//!
 //! Where several operations are asked for at once, each has its own connections, and a sample of its own.
 //!
 //! Latencies are those of a closed loop: while a connection waits, it asks nothing. They compare
@@ -33,6 +35,12 @@ pub const WARM_UP: Duration = Duration::from_millis(200);
 
 /// The longest latency that is told from longer ones, in microseconds.
 pub const LONGEST: u64 = 60_000_000;
+
+/// The status of an answer that says to try later: the disk does not take what is asked.
+const UNAVAILABLE: u16 = 503;
+
+/// How long a connection that was told so waits. `Retry-After` would be longer than most samples.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a sample waits for its first answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -76,6 +84,8 @@ pub struct Sample {
     pub p99: f64,
     /// Exceeded by one of a thousand, in milliseconds.
     pub p999: f64,
+    /// Requests a second that were told to try later (503), and are no answers.
+    pub refused: f64,
     /// What the contender had in memory.
     pub memory: Memory,
 }
@@ -103,6 +113,7 @@ impl Sample {
             p50: quantile(0.5),
             p99: quantile(0.99),
             p999: quantile(0.999),
+            refused: 0.0,
             memory,
         })
     }
@@ -114,6 +125,8 @@ struct Shared {
     stopping: Cell<bool>,
     /// For each operation.
     latencies: Vec<RefCell<Histogram<u64>>>,
+    /// For each operation, how many were told to try later.
+    refused: Vec<Cell<u64>>,
     /// Opens once all are connected.
     begin: Barrier,
 }
@@ -144,6 +157,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
             counting: Cell::new(false),
             stopping: Cell::new(false),
             latencies: latencies.collect::<Result<_, Failure>>()?,
+            refused: vec![Cell::new(0); self.operations.len()],
             begin: Barrier::new(all + 1),
         });
         process::forget_peak(self.running.pid())?;
@@ -170,10 +184,13 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
 
         let memory = process::memory(self.running.pid())?;
         let cpu = used.as_secs_f64() * 1e6 / shared.answers() as f64;
-        let latencies = shared.latencies.iter();
-        latencies
-            .map(|latencies| Sample::new(&latencies.borrow(), elapsed, cpu, memory))
-            .collect()
+        let groups = shared.latencies.iter().zip(&shared.refused);
+        let samples = groups.map(|(latencies, refused)| {
+            let sample = Sample::new(&latencies.borrow(), elapsed, cpu, memory)?;
+            let refused = refused.get() as f64 / elapsed.as_secs_f64();
+            Ok(Sample { refused, ..sample })
+        });
+        samples.collect()
     }
 
     /// One connection. Those of one number in each operation follow each other.
@@ -191,6 +208,12 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
             script.next(&mut request);
             let begin = Instant::now();
             let answer = connection.ask(&request).await?;
+            if answer.status == UNAVAILABLE {
+                let refused = &shared.refused[group];
+                refused.set(refused.get() + u64::from(shared.counting.get()));
+                sleep(PAUSE).await;
+                continue;
+            }
             if shared.counting.get() {
                 let latency = u64::try_from(begin.elapsed().as_micros()).unwrap_or(LONGEST);
                 shared.latencies[group]

@@ -91,7 +91,7 @@ impl fmt::Display for Spread {
             median,
             most,
         } = self;
-        write!(formatter, "{median:>8.2} [{least:.2}, {most:.2}]")
+        write!(formatter, "{median:.2} [{least:.2}, {most:.2}]")
     }
 }
 
@@ -123,8 +123,12 @@ pub fn head(operation: Operation, connections: usize) -> String {
 /// The line of a contender.
 pub fn line(measured: &Measured) -> String {
     let mebibytes = |kibibytes: u64| kibibytes as f64 / 1024.0;
+    let refused = match measured.spread(|sample| sample.refused).most {
+        0.0 => String::new(),
+        refused => format!("  up to {refused:.0} a second were told to try later"),
+    };
     format!(
-        "{:<26} {:>9.0} {:>6.0} {:>9.1} {:>6.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0} {:>7.0}",
+        "{:<26} {:>9.0} {:>6.0} {:>9.1} {:>6.0} {:>9.2} {:>9.2} {:>9.2} {:>7.0} {:>7.0}{refused}",
         format!("{}{}", measured.contender.name(), measured.part.suffix()),
         measured.median(|sample| sample.rate),
         measured.spread(|sample| sample.rate).percent(),

@@ -12,7 +12,7 @@ use invoicing::app::share_link::{Audience, CreateLink, ShareLink};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Failure, IN_FLIGHT, PUBLIC_URL, time};
+use super::{Failure, IN_FLIGHT, PUBLIC_URL, patiently, time};
 
 /// The app that all devices are signed in with.
 pub const CLIENT: &str = "bench";
@@ -76,9 +76,11 @@ impl Mobile {
 
 async fn sign_in(app: &App, user: UserId, client: &OauthClient) -> Result<Device, Failure> {
     let (access, refresh) = (Secret::base64url(), Secret::base64url());
-    let device = session::Device::default();
-    app.given_session(user, client, REDIRECT_URI, device, (&access, &refresh))
-        .await?;
+    patiently(|| {
+        let device = session::Device::default();
+        app.given_session(user, client, REDIRECT_URI, device, (&access, &refresh))
+    })
+    .await?;
     Ok(Device {
         access_token: access.reveal().to_owned(),
         refresh_token: refresh.reveal().to_owned(),

@@ -12,14 +12,16 @@ mod product;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::SecondsFormat;
 use futures::{StreamExt, TryStreamExt, stream};
-use invoicing::app::App;
 use invoicing::app::api_key::{ApiKey, Mode, Scope};
 use invoicing::app::time::{SystemClock, Timestamp};
+use invoicing::app::{App, Error};
 use invoicing::store::ProductStore;
 use invoicing::store::sqlite::Sqlite;
+use tokio::time::sleep;
 use uuid::Uuid;
 
 pub use mobile::{CLIENT, Mobile};
@@ -27,6 +29,10 @@ pub use product::{CHANGED, any_changed_id, id, number, product, published};
 
 /// Changes in flight while the data set is made: more than the store commits together.
 const IN_FLIGHT: usize = 1024;
+
+/// How often a change is tried, and the pause between: a minute in all.
+const TRIES: u32 = 600;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What links begin with, in answers.
 pub const PUBLIC_URL: &str = "http://bench.example";
@@ -111,12 +117,29 @@ async fn add_products(store: &Sqlite, caller: &ApiKey, products: u64) -> Result<
     stream::iter((0..products).map(product))
         .map(|product| {
             let now = product.created_at;
-            store.create_product(catalog, product, None, now)
+            patiently(move || store.create_product(catalog, product.clone(), None, now))
         })
         .buffered(IN_FLIGHT)
         .try_for_each(async |_| Ok(()))
         .await?;
     Ok(())
+}
+
+/// Makes a change that is done as soon as the store has time for it: it refuses what would wait for long.
+///
+/// # Errors
+/// What the store answers, in the end.
+pub async fn patiently<T, F: Future<Output = Result<T, Error>>>(
+    change: impl Fn() -> F,
+) -> Result<T, Error> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match change().await {
+            Err(Error::Unavailable(_)) if tries < TRIES => sleep(PAUSE).await,
+            done => return done,
+        }
+    }
 }
 
 /// A time as the documents write it.

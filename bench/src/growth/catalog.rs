@@ -20,7 +20,7 @@ use rusqlite::{Connection, params};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::dataset::{self, Failure, PUBLIC_URL};
+use crate::dataset::{self, Failure, PUBLIC_URL, patiently};
 use crate::operation::request;
 use crate::wire;
 
@@ -175,10 +175,10 @@ async fn make_teams(file: &Path, products: u64) -> Result<Vec<Team>, Failure> {
     let store = Arc::new(Sqlite::open(file)?);
     let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
     let made = stream::iter(0..count).map(async |number| -> Result<_, Failure> {
-        let id = app.create_team(&format!("Team {number}")).await?.id;
-        let key = app
-            .create_api_key(id, Mode::Live, Scope::ReadWrite, None, None)
-            .await?;
+        let name = format!("Team {number}");
+        let id = patiently(|| app.create_team(&name)).await?.id;
+        let create_key = || app.create_api_key(id, Mode::Live, Scope::ReadWrite, None, None);
+        let key = patiently(create_key).await?;
         Ok((id.0, key.1.reveal().to_owned()))
     });
     let mut made: Vec<_> = made.buffered(IN_FLIGHT).try_collect().await?;
@@ -211,9 +211,12 @@ fn shares(products: u64, teams: u64) -> impl Iterator<Item = Range<u64>> {
 fn add_products(file: &Path, teams: &[Team]) -> Result<(), Failure> {
     let mut connection = Connection::open(file)?;
     // Nobody needs what is left of a load that fails. The service turns its own settings on again when it opens the file.
-    connection.execute_batch(
-        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000;",
-    )?;
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000")?;
+    let journal = "PRAGMA journal_mode = OFF";
+    let mode: String = connection.query_row(journal, [], |row| row.get(0))?;
+    if mode != "off" {
+        return Err(format!("the journal is {mode} still: somebody else has the file open").into());
+    }
     let transaction = connection.transaction()?;
     let mut insert = transaction.prepare(
         "INSERT INTO product (team_id, mode, id, name, unit_price, currency, description, sku,

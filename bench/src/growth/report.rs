@@ -106,7 +106,7 @@ impl Report {
             let met = verdict(peak <= MEMORY);
             write!(
                 formatter,
-                "{:<36}{peak:>8.2} at most {MEMORY}: {met}",
+                "{:<36}{peak:.2} at most {MEMORY}: {met}",
                 "peak memory MiB"
             )?;
         }
