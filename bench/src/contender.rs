@@ -67,7 +67,7 @@ impl Contender {
         match self {
             Self::Loop => matches!(operation, Create | Patch),
             Self::Fastify | Self::Connexion | Self::Fastapi => {
-                matches!(operation, Get | List20 | List100 | Create | Mixed)
+                matches!(operation, Get | List20 | List100 | Create)
             }
             Self::Hyper | Self::Dropshot => operation != Mixed,
             Self::ByHand | Self::Invoicing | Self::Postgres => true,

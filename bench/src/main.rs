@@ -24,6 +24,7 @@ mod run;
 mod running;
 mod servers;
 mod setting;
+mod temporary;
 mod wire;
 
 use std::net::SocketAddr;

@@ -17,6 +17,7 @@ use tempfile::TempDir;
 
 use crate::dataset::Failure;
 use crate::process;
+use crate::temporary;
 
 /// How long it may take to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,9 +43,7 @@ impl Cluster {
     /// When there is no PostgreSQL, or it does not start; what it has logged is in the message.
     pub fn start(port: u16) -> Result<Self, Failure> {
         let binaries = binaries().ok_or(MISSING)?;
-        let folder = tempfile::Builder::new()
-            .prefix("invoicing-bench-postgres-")
-            .tempdir()?;
+        let folder = temporary::folder("invoicing-bench-postgres-")?;
         let user = unprivileged(folder.path())?;
         let (data, log) = (folder.path().join("data"), folder.path().join("log"));
         let command = |program: &str| -> Result<Command, Failure> {

@@ -23,6 +23,7 @@ use crate::recording::{self, Recording};
 use crate::report::{self, Measured, Part};
 use crate::running::Running;
 use crate::setting::Setting;
+use crate::temporary;
 
 /// What is measured, and how.
 #[derive(Debug, clap::Args)]
@@ -74,9 +75,7 @@ impl Options {
         {
             peers::install()?;
         }
-        let folder = tempfile::Builder::new()
-            .prefix("invoicing-bench-")
-            .tempdir()?;
+        let folder = temporary::folder("invoicing-bench-")?;
         println!("{}", self.describe());
         let devices = self.connections.iter().copied().max().unwrap_or(1);
         let make = Dataset::make(folder.path(), self.products, devices);

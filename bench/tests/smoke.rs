@@ -7,12 +7,22 @@ use std::process::Command;
 
 use serde_json::Value;
 
+/// The bench, with the service that CI has built already: another build would take minutes.
+fn bench(subcommand: &[&str]) -> Command {
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_bench"));
+    bench.args(subcommand);
+    if let Some(built) = std::env::var_os("INVOICING") {
+        bench.arg("--invoicing").arg(built);
+    }
+    bench
+}
+
 #[test]
 fn growth_is_measured_and_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
     let [svg, json] = ["growth.svg", "run.json"].map(|name| folder.path().join(name));
-    let output = Command::new(env!("CARGO_BIN_EXE_bench"))
-        .args(["growth", "--products", "250,20000", "--connections", "3"])
+    let output = bench(&["growth"])
+        .args(["--products", "250,20000", "--connections", "3"])
         .args(["--rounds", "2", "--seconds", "0.05", "--unpinned"])
         .arg("--svg")
         .arg(&svg)

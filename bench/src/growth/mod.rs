@@ -23,6 +23,7 @@ use crate::dataset::{Failure, RefreshTokens};
 use crate::load::{Ask as _, Load, Sample};
 use crate::running::Running;
 use crate::setting::Setting;
+use crate::temporary;
 use crate::wire::Connection;
 
 use catalog::Catalog;
@@ -77,9 +78,7 @@ impl Options {
     /// When a data set cannot be made, or the service does not start or answers wrongly.
     pub fn run(&self) -> Result<(), Failure> {
         let binaries = self.setting.prepare()?;
-        let folder = tempfile::Builder::new()
-            .prefix("invoicing-growth-")
-            .tempdir()?;
+        let folder = temporary::folder("invoicing-growth-")?;
         let describe = format!(
             "{} connections; {}",
             self.connections,
