@@ -5,20 +5,26 @@
 //! successor. So each server has `connect_timeout` for the whole way to a connection that can be used, and the one
 //! that led there last is tried first.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use deadpool_postgres::Connect;
 use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::{Client, Config, Error};
+use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::Address;
 use super::address::CONNECT_TIMEOUT;
+use super::cancel::cancel;
+use crate::app::error::Cause;
 
 /// Makes the connections of the pool.
-pub(super) struct Connector {
+#[derive(Clone)]
+pub(super) struct Connector(Arc<Servers>);
+
+struct Servers {
     servers: Vec<Config>,
     tls: MakeRustlsConnect,
     /// Which server took writes when one was last connected to.
@@ -27,13 +33,26 @@ pub(super) struct Connector {
 
 impl Connector {
     pub(super) fn new(address: &Address, tls: MakeRustlsConnect) -> Connector {
-        Connector {
+        Connector(Arc::new(Servers {
             servers: address.servers().to_vec(),
             tls,
             primary: AtomicUsize::new(0),
-        }
+        }))
     }
 
+    /// Asks the server to stop what `token` stands for. One that has lost its place to another is not asked.
+    pub(super) async fn cancel(&self, token: &CancelToken) -> Result<(), Cause> {
+        let Servers {
+            servers,
+            tls,
+            primary,
+        } = &*self.0;
+        let server = &servers[primary.load(Ordering::Relaxed)];
+        cancel(server, token, tls.clone()).await
+    }
+}
+
+impl Servers {
     /// Goes round until a server has said something, if only no: whoever waits for it has a deadline.
     async fn connect_to_primary(&self) -> Result<(Client, JoinHandle<()>), Error> {
         loop {
@@ -63,6 +82,6 @@ impl Connector {
 
 impl Connect for Connector {
     fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
-        Box::pin(self.connect_to_primary())
+        Box::pin(self.0.connect_to_primary())
     }
 }

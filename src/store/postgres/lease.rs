@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, Object};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::DEADLINE;
+use super::connect::Connector;
 
 /// How long the wish to stop a statement may take to be heard. It travels on a connection of its own, and a pooler
 /// makes a second one for it: on a busy machine, two seconds were not enough. Nobody waits for it, and nothing
-/// else ends a read that waits for a lock. As long as requests are given up after the deadline, there are at most as
-/// many such connections as the pool has.
+/// else ends a read that waits for a lock.
 const CANCEL_TIMEOUT: Duration = DEADLINE;
 
 /// Nothing was sent yet, and another request may have the connection.
@@ -35,17 +34,17 @@ pub(super) struct Lease {
     /// `None` only while being dropped.
     connection: Option<Object>,
     state: AtomicU8,
-    tls: MakeRustlsConnect,
+    connector: Connector,
     /// Whether statements are prepared: promise 6 of the [store](super).
     pub(super) prepares: bool,
 }
 
 impl Lease {
-    pub(super) fn new(connection: Object, tls: MakeRustlsConnect, prepares: bool) -> Lease {
+    pub(super) fn new(connection: Object, connector: Connector, prepares: bool) -> Lease {
         Lease {
             connection: Some(connection),
             state: AtomicU8::new(UNUSED),
-            tls,
+            connector,
             prepares,
         }
     }
@@ -93,13 +92,14 @@ impl Drop for Lease {
             return;
         };
         if state == BUSY && !connection.is_closed() {
-            let cancel = connection.cancel_token();
-            let tls = self.tls.clone();
+            let token = connection.cancel_token();
+            let connector = self.connector.clone();
             runtime.spawn(async move {
                 let end = async {
-                    cancel.cancel_query(tls).await?;
-                    // Waits for the statement to end: a pooler forgets the wish with the connection.
-                    connection.batch_execute("").await
+                    if connector.cancel(&token).await.is_ok() {
+                        // Waits for the statement to end: a pooler forgets the wish with the connection.
+                        let _ = connection.batch_execute("").await;
+                    }
                 };
                 // Whether it was heard makes no difference here: the connection is closed either way.
                 let _ = tokio::time::timeout(CANCEL_TIMEOUT, end).await;

@@ -43,7 +43,7 @@
 //!
 //! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
 //! - `connect.rs`: which of the servers it is now.
-//! - `lease.rs`: one connection of the pool, and what becomes of it.
+//! - `lease.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the database, for those who move to another store.
@@ -53,6 +53,7 @@
 
 mod address;
 mod api_key;
+mod cancel;
 mod connect;
 mod copy;
 mod health;
@@ -76,7 +77,6 @@ mod values;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use connect::Connector;
 
@@ -89,7 +89,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// A store in one PostgreSQL database.
 pub struct Postgres {
     pool: Pool,
-    tls: MakeRustlsConnect,
+    connector: Connector,
     /// Whether statements are prepared.
     prepares: bool,
 }
@@ -175,8 +175,8 @@ impl Postgres {
         let recycling = ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         };
-        let connector = Connector::new(address, tls.clone());
-        let manager = Manager::from_connect(address.config().clone(), connector, recycling);
+        let connector = Connector::new(address, tls);
+        let manager = Manager::from_connect(address.config().clone(), connector.clone(), recycling);
         let connect = |source| OpenError::Connect {
             address: address.clone(),
             source,
@@ -191,7 +191,7 @@ impl Postgres {
             .map_err(|error| connect(error.into()))?;
         let store = Postgres {
             pool,
-            tls,
+            connector,
             prepares: address.prepares(),
         };
         Ok((store, connection))

@@ -86,7 +86,11 @@ impl Postgres {
             .get()
             .await
             .map_err(|error| Failure::Again(error.into()))?;
-        Ok(Lease::new(connection, self.tls.clone(), self.prepares))
+        Ok(Lease::new(
+            connection,
+            self.connector.clone(),
+            self.prepares,
+        ))
     }
 
     /// Tries until there is an answer, or until the next attempt would begin after the deadline.

@@ -31,6 +31,17 @@ fn at_commit(url: &str, action: &str) {
     );
 }
 
+/// Waits until nothing of the service is under way in the database.
+pub async fn nothing_runs(url: &str) {
+    let running = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND application_name = 'invoicing' AND state <> 'idle'";
+    let begun = Instant::now();
+    while ask(url, running) != "0" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(begun.elapsed() < Duration::from_secs(60), "it still runs");
+    }
+}
+
 fn tries(url: &str) -> String {
     ask(url, "SELECT last_value FROM tries")
 }
@@ -106,12 +117,7 @@ async fn a_lock_that_does_not_come_free_is_unavailable_in_time_and_leaves_nothin
     assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
     assert!(begun.elapsed() < Duration::from_secs(12), "{begun:?}");
     // The read was given up by us, and the server was told.
-    let waiting = "SELECT count(*) FROM pg_stat_activity \
-         WHERE datname = current_database() AND application_name = 'invoicing' AND state <> 'idle'";
-    while ask(url, waiting) != "0" {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        assert!(begun.elapsed() < Duration::from_secs(60), "it still runs");
-    }
+    nothing_runs(url).await;
     drop(locked);
     assert!(
         service
@@ -183,5 +189,7 @@ async fn a_pool_makes_no_more_connections_than_it_may() {
     }
     let connections = "SELECT count(*) FROM pg_stat_activity \
          WHERE datname = current_database() AND application_name = 'invoicing'";
-    assert_eq!(ask(database.url(), connections), "2");
+    // Behind a pooler it may be one.
+    let count: usize = ask(database.url(), connections).parse().unwrap();
+    assert!((1..=2).contains(&count), "{count}");
 }

@@ -3,10 +3,13 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::Path;
 
+use invoicing::app::Error;
 use invoicing::store::{Address, open};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
-use test_support::postgres::{Cluster, ask};
+use test_support::postgres::{Cluster, Locked, ask};
+
+use super::lost::nothing_runs;
 
 /// Gives the server a certificate and a key, which it lets nobody else read.
 fn speak_tls(cluster: &Cluster, certified: &CertifiedKey<rcgen::KeyPair>) {
@@ -85,6 +88,22 @@ async fn a_server_is_believed_as_far_as_sslmode_says() {
         let said = store.err().map(|error| error.to_string());
         assert_eq!(found, encrypted, "{host} {query}: {said:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_that_is_given_up_is_stopped_by_tls_too() {
+    let cluster = Cluster::start();
+    let certified = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    speak_tls(&cluster, &certified);
+    let url = cluster.database();
+    let address = by_name(&url, "127.0.0.1", "sslmode=require");
+    let store = open(&address.parse().unwrap()).await.unwrap();
+    let locked = Locked::all(&url);
+    let read = store.list_teams().await;
+    assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
+    nothing_runs(&url).await;
+    drop(locked);
+    assert_eq!(store.list_teams().await.unwrap(), []);
 }
 
 #[tokio::test]
