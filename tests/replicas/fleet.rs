@@ -1,7 +1,10 @@
 //! Replicas, and everything that they share.
 
+use std::path::Path;
+
 use tempfile::TempDir;
 use test_support::balancer::Balancer;
+use test_support::caller::Caller;
 use test_support::postgres::Cluster;
 use test_support::redis::Redis;
 use test_support::replica::Replica;
@@ -18,7 +21,9 @@ pub struct Fleet {
     pub service: Service,
     pub replicas: Vec<Replica>,
     pub redis: Redis,
-    _balancer: Balancer,
+    balancer: Balancer,
+    /// The address of the database.
+    pub database: String,
     /// PostgreSQL, until a test takes it away.
     pub cluster: Option<Cluster>,
     folder: Option<TempDir>,
@@ -27,6 +32,24 @@ pub struct Fleet {
 impl Fleet {
     /// Starts replicas with these settings.
     pub fn start(settings: &[(&str, &str)]) -> Self {
+        Self::behind(settings, |replicas, folder| {
+            Balancer::start(replicas, folder)
+        })
+    }
+
+    /// The same, all of which speaks HTTP/2. The caller that comes back does, too.
+    pub fn start_with_http2(settings: &[(&str, &str)]) -> (Self, Caller) {
+        let fleet = Self::behind(settings, |replicas, folder| {
+            Balancer::start_with_http2(replicas, folder)
+        });
+        let caller = Caller::over_http2(fleet.balancer.url());
+        (fleet, caller)
+    }
+
+    fn behind(
+        settings: &[(&str, &str)],
+        balancer: impl FnOnce(&[Replica], &Path) -> Balancer,
+    ) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-replicas-")
             .tempdir()
@@ -48,12 +71,13 @@ impl Fleet {
             Replica::start(BINARY, &name, folder.path(), &settings)
         };
         let replicas: Vec<_> = (0..REPLICAS).map(start).collect();
-        let balancer = Balancer::start(&replicas, folder.path());
+        let balancer = balancer(&replicas, folder.path());
         Self {
-            service: Service::at(&balancer.url(), BINARY, Some(database)),
+            service: Service::at(&balancer.url(), BINARY, Some(database.clone())),
+            database,
             replicas,
             redis,
-            _balancer: balancer,
+            balancer,
             cluster: Some(cluster),
             folder: Some(folder),
         }

@@ -7,6 +7,7 @@ mod limits;
 mod readiness;
 mod rolling;
 mod tls;
+mod upgrade;
 
 /// The server and command line under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

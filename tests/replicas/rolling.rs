@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 use test_support::caller::{Caller, Request};
 use test_support::service::Team;
 
@@ -35,7 +36,14 @@ async fn write(caller: Caller, key: String, stop: Arc<AtomicBool>) -> usize {
 
 /// How many active products the list shows, and that all of them were changed.
 async fn count(caller: &Caller, team: &Team) -> usize {
-    let (mut count, mut after) = (0, String::new());
+    let products = list(caller, team).await;
+    assert!(products.iter().all(|product| product["unitPrice"] == 2));
+    products.len()
+}
+
+/// All active products.
+async fn list(caller: &Caller, team: &Team) -> Vec<Value> {
+    let (mut products, mut after) = (Vec::new(), String::new());
     loop {
         let list = Request::new("GET", format!("{PRODUCTS}?limit=100{after}"));
         let page = caller
@@ -43,21 +51,29 @@ async fn count(caller: &Caller, team: &Team) -> usize {
             .await
             .expect_status(200)
             .data();
-        let products = page["data"].as_array().unwrap();
-        assert!(products.iter().all(|product| product["unitPrice"] == 2));
-        count += products.len();
+        products.extend_from_slice(page["data"].as_array().unwrap());
         match page["nextCursor"].as_str() {
             Some(cursor) => after = format!("&after={cursor}"),
-            None => return count,
+            None => return products,
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_under_load_fails_no_request_and_loses_no_write() {
-    let mut fleet = Fleet::start(&[("INVOICING_RATE_LIMIT", "off")]);
-    let team = fleet.service.new_team().unwrap();
+    let fleet = Fleet::start(&[("INVOICING_RATE_LIMIT", "off")]);
     let caller = fleet.service.caller.clone();
+    restart_one_by_one(fleet, caller).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_over_http2_fails_no_request_and_loses_no_write() {
+    let (fleet, caller) = Fleet::start_with_http2(&[("INVOICING_RATE_LIMIT", "off")]);
+    restart_one_by_one(fleet, caller).await;
+}
+
+async fn restart_one_by_one(mut fleet: Fleet, caller: Caller) {
+    let team = fleet.service.new_team().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..WRITERS)
         .map(|_| tokio::spawn(write(caller.clone(), team.live.clone(), Arc::clone(&stop))))
@@ -85,4 +101,45 @@ async fn a_rolling_restart_under_load_fails_no_request_and_loses_no_write() {
             "it left nothing unfinished: {log}"
         );
     }
+}
+
+/// Over HTTP/2 no answer closes its connection. The server says goodbye when it stops: it answers what it has begun, and
+/// begins nothing more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_of_http2_is_served_through_the_drain_and_ends_with_it() {
+    let mut fleet = Fleet::start(&[("INVOICING_RATE_LIMIT", "off")]);
+    let team = fleet.service.new_team().unwrap();
+    let replica = &mut fleet.replicas[0];
+    let caller = Caller::over_http2(replica.url());
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|_| tokio::spawn(write_until_the_end(caller.clone(), team.live.clone())))
+        .collect();
+    let (begun, took) = tokio::task::block_in_place(|| {
+        replica.wait_until_used();
+        let begun = Instant::now();
+        assert_eq!(replica.stop().code(), Some(0), "{}", replica.read_log());
+        (begun, begun.elapsed())
+    });
+    // To wait for connections that nobody ends would take thirty seconds.
+    assert!(took < Duration::from_secs(15), "{took:?}");
+    assert!(replica.read_log().contains("\"msg\":\"stopped\""));
+    let mut created = 0;
+    for writer in join_all(writers).await {
+        let (count, end) = writer.unwrap();
+        created += count;
+        assert!(end - begun > Duration::from_secs(1), "within the drain");
+    }
+    assert_eq!(list(&fleet.service.caller, &team).await.len(), created);
+}
+
+/// Creates products until there is no answer. How many there are then comes back, and when that was.
+async fn write_until_the_end(caller: Caller, key: String) -> (usize, Instant) {
+    let product = json!({ "name": "draining", "unitPrice": 1, "currency": "EUR" });
+    let create = Request::new("POST", PRODUCTS).bearer(&key).json(&product);
+    let mut created = 0;
+    while let Ok(answer) = caller.try_send(create.clone()).await {
+        answer.expect_status(201);
+        created += 1;
+    }
+    (created, Instant::now())
 }

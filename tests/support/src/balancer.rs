@@ -27,13 +27,36 @@ impl Balancer {
     ///
     /// When there is no `haproxy`, which `.ci/install` installs.
     pub fn start<'a>(replicas: impl IntoIterator<Item = &'a Replica>, folder: &Path) -> Self {
+        Self::speaking(replicas, folder, "", "")
+    }
+
+    /// The same, but clients and replicas are spoken to in HTTP/2.
+    ///
+    /// # Panics
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_with_http2<'a>(
+        replicas: impl IntoIterator<Item = &'a Replica>,
+        folder: &Path,
+    ) -> Self {
+        // The operations listener is asked as before.
+        Self::speaking(replicas, folder, " proto h2", " proto h2 check-proto h1")
+    }
+
+    fn speaking<'a>(
+        replicas: impl IntoIterator<Item = &'a Replica>,
+        folder: &Path,
+        to_clients: &str,
+        to_replicas: &str,
+    ) -> Self {
         let address = format!("127.0.0.1:{}", port::free());
-        let mut text = include_str!("../../replicas/haproxy.cfg").replace("LISTEN", &address);
+        let listen = format!("{address}{to_clients}");
+        let mut text = include_str!("../../replicas/haproxy.cfg").replace("LISTEN", &listen);
         for (number, replica) in replicas.into_iter().enumerate() {
             let (address, operations) = (replica.address(), replica.operations_port());
             let _ = writeln!(
                 text,
-                "    server replica-{number} {address} check port {operations}"
+                "    server replica-{number} {address} check port {operations}{to_replicas}"
             );
         }
         let file = folder.join("haproxy.cfg");

@@ -213,14 +213,28 @@ impl Caller {
     ///
     /// When no HTTP client can be made on this machine.
     pub fn new(base_url: impl Into<String>) -> Self {
+        Self::with(base_url, |http| http)
+    }
+
+    /// A caller that speaks HTTP/2 from the start, and sends everything over one connection.
+    ///
+    /// # Panics
+    ///
+    /// When no HTTP client can be made on this machine.
+    pub fn over_http2(base_url: impl Into<String>) -> Self {
+        Self::with(base_url, reqwest::ClientBuilder::http2_prior_knowledge)
+    }
+
+    fn with(
+        base_url: impl Into<String>,
+        complete: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE)
-            .build()
-            .expect("an HTTP client can be made");
+            .timeout(PATIENCE);
         Self {
-            http,
+            http: complete(http).build().expect("an HTTP client can be made"),
             base_url: base_url.into(),
         }
     }
