@@ -43,6 +43,7 @@ mod postgres {
     every_test!();
     mod distribution;
     mod lost;
+    mod partitioned;
     mod relay;
     mod round_trips;
     mod tls;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use invoicing::store::{Store, open};
 use test_support::postgres::{ask, dump, shared};
 
+use super::partitioned;
+
 /// A database of a test's own.
 pub struct Database {
     url: String,
@@ -12,9 +14,11 @@ pub struct Database {
 
 impl Database {
     pub fn new() -> Database {
-        Database {
-            url: shared().database(),
+        let url = shared().database();
+        if partitioned::is_wanted() {
+            partitioned::lay_out(&url);
         }
+        Database { url }
     }
 
     /// Opens the store on it, as every process does.

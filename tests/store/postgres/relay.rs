@@ -20,12 +20,17 @@ pub type Message = (u8, Vec<u8>);
 /// More than a client says at once.
 const ROOM: usize = 1 << 16;
 
-/// A new database with the newest schema, reached past any pooler.
-pub async fn migrated() -> String {
+/// A new database, reached past any pooler.
+pub fn past_any_pooler() -> String {
     let url = shared().database();
     let name = url.split('?').next().and_then(|url| url.rsplit('/').next());
     let port = shared().port();
-    let url = format!("postgres://invoicing@127.0.0.1:{port}/{}", name.unwrap());
+    format!("postgres://invoicing@127.0.0.1:{port}/{}", name.unwrap())
+}
+
+/// The same with the newest schema.
+pub async fn migrated() -> String {
+    let url = past_any_pooler();
     open(&url.parse().unwrap()).await.unwrap();
     url
 }

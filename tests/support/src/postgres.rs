@@ -30,7 +30,8 @@ pub use faults::Frozen;
 /// The server that all tests of this process share, each with databases of its own in it.
 ///
 /// The variable `INVOICING_TEST_POSTGRES` says how they reach it: `direct` unless it is set; `prepared`, with
-/// prepared statements; `pgbouncer`, through one in transaction mode.
+/// prepared statements; `pgbouncer`, through one in transaction mode; `partitioned`, directly, where the suite of the
+/// store has its tables partitioned.
 ///
 /// # Panics
 ///
@@ -42,11 +43,13 @@ pub fn shared() -> &'static Cluster {
         let mut cluster = Cluster::start_with("-c max_connections=500");
         let way = std::env::var("INVOICING_TEST_POSTGRES");
         match way.as_deref().unwrap_or("direct") {
-            "direct" => {}
+            "direct" | "partitioned" => {}
             "prepared" => cluster.parameters = "?prepared_statements=true",
             "pgbouncer" => cluster.address = pooler::start(&cluster),
             other => {
-                panic!("INVOICING_TEST_POSTGRES is {other:?}; write direct, prepared or pgbouncer")
+                panic!(
+                    "INVOICING_TEST_POSTGRES is {other:?}; write direct, prepared, pgbouncer or partitioned"
+                )
             }
         }
         cluster

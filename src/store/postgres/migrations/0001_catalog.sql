@@ -1,13 +1,8 @@
 -- Teams, API keys, products, idempotency. Times are milliseconds since 1970 in UTC.
 --
--- Distribution. What belongs to a team has the team first in its primary key, in every unique index and in
--- every foreign key between two such tables (a test says so), so that these tables can be spread over machines
--- by `team_id`: api_key, product, idempotency, member, folder, file, share_link. An index that begins with
--- something else (the digest of a key, the id that the command line knows) is never unique. The other tables
--- belong to no team, and are copied to every machine: team, secret, schema_version, and all of users, clients and
--- sessions. With Citus this is `create_reference_table(TABLE)` for the latter, then
--- `create_distributed_table(TABLE, 'team_id')` for the former, before there are rows. It was not tried there; what is looked
--- for by its digest or id alone asks every machine, so api_key, small and often read, is better copied as well.
+-- What belongs to a team has the team first in its primary key, in every unique index and in every foreign key between
+-- two such tables (a test says so), so that it can be spread over machines by `team_id`: `../distribution.md`. An index
+-- that begins with something else (the digest of a key, the id that the command line knows) is never unique.
 
 -- Keys that every process on this database shares, such as the one that authenticates cursors.
 CREATE TABLE secret (

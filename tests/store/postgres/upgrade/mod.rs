@@ -7,7 +7,7 @@
 //! CONTRIBUTING.md has the rule for migrations, and says when a file is written, kept and deleted. SQLite needs none
 //! of this: its one server is stopped before a newer one starts.
 
-mod record;
+pub mod record;
 mod story;
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ fn recorded(file: &Path) -> Vec<Statement> {
 }
 
 /// What this binary says in the course of the story.
-async fn said() -> Vec<Statement> {
+pub async fn said() -> Vec<Statement> {
     let (relay, url) = Relay::before(&migrated().await).await;
     let store = open(&url.parse().unwrap()).await.unwrap();
     relay.take(); // Migrating is the business of the newest binary alone.

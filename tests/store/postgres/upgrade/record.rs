@@ -47,7 +47,7 @@ impl Statement {
 pub struct Parameter(pub String, Option<String>);
 
 impl Parameter {
-    fn kind(&self) -> Type {
+    pub fn kind(&self) -> Type {
         let found = TYPES.into_iter().find(|kind| kind.name() == self.0);
         found.unwrap_or_else(|| panic!("the type {} is missing in TYPES", self.0))
     }

@@ -1,0 +1,135 @@
+//! The schema with every table of teams spread by the team: each has a partition for each remainder of a hash of
+//! `team_id`. PostgreSQL asks of such a table what engines ask that spread it over machines: every unique key has the
+//! team in it, and a row is found in one place only when the statement names its team.
+//!
+//! `INVOICING_TEST_POSTGRES=partitioned` has every test of the suite run on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use test_support::postgres::ask;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls};
+
+use super::relay::past_any_pooler;
+use super::upgrade::record::Statement;
+use super::upgrade::said;
+
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../src/store/postgres/migrations/0001_catalog.sql"),
+    include_str!("../../../src/store/postgres/migrations/0002_mobile.sql"),
+];
+
+const PARTITIONS: usize = 4;
+
+/// What asks every partition of some table, by how it begins: it names no team, because whoever says it knows none.
+const ASK_ALL: [&str; 8] = [
+    // A request brings the key alone.
+    "SELECT id, team_id, mode, scope, name, created_at, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
+    // The background task, for many teams.
+    "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), locked AS (SELECT api_key",
+    "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
+    // The command line knows an id alone.
+    "UPDATE api_key SET revoked_at",
+    "SELECT team_id FROM file WHERE id",
+    "SELECT team_id FROM folder WHERE id",
+    "UPDATE share_link SET revoked_at",
+    "DELETE FROM member WHERE user_id",
+];
+
+/// Whether the suite is to run on it.
+pub fn is_wanted() -> bool {
+    std::env::var_os("INVOICING_TEST_POSTGRES").is_some_and(|way| way == "partitioned")
+}
+
+/// Makes the schema in an empty database.
+pub fn lay_out(url: &str) {
+    let mut schema: Vec<_> = MIGRATIONS.into_iter().flat_map(statements).collect();
+    schema.push("CREATE TABLE schema_version (invoicing BIGINT NOT NULL)".to_owned());
+    let version = MIGRATIONS.len();
+    schema.push(format!("INSERT INTO schema_version VALUES ({version})"));
+    // As shards have them, the indexes of partitions have the name of the whole index, and a number.
+    schema.push(
+        "DO $$ DECLARE part RECORD; BEGIN \
+             FOR part IN SELECT inhrelid::regclass AS name, parent.relname AS whole, \
+                     row_number() OVER (PARTITION BY inhparent ORDER BY inhrelid) AS number \
+                 FROM pg_inherits JOIN pg_class AS parent ON parent.oid = inhparent WHERE relkind = 'I' \
+             LOOP \
+                 EXECUTE format('ALTER INDEX %s RENAME TO %I', part.name, part.whole || '_10200' || part.number); \
+             END LOOP; \
+         END $$"
+            .to_owned(),
+    );
+    ask(url, &schema.join(";\n"));
+}
+
+/// The statements of a migration, in which tables of teams are partitioned.
+fn statements(migration: &str) -> impl Iterator<Item = String> {
+    let lines = migration
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("--"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let statements: Vec<_> = text.split(';').map(|one| one.trim().to_owned()).collect();
+    statements.into_iter().flat_map(|statement| {
+        let name = match statement.strip_prefix("CREATE TABLE ") {
+            Some(table) if table.contains("\n    team_id ") => table.split(' ').next(),
+            _ => return vec![statement],
+        };
+        let name = name.unwrap_or_default().to_owned();
+        let parts = (0..PARTITIONS).map(|number| {
+            let values = format!("FOR VALUES WITH (MODULUS {PARTITIONS}, REMAINDER {number})");
+            format!("CREATE TABLE {name}_{number} PARTITION OF {name} {values}")
+        });
+        let whole = format!("{statement} PARTITION BY HASH (team_id)");
+        std::iter::once(whole).chain(parts).collect()
+    })
+}
+
+/// How many partitions of one table the plan of a statement has, at most.
+async fn partitions(client: &Client, statement: &Statement) -> usize {
+    let parameters: Vec<_> = statement
+        .parameters
+        .iter()
+        .flatten()
+        .map(|parameter| (parameter as &(dyn ToSql + Sync), parameter.kind()))
+        .collect();
+    let explain = format!("EXPLAIN (COSTS OFF) {}", statement.sql);
+    let plan = client.query_typed(&explain, &parameters).await.unwrap();
+    let plan: Vec<String> = plan.iter().map(|line| line.get(0)).collect();
+    let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for line in &plan {
+        // What follows may be an alias, which looks alike.
+        let name = line
+            .split_once(" on ")
+            .and_then(|(_, rest)| rest.split(' ').next());
+        if let Some((table, number)) = name.and_then(|name| name.rsplit_once('_'))
+            && ["0", "1", "2", "3"].contains(&number)
+        {
+            found.entry(table).or_default().insert(number);
+        }
+    }
+    found.values().map(BTreeSet::len).max().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn what_names_its_team_asks_one_partition() {
+    let url = past_any_pooler();
+    lay_out(&url);
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let (mut one, mut all) = (0, BTreeSet::new());
+    for statement in said().await {
+        // The others are BEGIN and COMMIT.
+        if statement.parameters.is_none() {
+            continue;
+        }
+        match partitions(&client, &statement).await {
+            0 => {}
+            1 => one += 1,
+            _ => _ = all.insert(statement.sql),
+        }
+    }
+    assert!(one > 10, "{one}");
+    let expected = |sql: &&String| ASK_ALL.iter().any(|begin| sql.starts_with(begin));
+    let (expected, others): (Vec<_>, Vec<_>) = all.iter().partition(expected);
+    assert_eq!((expected.len(), others), (ASK_ALL.len(), vec![]));
+}
