@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
+use codegen_runtime::rfc3339;
 
 /// An instant in UTC, to the millisecond, as milliseconds since 1970.
 #[derive(
@@ -62,11 +63,7 @@ impl Timestamp {
 /// RFC 3339, UTC, milliseconds, `Z`: `2026-11-20T21:49:00.123Z` (decisions.md, both APIs).
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            &self
-                .to_datetime()
-                .to_rfc3339_opts(SecondsFormat::Millis, true),
-        )
+        f.write_str(&rfc3339(&self.to_datetime()))
     }
 }
 

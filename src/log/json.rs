@@ -5,10 +5,12 @@ use std::fmt::Arguments;
 use serde::Serialize;
 use slog::{KV, Key, Level, OwnedKVList, Record};
 
+use crate::app::time::{Clock, SystemClock};
+
 /// What is logged, as one JSON object and the end of the line.
 pub(super) fn line(record: &Record<'_>, values: &OwnedKVList) -> Vec<u8> {
     let mut line = Line(Vec::with_capacity(384));
-    let time = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+    let time = SystemClock.now().to_string();
     let level = match record.level() {
         Level::Critical | Level::Error => "error",
         Level::Warning => "warn",

@@ -251,20 +251,25 @@ impl<'a> Number<'a> {
 
     /// Takes a literal apart and holds it to the limits of [`Decimal`].
     pub(crate) fn parse(literal: &'a str) -> Result<Number<'a>, DecimalError> {
-        let number = Number::scan(literal)?;
+        let (number, written_exponent) = Number::take_apart(literal)?;
         let within =
             |exponent| (-Decimal::MAX_EXPONENT..=Decimal::MAX_EXPONENT).contains(&exponent);
         // In scientific notation the point stands behind the first digit, one further right.
         let scientific = number.exponent.saturating_sub(1);
         let fits = literal.len() <= Decimal::MAX_LENGTH
             && number.digits.0.len() + number.digits.1.len() <= Decimal::MAX_DIGITS
-            && within(written_exponent(literal))
+            && within(written_exponent)
             && (number.is_zero() || within(scientific));
         fits.then_some(number).ok_or(DecimalError::Precision)
     }
 
     /// Takes a literal apart by the grammar of RFC 8259, section 6.
     pub(crate) fn scan(literal: &'a str) -> Result<Number<'a>, DecimalError> {
+        Number::take_apart(literal).map(|(number, _)| number)
+    }
+
+    /// The number, and its exponent as it is written.
+    fn take_apart(literal: &'a str) -> Result<(Number<'a>, i32), DecimalError> {
         let bytes = literal.as_bytes();
         let negative = bytes.first() == Some(&b'-');
         let (integer, rest) = split_digits(&bytes[usize::from(negative)..]);
@@ -276,20 +281,15 @@ impl<'a> Number<'a> {
             },
             _ => (&[][..], rest),
         };
-        let rest = match rest {
-            [b'e' | b'E', b'+' | b'-', rest @ ..] | [b'e' | b'E', rest @ ..] => {
-                match split_digits(rest) {
-                    (&[], _) => return Err(DecimalError::Syntax),
-                    (_, rest) => rest,
-                }
-            }
-            rest => rest,
+        let (exponent, rest) = match rest.split_first() {
+            Some((b'e' | b'E', rest)) => split_exponent(rest)?,
+            _ => (0, rest),
         };
         if !well_formed || !rest.is_empty() {
             return Err(DecimalError::Syntax);
         }
-        let exponent = written_exponent(literal);
-        Ok(Number::normalize(negative, integer, fraction, exponent))
+        let number = Number::normalize(negative, integer, fraction, exponent);
+        Ok((number, exponent))
     }
 
     fn normalize(
@@ -372,21 +372,20 @@ fn length(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// The exponent behind `e` or `E`, 0 without one. Saturates, far beyond every limit.
-fn written_exponent(literal: &str) -> i32 {
-    let Some((_, text)) = literal.split_once(['e', 'E']) else {
-        return 0;
+/// The exponent that stands behind `e`, and what follows it. Saturates, far beyond every limit.
+fn split_exponent(text: &[u8]) -> Result<(i32, &[u8]), DecimalError> {
+    let (negative, text) = match text {
+        [b'-', text @ ..] => (true, text),
+        [b'+', text @ ..] => (false, text),
+        text => (false, text),
     };
-    let magnitude = text
-        .bytes()
-        .filter(u8::is_ascii_digit)
-        .fold(0_i32, |sum, digit| {
-            sum.saturating_mul(10)
-                .saturating_add(i32::from(digit - b'0'))
-        });
-    if text.starts_with('-') {
-        -magnitude
-    } else {
-        magnitude
-    }
+    let (digits, rest) = match split_digits(text) {
+        (&[], _) => return Err(DecimalError::Syntax),
+        split => split,
+    };
+    let magnitude = digits.iter().fold(0_i32, |sum, digit| {
+        sum.saturating_mul(10)
+            .saturating_add(i32::from(digit - b'0'))
+    });
+    Ok((if negative { -magnitude } else { magnitude }, rest))
 }

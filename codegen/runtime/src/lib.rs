@@ -3,7 +3,7 @@
 //! The generator (`codegen`) writes, for each document, static data and little glue; everything that
 //! is the same for all documents is here, once:
 //!
-//! - exact numbers and three-valued members: [`Decimal`], [`Field`];
+//! - exact numbers and three-valued members: [`Decimal`], [`Field`]; times as text: [`rfc3339`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
@@ -26,6 +26,7 @@ mod refusal;
 mod reply;
 mod request;
 mod serve;
+mod time;
 mod violation;
 
 pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES};
@@ -38,4 +39,5 @@ pub use refusal::{Cause, Failure, Refusal, Rejection, header_of, header_value};
 pub use reply::{Answer, Reply};
 pub use request::{Captured, Request, Unchecked};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
+pub use time::rfc3339;
 pub use violation::{Violation, constraint};

@@ -10,9 +10,10 @@ use super::mend::Shared;
 use super::types::{self, Side};
 
 /// What client and server share by copying, so that the client depends on nothing of ours.
-const SHARED: [(&str, &str); 2] = [
+const SHARED: [(&str, &str); 3] = [
     ("decimal.rs", include_str!("../../runtime/src/decimal.rs")),
     ("field.rs", include_str!("../../runtime/src/field.rs")),
+    ("time.rs", include_str!("../../runtime/src/time.rs")),
 ];
 
 /// What the generator emits cannot have: documentation of every builder method, and links that
@@ -122,5 +123,6 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
             let _ = writeln!(text, "{gate}pub mod {}_mock;", document.module);
         }
     }
-    text + "mod decimal;\nmod field;\n\npub use decimal::{Decimal, DecimalError};\npub use field::Field;\n"
+    text + "mod decimal;\nmod field;\nmod time;\n\n\
+            pub use decimal::{Decimal, DecimalError};\npub use field::Field;\npub use time::rfc3339;\n"
 }

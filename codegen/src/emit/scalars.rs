@@ -23,7 +23,7 @@ pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
         Kind::Integer { narrow, bounds } => integer(&ident, &doc, *narrow, bounds),
         Kind::Number { bounds } => number(&ident, &doc, bounds, shared),
         Kind::String(text) if text.format == Some(Format::Uuid) => uuid(&ident, &doc),
-        _ => date_time(&ident, &doc),
+        _ => date_time(&ident, &doc, shared),
     }
 }
 
@@ -102,7 +102,7 @@ fn uuid(ident: &Ident, doc: &str) -> TokenStream {
 
 /// A point in time. chrono would leave out a fraction of zero; here it has three digits at least,
 /// so that all times of an API look alike.
-fn date_time(ident: &Ident, doc: &str) -> TokenStream {
+fn date_time(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::chrono::DateTime<::chrono::Utc>);
     let conversions = conversions(ident, &inner);
     let reading = reading_text(ident);
@@ -131,19 +131,13 @@ fn date_time(ident: &Ident, doc: &str) -> TokenStream {
             where
                 S: ::serde::Serializer,
             {
-                serializer.collect_str(self)
+                serializer.serialize_str(&#shared::rfc3339(&self.0))
             }
         }
         impl ::std::fmt::Display for #ident {
             /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                let whole = self.0.timestamp_subsec_nanos() % 1_000_000 == 0;
-                let format = if whole {
-                    ::chrono::SecondsFormat::Millis
-                } else {
-                    ::chrono::SecondsFormat::AutoSi
-                };
-                f.write_str(&self.0.to_rfc3339_opts(format, true))
+                f.write_str(&#shared::rfc3339(&self.0))
             }
         }
         #reading
@@ -226,7 +220,13 @@ fn integer(ident: &Ident, doc: &str, narrow: bool, bounds: &Bounds) -> TokenStre
 
 fn number(ident: &Ident, doc: &str, bounds: &Bounds, shared: &Path) -> TokenStream {
     let inner = quote!(#shared::Decimal);
-    let checks = checks(bounds, |bound| decimal(&bound.value, shared));
+    let checks = checks(bounds, |bound| {
+        let limit = decimal(&bound.value, shared);
+        quote!(*{
+            static LIMIT: ::std::sync::LazyLock<#inner> = ::std::sync::LazyLock::new(|| #limit);
+            &*LIMIT
+        })
+    });
     let others = ["i32", "i64", "u32", "u64"].map(|other| format_ident!("{other}"));
     let common = common(ident, &inner);
     quote! {

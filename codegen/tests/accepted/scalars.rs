@@ -723,13 +723,25 @@ pub mod types {
         fn try_from(
             value: ::codegen_runtime::Decimal,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value <= ::codegen_runtime::Decimal::from(0i64) {
+            if value
+                <= *{
+                    static LIMIT: ::std::sync::LazyLock<::codegen_runtime::Decimal> = ::std::sync::LazyLock::new(||
+                    ::codegen_runtime::Decimal::from(0i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is not more than 0").into());
             }
             if value
-                > "999.99"
-                    .parse::<::codegen_runtime::Decimal>()
-                    .expect("a decimal literal")
+                > *{
+                    static LIMIT: ::std::sync::LazyLock<::codegen_runtime::Decimal> = ::std::sync::LazyLock::new(||
+                    {
+                        "999.99"
+                            .parse::<::codegen_runtime::Decimal>()
+                            .expect("a decimal literal")
+                    });
+                    &*LIMIT
+                }
             {
                 return Err(format!("{value} is more than 999.99").into());
             }
@@ -831,7 +843,13 @@ pub mod types {
         fn try_from(
             value: ::codegen_runtime::Decimal,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value >= ::codegen_runtime::Decimal::from(1i64) {
+            if value
+                >= *{
+                    static LIMIT: ::std::sync::LazyLock<::codegen_runtime::Decimal> = ::std::sync::LazyLock::new(||
+                    ::codegen_runtime::Decimal::from(1i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is not less than 1").into());
             }
             Ok(Self(value))

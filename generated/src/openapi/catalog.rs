@@ -3698,10 +3698,22 @@ pub mod types {
         fn try_from(
             value: super::super::Decimal,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value < super::super::Decimal::from(0i64) {
+            if value
+                < *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    super::super::Decimal::from(0i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is less than 0").into());
             }
-            if value > super::super::Decimal::from(1000000000000i64) {
+            if value
+                > *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    super::super::Decimal::from(1000000000000i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is more than 1000000000000").into());
             }
             Ok(Self(value))
@@ -3802,10 +3814,22 @@ pub mod types {
         fn try_from(
             value: super::super::Decimal,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value < super::super::Decimal::from(0i64) {
+            if value
+                < *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    super::super::Decimal::from(0i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is less than 0").into());
             }
-            if value > super::super::Decimal::from(100i64) {
+            if value
+                > *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    super::super::Decimal::from(100i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is more than 100").into());
             }
             Ok(Self(value))
@@ -4050,19 +4074,13 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
-            serializer.collect_str(self)
+            serializer.serialize_str(&super::super::rfc3339(&self.0))
         }
     }
     impl ::std::fmt::Display for Timestamp {
         /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            let whole = self.0.timestamp_subsec_nanos() % 1_000_000 == 0;
-            let format = if whole {
-                ::chrono::SecondsFormat::Millis
-            } else {
-                ::chrono::SecondsFormat::AutoSi
-            };
-            f.write_str(&self.0.to_rfc3339_opts(format, true))
+            f.write_str(&super::super::rfc3339(&self.0))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Timestamp {

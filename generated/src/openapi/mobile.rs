@@ -3894,19 +3894,13 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
-            serializer.collect_str(self)
+            serializer.serialize_str(&super::super::rfc3339(&self.0))
         }
     }
     impl ::std::fmt::Display for Timestamp {
         /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            let whole = self.0.timestamp_subsec_nanos() % 1_000_000 == 0;
-            let format = if whole {
-                ::chrono::SecondsFormat::Millis
-            } else {
-                ::chrono::SecondsFormat::AutoSi
-            };
-            f.write_str(&self.0.to_rfc3339_opts(format, true))
+            f.write_str(&super::super::rfc3339(&self.0))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Timestamp {
@@ -3969,19 +3963,13 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
-            serializer.collect_str(self)
+            serializer.serialize_str(&super::super::rfc3339(&self.0))
         }
     }
     impl ::std::fmt::Display for OptionalTimestamp {
         /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            let whole = self.0.timestamp_subsec_nanos() % 1_000_000 == 0;
-            let format = if whole {
-                ::chrono::SecondsFormat::Millis
-            } else {
-                ::chrono::SecondsFormat::AutoSi
-            };
-            f.write_str(&self.0.to_rfc3339_opts(format, true))
+            f.write_str(&super::super::rfc3339(&self.0))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for OptionalTimestamp {

@@ -54,6 +54,8 @@ pub mod mobile;
 pub mod mobile_mock;
 mod decimal;
 mod field;
+mod time;
 
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
+pub use time::rfc3339;

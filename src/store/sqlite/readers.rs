@@ -3,11 +3,17 @@
 //! They are used on the async threads themselves, not through `spawn_blocking`: a read of a cached page
 //! takes a few microseconds, less than handing it to another thread and back (`tests/throughput.rs`
 //! measures both: handing over takes two to three times the processor time). In WAL mode a reader never
-//! waits for the writer. Since a read never suspends, an async thread holds at most one connection, and
-//! the pool has one for each of them, so taking one never waits either.
+//! waits for the writer. A read never suspends, so that no more connections are in use at once than
+//! there are async threads; that many are opened at the start, and taking one never waits.
+//!
+//! Readers map the file into memory instead of copying its pages: a product drawn at random is on two
+//! pages or three that no cache of SQLite's own has, and each such copy cost more than the search in it.
+//! What the map holds is the system's cache of the file, which it takes back when memory is short. An
+//! error of the disk under a mapped page ends the process, as a lost disk would soon do anyway; the
+//! writer does not map.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
@@ -16,58 +22,38 @@ use super::sql::Sql;
 use crate::app::Error;
 use crate::app::error::Cause;
 
-/// Opens readers for the pool. (The crate `r2d2_sqlite` does this for older versions of rusqlite.)
-#[derive(Debug)]
-struct Manager {
-    path: PathBuf,
-}
+/// How much of the file is mapped, in bytes: all of it. SQLite takes no more than the limit it was built with
+/// (`.cargo/config.toml`), 2 GiB by default, and reads what lies beyond as before.
+const MAPPED: i64 = 1 << 40;
 
-impl r2d2::ManageConnection for Manager {
-    type Connection = Connection;
-    type Error = rusqlite::Error;
-
-    fn connect(&self) -> rusqlite::Result<Connection> {
-        let connection = connect(&self.path)?;
-        // A bug that writes here fails instead of escaping the one writer.
-        connection.pragma_update(None, "query_only", true)?;
-        Ok(connection)
-    }
-
-    fn is_valid(&self, _: &mut Connection) -> rusqlite::Result<()> {
-        Ok(()) // A connection to a file does not go away.
-    }
-
-    fn has_broken(&self, connection: &mut Connection) -> bool {
-        !connection.is_autocommit() // A panic left a snapshot open: it would read the past for ever.
-    }
-}
-
-/// A pool of connections that only read.
+/// Connections that only read.
 pub struct Readers {
-    pool: r2d2::Pool<Manager>,
+    path: PathBuf,
+    /// Those that nobody uses now. The last one used comes first: what it needs is in the processor's cache.
+    idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
     pub(super) fn open(path: &Path) -> Result<Readers, Cause> {
-        let pool = r2d2::Pool::builder()
-            .max_size(async_threads())
-            .test_on_check_out(false)
-            .idle_timeout(None)
-            .max_lifetime(None)
-            .connection_timeout(Duration::from_secs(5))
-            .build(Manager {
-                path: path.to_owned(),
-            })?;
-        Ok(Readers { pool })
+        let idle = (0..async_threads())
+            .map(|_| open(path))
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(Readers {
+            path: path.to_owned(),
+            idle: Mutex::new(idle),
+        })
     }
 
     /// Runs one query, or several that need not agree with each other.
     ///
     /// # Errors
-    /// What `query` answers, or [`Error::Unavailable`] when no connection is free.
+    /// What `query` answers, or [`Error::Unavailable`] when no connection can be opened.
     pub fn read<T>(&self, query: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let connection = self.pool.get().map_err(Error::unavailable)?;
-        query(Sql::new(&connection))
+        let connection = self.take()?;
+        // One that a panic takes along is closed; the next read opens another.
+        let answer = query(Sql::new(&connection));
+        self.put_back(connection);
+        answer
     }
 
     /// Runs several queries that all see the same state of the database.
@@ -85,10 +71,36 @@ impl Readers {
             answer
         })
     }
+
+    fn take(&self) -> Result<Connection, Error> {
+        let idle = self.idle().pop();
+        idle.map_or_else(|| open(&self.path).map_err(Error::unavailable), Ok)
+    }
+
+    fn put_back(&self, connection: Connection) {
+        // A snapshot that could not be ended would have it read the past for ever.
+        if connection.is_autocommit() {
+            self.idle().push(connection);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        // Nothing panics while it is held.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that only reads.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.pragma_update(None, "mmap_size", MAPPED)?;
+    // A bug that writes here fails instead of escaping the one writer.
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
 }
 
 /// How many threads can read at once: the workers of this runtime, and the thread that started it.
-fn async_threads() -> u32 {
+fn async_threads() -> usize {
     let workers = tokio::runtime::Handle::try_current().map(|here| here.metrics().num_workers());
-    u32::try_from(workers.unwrap_or(0) + 1).unwrap_or(u32::MAX)
+    workers.unwrap_or(0) + 1
 }

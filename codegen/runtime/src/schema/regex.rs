@@ -42,6 +42,8 @@ impl Regex {
 struct Characters {
     /// Whether a text may have this byte.
     allowed: [bool; 256],
+    /// The one byte that a text may not have, if there is just one: looking for it is several times as fast.
+    forbidden: Option<u8>,
     /// Whether a text may have none.
     none: bool,
 }
@@ -71,11 +73,22 @@ impl Characters {
             }
             rest = after;
         }
-        Some(Characters { allowed, none })
+        let mut forbidden = (0..=u8::MAX).filter(|&byte| !allowed[usize::from(byte)]);
+        let forbidden = forbidden.next().filter(|_| forbidden.next().is_none());
+        Some(Characters {
+            allowed,
+            forbidden,
+            none,
+        })
     }
 
     fn are_all_of(&self, text: &str) -> bool {
-        (self.none || !text.is_empty()) && text.bytes().all(|byte| self.allowed[usize::from(byte)])
+        let text = text.as_bytes();
+        (self.none || !text.is_empty())
+            && match self.forbidden {
+                Some(forbidden) => !text.contains(&forbidden),
+                None => text.iter().all(|&byte| self.allowed[usize::from(byte)]),
+            }
     }
 }
 

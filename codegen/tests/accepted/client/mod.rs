@@ -30,6 +30,8 @@ pub mod absence;
 pub mod scalars;
 mod decimal;
 mod field;
+mod time;
 
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
+pub use time::rfc3339;

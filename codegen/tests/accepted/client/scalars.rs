@@ -958,11 +958,25 @@ pub mod types {
         fn try_from(
             value: super::super::Decimal,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value <= super::super::Decimal::from(0i64) {
+            if value
+                <= *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    super::super::Decimal::from(0i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is not more than 0").into());
             }
             if value
-                > "999.99".parse::<super::super::Decimal>().expect("a decimal literal")
+                > *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    {
+                        "999.99"
+                            .parse::<super::super::Decimal>()
+                            .expect("a decimal literal")
+                    });
+                    &*LIMIT
+                }
             {
                 return Err(format!("{value} is more than 999.99").into());
             }
@@ -1064,7 +1078,13 @@ pub mod types {
         fn try_from(
             value: super::super::Decimal,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value >= super::super::Decimal::from(1i64) {
+            if value
+                >= *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    super::super::Decimal::from(1i64));
+                    &*LIMIT
+                }
+            {
                 return Err(format!("{value} is not less than 1").into());
             }
             Ok(Self(value))
