@@ -15,7 +15,8 @@ use super::connect::Connector;
 
 /// How long the wish to stop a statement may take to be heard. It travels on a connection of its own, and a pooler
 /// makes a second one for it: on a busy machine, two seconds were not enough. Nobody waits for it, and nothing
-/// else ends a read that waits for a lock.
+/// else ends a read that waits for a lock. The pool makes another connection meanwhile, so that a server that hears
+/// nothing may have twice as many from this process as the pool has.
 const CANCEL_TIMEOUT: Duration = DEADLINE;
 
 /// Nothing was sent yet, and another request may have the connection.
