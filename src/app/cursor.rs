@@ -25,15 +25,16 @@ const TAG: usize = 32;
 
 /// Makes and reads cursors.
 #[derive(Debug)]
-pub(super) struct Cursors(hmac::Key);
+pub struct Cursors(hmac::Key);
 
 impl Cursors {
-    pub(super) fn new(key: [u8; 32]) -> Cursors {
+    /// Cursors under this key.
+    pub fn new(key: [u8; 32]) -> Cursors {
         Cursors(hmac::Key::new(hmac::HMAC_SHA256, &key))
     }
 
     /// The cursor for what comes after the product `last` in a list.
-    pub(super) fn write(&self, catalog: Catalog, status: StatusFilter, last: ProductId) -> String {
+    pub fn write(&self, catalog: Catalog, status: StatusFilter, last: ProductId) -> String {
         let tag = hmac::sign(&self.0, &message(catalog, status, last.as_bytes()));
         URL_SAFE_NO_PAD.encode([last.as_bytes(), tag.as_ref()].concat())
     }
@@ -42,7 +43,7 @@ impl Cursors {
     ///
     /// # Errors
     /// [`Error::InvalidCursor`] unless [`Cursors::write`] made the text for the same list.
-    pub(super) fn read(
+    pub fn read(
         &self,
         catalog: Catalog,
         status: StatusFilter,

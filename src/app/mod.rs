@@ -11,7 +11,7 @@
 pub mod api_key;
 pub mod auth_code;
 pub mod cleanup;
-mod cursor;
+pub mod cursor;
 pub mod error;
 pub mod fixture;
 pub mod health;
