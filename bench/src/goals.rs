@@ -20,8 +20,8 @@ enum Figure {
     RateTimes(Contender),
     /// Our 99th percentile, in milliseconds.
     P99,
-    /// The most memory that we had, pages of mapped files among it, in MiB.
-    Peak,
+    /// The most memory that we had, pages of mapped files apart, in MiB.
+    Memory,
     /// The rate of our readers beside as many writers, as a part of what they have alone; as much as possible.
     KeptByReaders,
 }
@@ -37,7 +37,7 @@ struct Goal {
 
 const GOALS: [Goal; 16] = {
     use Contender::{ByHand, Connexion, Dropshot, Fastify};
-    use Figure::{CpuTimes, KeptByReaders, P99, Peak, RateTimes};
+    use Figure::{CpuTimes, KeptByReaders, Memory, P99, RateTimes};
     use Operation::{Create, Get, List20, Mixed};
     [
         Goal::new(Get, 64, CpuTimes(Dropshot), 1.8),
@@ -53,8 +53,8 @@ const GOALS: [Goal; 16] = {
         Goal::new(Get, 64, RateTimes(Connexion), 45.0),
         Goal::new(List20, 64, RateTimes(Connexion), 40.0),
         Goal::new(Create, 64, RateTimes(Connexion), 25.0),
-        Goal::new(Get, 64, Peak, 200.0),
-        Goal::new(Create, 64, Peak, 200.0),
+        Goal::new(Get, 64, Memory, 200.0),
+        Goal::new(Create, 64, Memory, 200.0),
         Goal::new(Mixed, 64, KeptByReaders, 0.5),
     ]
 };
@@ -126,7 +126,7 @@ impl Goal {
             Figure::CpuTimes(other) => times(other, |sample| sample.cpu),
             Figure::RateTimes(other) => times(other, |sample| sample.rate),
             Figure::P99 => each(|sample| sample.p99),
-            Figure::Peak => each(|sample| sample.memory.peak as f64 / 1024.0),
+            Figure::Memory => each(|sample| sample.memory.anonymous as f64 / 1024.0),
             Figure::KeptByReaders => find(Contender::Invoicing, Part::Alone)
                 .map(|alone| against(alone, |sample| sample.rate)),
         };
@@ -136,7 +136,7 @@ impl Goal {
         };
         let outcome = Outcome::new(rounds?, |median| match self.figure {
             Figure::RateTimes(_) | Figure::KeptByReaders => median >= self.bound,
-            Figure::CpuTimes(_) | Figure::P99 | Figure::Peak => median <= self.bound,
+            Figure::CpuTimes(_) | Figure::P99 | Figure::Memory => median <= self.bound,
         });
         Some(Outcome { by_cpu, ..outcome })
     }
@@ -152,7 +152,7 @@ impl fmt::Display for Goal {
                 write!(formatter, "rate at least {bound} x {}", other.name())
             }
             Figure::P99 => write!(formatter, "p99 at most {bound} ms"),
-            Figure::Peak => write!(formatter, "peak memory at most {bound} MiB"),
+            Figure::Memory => write!(formatter, "memory at most {bound} MiB"),
             Figure::KeptByReaders => {
                 write!(formatter, "readers beside writers keep at least {bound}")
             }
@@ -208,7 +208,7 @@ fn find(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::Memory;
+    use crate::process;
 
     fn measured(contender: Contender, connections: usize, rates: &[f64]) -> Measured {
         let sample = |rate: &f64| Sample {
@@ -218,7 +218,7 @@ mod tests {
             p99: 1.0,
             p999: 1.0,
             refused: 0.0,
-            memory: Memory::default(),
+            memory: process::Memory::default(),
         };
         Measured {
             operation: Operation::Get,

@@ -42,6 +42,10 @@ const UNAVAILABLE: u16 = 503;
 /// How long a connection that was told so waits. `Retry-After` would be longer than most samples.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How often the contender's memory is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+const SHORTEST_LOOK: Duration = Duration::from_millis(1);
+
 /// How long a sample waits for its first answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -172,17 +176,18 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
         sleep(WARM_UP).await;
         let (begin, used) = (Instant::now(), self.running.processor_time()?);
         shared.counting.set(true);
-        sleep(self.time).await;
+        let mut memory = process::memory(self.running.pid())?;
         // A disk that stalls for that long has answered nobody yet.
-        while shared.lacks_answers() && begin.elapsed() < PATIENCE {
-            sleep(self.time).await;
+        while begin.elapsed() < self.time || shared.lacks_answers() && begin.elapsed() < PATIENCE {
+            let left = self.time.saturating_sub(begin.elapsed());
+            sleep(left.clamp(SHORTEST_LOOK, LOOK)).await;
+            memory = memory.max(process::memory(self.running.pid())?);
         }
         shared.counting.set(false);
         let elapsed = begin.elapsed();
         let used = self.running.processor_time()?.saturating_sub(used);
         shared.stopping.set(true);
 
-        let memory = process::memory(self.running.pid())?;
         let cpu = used.as_secs_f64() * 1e6 / shared.answers() as f64;
         let groups = shared.latencies.iter().zip(&shared.refused);
         let samples = groups.map(|(latencies, refused)| {

@@ -17,8 +17,19 @@ use nix::unistd::Pid;
 pub struct Memory {
     /// The most that was resident since [`forget_peak`], pages of mapped files among it (`VmHWM`).
     pub peak: u64,
-    /// What is resident now and no page of a file (`RssAnon`).
+    /// What is resident and no page of a file (`RssAnon`), now or the most of several looks: the kernel keeps no peak
+    /// of it.
     pub anonymous: u64,
+}
+
+impl Memory {
+    /// The most of two looks.
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            peak: self.peak.max(other.peak),
+            anonymous: self.anonymous.max(other.anonymous),
+        }
+    }
 }
 
 /// The processor time that a process has used so far.
