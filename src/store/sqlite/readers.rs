@@ -6,11 +6,11 @@
 //! waits for the writer. A read never suspends, so that no more connections are in use at once than
 //! there are async threads; that many are opened at the start, and taking one never waits.
 //!
-//! Readers map the file into memory instead of copying its pages: a product drawn at random is on two
-//! pages or three that no cache of SQLite's own has, and each such copy cost more than the search in it.
-//! What the map holds is the system's cache of the file, which it takes back when memory is short. An
-//! error of the disk under a mapped page ends the process, as a lost disk would soon do anyway; the
-//! writer does not map.
+//! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or
+//! three pages that no cache of SQLite's own has, and copying them cost more than the search in them. What
+//! the map holds is the system's cache of the file, which it takes back when memory is short. The price: an
+//! error of the disk under a mapped page ends the process, where a copy would have been answered
+//! `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
