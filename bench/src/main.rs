@@ -6,6 +6,7 @@
 //! - `operation.rs`, `dataset/`: what is asked, of whom all hold the same.
 //! - `contender.rs`, `running.rs`: processes to be compared; those of the bench's own are in `servers/` and
 //!   `bare_loop.rs`, those of other languages in `bench/peers/`. `postgres.rs`: a database for one of them.
+//! - `overload/`: the service alone, asked for more than it can take.
 //! - `load.rs`, `wire.rs`: who asks. `process.rs`: what that costs whom.
 
 mod bare_loop;
@@ -15,6 +16,7 @@ mod goals;
 mod growth;
 mod load;
 mod operation;
+mod overload;
 mod peers;
 mod postgres;
 mod process;
@@ -50,6 +52,8 @@ struct Arguments {
 enum Command {
     /// Measures the service on catalogues of four sizes: what grows with them, and what does not.
     Growth(growth::Options),
+    /// Asks the service for more than it can take, and beside crowds that keep connections busy.
+    Overload(overload::Options),
     /// Runs a contender of the bench's own, until it is ended.
     #[command(hide = true)]
     Serve {
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
         }) => serve(contender, address, file),
         Some(Command::Loop { work }) => run_loop(&work),
         Some(Command::Growth(options)) => options.run(),
+        Some(Command::Overload(options)) => options.run(),
         None => arguments.options.run(),
     };
     match result {

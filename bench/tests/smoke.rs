@@ -59,6 +59,35 @@ fn growth_is_measured_and_drawn() {
 }
 
 #[test]
+fn overload_is_measured_with_each_crowd() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_bench"));
+    bench
+        .args(["overload", "--products", "300", "--operations", "create"])
+        .args(["--connections", "16", "--idle", "5", "--slow", "2"])
+        .args(["--deaf", "2", "--rounds", "1", "--seconds", "0.2"])
+        .args(["--unpinned", "--json"])
+        .arg(&file);
+    if let Some(built) = std::env::var_os("INVOICING") {
+        bench.arg("--invoicing").arg(built); // CI has built it, and would wait minutes for another.
+    }
+    let output = bench.output().expect("the bench starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+
+    let run = fs::read(&file).expect("what was measured");
+    let run: Value = serde_json::from_slice(&run).expect("JSON");
+    let flood = &run["floods"][0]["rounds"][0][1];
+    assert!(flood["served"].as_f64() > Some(0.0), "{run}");
+    let crowds = run["crowds"].as_array().expect("a list");
+    assert_eq!(crowds.len(), 4, "{run}");
+    for crowd in crowds {
+        assert!(crowd["rounds"][0][1]["cpu"].as_f64() > Some(0.0), "{crowd}");
+    }
+}
+
+#[test]
 fn all_contenders_are_measured_on_all_operations() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");

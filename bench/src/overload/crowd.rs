@@ -1,0 +1,123 @@
+//! Connections that ask for patience instead of work.
+//!
+//! - Idle ones have asked once, and keep the connection.
+//! - Slow ones send a body a byte a second, until they are told that this takes too long; then they begin again.
+//! - Deaf ones ask for the service's document again and again, and never read an answer.
+//!
+//! Gathering is work, and so are the first answers to those that do not read them, until no more fit on the way. What
+//! is measured is the time after that.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{interval, sleep};
+
+use crate::dataset::{Dataset, Failure};
+use crate::process;
+use crate::running::Running;
+use crate::wire::Connection;
+
+/// Documents that a deaf connection asks for: more than fit on the way.
+const DOCUMENTS: usize = 200;
+
+/// How long a crowd may take to gather.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How many there are of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub idle: usize,
+    pub slow: usize,
+    pub deaf: usize,
+}
+
+/// A crowd. It goes away when this is dropped.
+#[derive(Debug)]
+pub struct Crowd {
+    _idle: Vec<Connection>,
+    _busy: JoinSet<std::io::Result<()>>,
+}
+
+impl Crowd {
+    /// Lets a crowd gather, and settle for a moment.
+    ///
+    /// # Errors
+    /// When a connection cannot be opened.
+    pub async fn gather(size: Size, running: &Running, dataset: &Dataset) -> Result<Self, Failure> {
+        let (address, key) = (running.address, &dataset.key);
+        let head = |line: &str| {
+            format!("{line} HTTP/1.1\r\nHost: bench.example\r\nAuthorization: Bearer {key}\r\n")
+        };
+        let mut idle = Vec::with_capacity(size.idle);
+        let request = head("GET /api/v1/products?limit=1") + "\r\n";
+        for _ in 0..size.idle {
+            let mut connection = Connection::open(address).await?;
+            connection.ask(request.as_bytes()).await?;
+            idle.push(connection);
+        }
+        let mut busy = JoinSet::new();
+        for number in 0..size.slow {
+            let request = head("POST /api/v1/products") + "Content-Length: 300\r\n\r\n";
+            // Spread over the second.
+            let delay = Duration::from_secs(1) * number as u32 / size.slow as u32;
+            busy.spawn(send_slowly(address, request, delay));
+        }
+        for _ in 0..size.deaf {
+            let request = head("GET /api/v1/openapi.json") + "\r\n";
+            busy.spawn(never_read(address, request));
+        }
+        rest(running.pid()).await?;
+        Ok(Self {
+            _idle: idle,
+            _busy: busy,
+        })
+    }
+}
+
+/// Waits until a process takes less than a tenth of a core, twice in a row.
+async fn rest(pid: u32) -> Result<(), Failure> {
+    const WHILE: Duration = Duration::from_millis(500);
+    let (begin, mut resting) = (Instant::now(), 0);
+    while resting < 2 {
+        let used = process::processor_time(pid)?;
+        sleep(WHILE).await;
+        resting = match process::processor_time(pid)? - used < WHILE / 10 {
+            true => resting + 1,
+            false => 0,
+        };
+        if begin.elapsed() > PATIENCE {
+            return Err("the service does not come to rest beside the crowd".into());
+        }
+    }
+    Ok(())
+}
+
+async fn send_slowly(address: SocketAddr, request: String, delay: Duration) -> std::io::Result<()> {
+    sleep(delay).await;
+    loop {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let (mut answer, mut second) = ([0; 1024], interval(Duration::from_secs(1)));
+        loop {
+            tokio::select! {
+                _ = second.tick() => if stream.write_all(b"{").await.is_err() { break },
+                _ = stream.read(&mut answer) => break,
+            }
+        }
+    }
+}
+
+async fn never_read(address: SocketAddr, request: String) -> std::io::Result<()> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(4096)?;
+    let mut stream = socket.connect(address).await?;
+    for _ in 0..DOCUMENTS {
+        stream.write_all(request.as_bytes()).await?;
+    }
+    std::future::pending::<()>().await;
+    drop(stream);
+    Ok(())
+}

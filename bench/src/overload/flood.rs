@@ -1,0 +1,200 @@
+//! Requests by a schedule, whatever becomes of those before: an open loop.
+//!
+//! 1. Every millisecond, as many requests are due as the rate says. Each takes the connection that has been idle
+//!    for longest.
+//! 2. When none is idle, nobody could be asked: the request is unsent. So at most one request a connection is
+//!    under way, as with clients that are strangers to each other, and latencies are the service's alone.
+//! 3. After [`WARM_UP`], what is answered counts: as served, or as refused, which has to be a 503 that says when to
+//!    try again. A connection that breaks is opened anew.
+//! 4. At the end, connections wait for the answer that they have asked for, at most [`PATIENCE`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use futures::future::try_join_all;
+use hdrhistogram::Histogram;
+use tokio::sync::{Barrier, Notify};
+use tokio::time::{interval, sleep, timeout};
+
+use crate::dataset::{Dataset, Failure};
+use crate::load::{Ask, LONGEST, WARM_UP};
+use crate::operation::{Operation, Script};
+use crate::process::{self, Memory};
+use crate::running::Running;
+use crate::wire::{self, Connection};
+
+/// How long an answer may take before the run is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is to be asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Flood<'a> {
+    /// Who is asked.
+    pub running: &'a Running,
+    /// What is asked of it.
+    pub operation: Operation,
+    /// What it holds.
+    pub dataset: &'a Dataset,
+    /// How many can ask at once.
+    pub connections: usize,
+    /// Requests a second.
+    pub rate: f64,
+    /// How long it counts.
+    pub time: Duration,
+}
+
+/// What has become of the requests.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Outcome {
+    /// Requests a second that were served.
+    pub served: f64,
+    /// Latency that one of a hundred of them exceeds, in milliseconds.
+    pub served_p99: f64,
+    /// The longest, in milliseconds.
+    pub served_last: f64,
+    /// Requests a second that were refused.
+    pub refused: f64,
+    /// The longest latency of a refusal, in milliseconds.
+    pub refused_last: f64,
+    /// Requests a second for which no connection was idle.
+    pub unsent: f64,
+    /// Requests whose connection broke.
+    pub broken: u64,
+    /// The service's processor time for each answer, in microseconds.
+    pub cpu: f64,
+    /// What the service had in memory.
+    pub memory: Memory,
+}
+
+/// What the connections share.
+struct Shared {
+    idle: RefCell<VecDeque<usize>>,
+    due: Vec<Notify>,
+    counting: Cell<bool>,
+    stopping: Cell<bool>,
+    served: RefCell<Histogram<u64>>,
+    refused: RefCell<Histogram<u64>>,
+    unsent: Cell<u64>,
+    broken: Cell<u64>,
+    /// Opens once all are connected.
+    begin: Barrier,
+}
+
+impl Flood<'_> {
+    /// Asks, and sums up.
+    ///
+    /// # Errors
+    /// When an answer is neither what was asked for nor a refusal, or does not come.
+    pub async fn run(&self) -> Result<Outcome, Failure> {
+        let latencies = || Histogram::new_with_max(LONGEST, 3).map(RefCell::new);
+        let shared = Rc::new(Shared {
+            idle: RefCell::default(),
+            due: (0..self.connections).map(|_| Notify::new()).collect(),
+            counting: Cell::new(false),
+            stopping: Cell::new(false),
+            served: latencies()?,
+            refused: latencies()?,
+            unsent: Cell::new(0),
+            broken: Cell::new(0),
+            begin: Barrier::new(self.connections + 2),
+        });
+        process::forget_peak(self.running.pid())?;
+        let asking = try_join_all((0..self.connections).map(|number| self.ask(number, &shared)));
+        let (_, outcome, _) =
+            tokio::try_join!(self.schedule(&shared), self.watch(&shared), asking)?;
+        Ok(outcome)
+    }
+
+    /// Steps 1 and 2.
+    async fn schedule(&self, shared: &Shared) -> Result<(), Failure> {
+        shared.begin.wait().await;
+        let (begin, mut tick) = (Instant::now(), interval(Duration::from_millis(1)));
+        let mut asked = 0;
+        while !shared.stopping.get() {
+            tick.tick().await;
+            let due = (begin.elapsed().as_secs_f64() * self.rate) as u64;
+            for left in (1..=due - asked).rev() {
+                let Some(connection) = shared.idle.borrow_mut().pop_front() else {
+                    if shared.counting.get() {
+                        shared.unsent.set(shared.unsent.get() + left);
+                    }
+                    break;
+                };
+                shared.due[connection].notify_one();
+            }
+            asked = due;
+        }
+        shared.due.iter().for_each(Notify::notify_one);
+        Ok(())
+    }
+
+    /// Decides what counts, and sums it up.
+    async fn watch(&self, shared: &Shared) -> Result<Outcome, Failure> {
+        shared.begin.wait().await;
+        sleep(WARM_UP).await;
+        let (begin, used) = (Instant::now(), self.running.processor_time()?);
+        shared.counting.set(true);
+        sleep(self.time).await;
+        shared.counting.set(false);
+        let elapsed = begin.elapsed();
+        let used = self.running.processor_time()? - used;
+        shared.stopping.set(true);
+        let (served, refused) = (shared.served.borrow(), shared.refused.borrow());
+        let a_second = |requests: u64| requests as f64 / elapsed.as_secs_f64();
+        let milliseconds = |micros: u64| micros as f64 / 1e3;
+        Ok(Outcome {
+            served: a_second(served.len()),
+            served_p99: milliseconds(served.value_at_quantile(0.99)),
+            served_last: milliseconds(served.max()),
+            refused: a_second(refused.len()),
+            refused_last: milliseconds(refused.max()),
+            unsent: a_second(shared.unsent.get()),
+            broken: shared.broken.get(),
+            cpu: used.as_secs_f64() * 1e6 / (served.len() + refused.len()) as f64,
+            memory: process::memory(self.running.pid())?,
+        })
+    }
+
+    /// One connection: steps 3 and 4.
+    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), Failure> {
+        let mut connection = Connection::open(self.running.address).await?;
+        let tokens = &self.running.refresh_tokens;
+        let mut script = Script::new(self.operation, self.dataset, None, tokens, number);
+        let mut request = Vec::with_capacity(1024);
+        shared.begin.wait().await;
+        loop {
+            shared.idle.borrow_mut().push_back(number);
+            shared.due[number].notified().await;
+            if shared.stopping.get() {
+                return Ok(());
+            }
+            request.clear();
+            script.next(&mut request);
+            let begin = Instant::now();
+            let Ok(answer) = timeout(PATIENCE, connection.ask(&request)).await? else {
+                shared.broken.set(shared.broken.get() + 1);
+                connection = Connection::open(self.running.address).await?;
+                continue;
+            };
+            let latencies = match answer.status {
+                503 => {
+                    let headers = wire::headers(answer.head)?;
+                    if !headers.iter().any(|(name, _)| name == "retry-after") {
+                        return Err("a refusal does not say when to try again".into());
+                    }
+                    &shared.refused
+                }
+                _ => {
+                    script.check(answer)?;
+                    &shared.served
+                }
+            };
+            if shared.counting.get() {
+                let latency = u64::try_from(begin.elapsed().as_micros()).unwrap_or(LONGEST);
+                latencies.borrow_mut().saturating_record(latency);
+            }
+        }
+    }
+}
