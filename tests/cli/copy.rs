@@ -142,7 +142,7 @@ fn prices_keep_every_digit() {
 fn large(place: &Place) {
     let path = empty(place, "large.db");
     let rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) \
-         INSERT INTO idempotency SELECT zeroblob(16), 'live', i, zeroblob(32), hex(randomblob(200)), 0 FROM n";
+         INSERT INTO idempotency SELECT randomblob(16), zeroblob(16), 'live', i, zeroblob(32), hex(randomblob(200)), 0 FROM n";
     let file = rusqlite::Connection::open(path).unwrap();
     file.execute("INSERT INTO team VALUES (zeroblob(16), 'Acme', 0)", [])
         .unwrap();

@@ -88,7 +88,7 @@ pub const TABLES: &[Table] = &[
     },
     Table {
         name: "product",
-        key: &["team_id", "mode", "id"],
+        key: &["team_id", "mode", "status", "id"],
         columns: &[
             ("team_id", Id),
             ("mode", Text),

@@ -18,6 +18,7 @@ use super::{Address, OpenError};
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_catalog.sql"),
     include_str!("migrations/0002_mobile.sql"),
+    include_str!("migrations/0003_clustered.sql"),
 ];
 
 /// The newest version that this binary knows.

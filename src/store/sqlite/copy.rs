@@ -1,8 +1,9 @@
 //! Reading and writing all of an SQLite file, for a copy.
 //!
 //! One connection, one transaction. Rows are read a page at a time, each page beginning behind the last key
-//! of the one before, which the index of the primary key finds at once. In WAL mode a reader hinders nobody;
-//! a target is locked by `BEGIN IMMEDIATE`.
+//! of the one before, which the index of the primary key finds at once. Records of idempotency have no index
+//! of their keys: their order is made first, in a temporary table. In WAL mode a reader hinders nobody; a target
+//! is locked by `BEGIN IMMEDIATE`.
 
 mod made;
 
@@ -19,10 +20,17 @@ use crate::store::copy::{BATCH, Kind, Row, Side, Table, Value, list, quoted};
 
 pub(in crate::store) use made::Made;
 
+/// The table that is found by a hash of its key, which the others do not know.
+const HASHED: &str = "idempotency";
+
+/// The rowids of that table in the order of its key; their own number is the place in it.
+const SORT: &str = "CREATE TEMP TABLE sorted AS \
+    SELECT rowid AS number FROM main.idempotency ORDER BY team_id, mode, key";
+
 /// A file in one transaction, which ends without effect unless it is committed.
 pub(in crate::store) struct Copy {
     connection: Connection,
-    /// The table that is being read, and the key of the last row so far.
+    /// The table that is being read, and the key of the last row so far; of [`HASHED`], its place.
     reading: Option<(&'static Table, Row)>,
 }
 
@@ -62,7 +70,17 @@ impl Side for Copy {
     }
 
     async fn select(&mut self, table: &'static Table) -> Result<(), Cause> {
-        self.reading = Some((table, Row::new()));
+        let mut last = Row::new();
+        if table.name == HASHED {
+            let connection = &self.connection;
+            let only: bool = connection.pragma_query_value(None, "query_only", |row| row.get(0))?;
+            // It would forbid temporary tables, too.
+            connection.pragma_update(None, "query_only", false)?;
+            connection.execute_batch(SORT)?;
+            connection.pragma_update(None, "query_only", only)?;
+            last.push(Value::Integer(0));
+        }
+        self.reading = Some((table, last));
         Ok(())
     }
 
@@ -78,15 +96,21 @@ impl Side for Copy {
             let values = columns.map(|(at, (_, kind))| read(row.get_ref(at)?, *kind));
             rows.push(values.collect::<Result<Row, Cause>>()?);
         }
-        if let Some(row) = rows.last() {
-            *last = table.key_of(row);
+        match (last.first_mut(), rows.last()) {
+            (Some(Value::Integer(place)), _) if table.name == HASHED => *place += rows.len() as i64, // a thousand
+            (_, Some(row)) => *last = table.key_of(row),
+            _ => {}
         }
         Ok(rows)
     }
 
     async fn insert(&mut self, table: &'static Table, rows: Vec<Row>) -> Result<(), Cause> {
+        let (column, value) = match table.name {
+            HASHED => (", key_hash", ", hash_key(?1, ?2, ?3)"),
+            _ => ("", ""),
+        };
         let insert = format!(
-            "INSERT INTO {} ({}) VALUES ({})",
+            "INSERT INTO {} ({}{column}) VALUES ({}{value})",
             quoted(table.name),
             table.quoted_columns(),
             placeholders(table.columns.len())
@@ -105,6 +129,13 @@ impl Side for Copy {
 
 /// The rows of a table behind a key, or its first ones.
 fn page(table: &Table, last: &Row) -> String {
+    if table.name == HASHED {
+        return format!(
+            "SELECT {} FROM temp.sorted CROSS JOIN {HASHED} ON {HASHED}.rowid = sorted.number \
+             WHERE sorted.rowid > ?1 ORDER BY sorted.rowid LIMIT {BATCH}",
+            table.quoted_columns()
+        );
+    }
     let key = list(table.key.iter().map(|name| quoted(name)));
     let after = match last.len() {
         0 => String::new(),
@@ -168,7 +199,7 @@ mod tests {
     fn every_column_of_the_schema_is_copied() {
         let (_folder, connection) = database();
         let select = "SELECT m.name, c.name, c.type FROM sqlite_schema AS m, pragma_table_info(m.name) AS c \
-             WHERE m.type = 'table'";
+             WHERE m.type = 'table' AND c.name != 'key_hash'";
         let mut statement = connection.prepare(select).unwrap();
         let there: BTreeSet<(String, String, String)> = statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -193,17 +224,19 @@ mod tests {
     #[test]
     fn every_page_is_found_by_an_index_and_not_sorted() {
         let (_folder, connection) = database();
+        connection.execute_batch(SORT).unwrap();
         for table in TABLES {
             let last = vec![Value::Null; table.key.len()];
             let explain = format!("EXPLAIN QUERY PLAN {}", page(table, &last));
             let mut statement = connection.prepare(&explain).unwrap();
+            let nothing = &last[..statement.parameter_count()];
             let plan: Vec<String> = statement
-                .query_map(params_from_iter(last.iter()), |row| row.get(3))
+                .query_map(params_from_iter(nothing), |row| row.get(3))
                 .unwrap()
                 .collect::<rusqlite::Result<_>>()
                 .unwrap();
             assert!(
-                plan.len() == 1 && plan[0].starts_with("SEARCH"),
+                plan.iter().all(|step| step.starts_with("SEARCH")),
                 "{}: {plan:?}",
                 table.name
             );

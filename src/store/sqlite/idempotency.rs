@@ -1,6 +1,12 @@
 //! Idempotency records in SQLite.
+//!
+//! Records are appended to a table that has no other order, and found by a hash of team, mode and key: that is
+//! two places to write to for each, one of them always the same. Rowids grow in the order of time, as long as the
+//! clock does: records made while it was ahead are deleted by so much later, and hold up those behind them.
 
-use rusqlite::params;
+use aws_lc_rs::digest;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Connection, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -55,10 +61,26 @@ pub(super) fn once<T: Serialize + DeserializeOwned>(
     })
 }
 
+/// Defines `hash_key(team_id, mode, key)`, by which a record is found: the first half of the SHA-256 of all
+/// three, each with its length in front. It is in SQL because the migration and a copy need it there too.
+pub(super) fn define_hash_key(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("hash_key", 3, flags, |arguments| {
+        let mut hash = digest::Context::new(&digest::SHA256);
+        for at in 0..arguments.len() {
+            let field = arguments.get_raw(at).as_bytes()?;
+            hash.update(&(field.len() as u64).to_be_bytes());
+            hash.update(field);
+        }
+        Ok(hash.finish().as_ref()[..16].to_vec())
+    })
+}
+
 fn find_record(sql: Sql<'_>, catalog: Catalog, key: &str) -> Result<Option<Record>, Error> {
+    // A hash may be shared, however unlikely: the key itself decides.
     sql.optional(
         "SELECT request, answer, created_at FROM idempotency
-         WHERE team_id = ?1 AND mode = ?2 AND key = ?3",
+         WHERE key_hash = hash_key(?1, ?2, ?3) AND team_id = ?1 AND mode = ?2 AND key = ?3",
         params![catalog.team_id, catalog.mode, key],
         |row| {
             Ok(Record {
@@ -70,13 +92,12 @@ fn find_record(sql: Sql<'_>, catalog: Catalog, key: &str) -> Result<Option<Recor
     )
 }
 
-/// Keeps a record, in place of one that has expired.
+/// Keeps a record, behind all others, in place of one that has expired.
 fn put_record(sql: Sql<'_>, catalog: Catalog, key: &str, record: &Record) -> Result<(), Error> {
     sql.execute(
-        "INSERT INTO idempotency (team_id, mode, key, request, answer, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (team_id, mode, key) DO UPDATE SET
-             request = excluded.request, answer = excluded.answer, created_at = excluded.created_at",
+        "INSERT OR REPLACE INTO idempotency
+             (key_hash, team_id, mode, key, request, answer, created_at)
+         VALUES (hash_key(?1, ?2, ?3), ?1, ?2, ?3, ?4, ?5, ?6)",
         params![
             catalog.team_id,
             catalog.mode,
@@ -89,11 +110,12 @@ fn put_record(sql: Sql<'_>, catalog: Catalog, key: &str, record: &Record) -> Res
     Ok(())
 }
 
-/// Deletes at most `limit` records made at or before `made_by`; says how many.
+/// Deletes at most `limit` records made at or before `made_by`, the oldest; says how many.
 pub(super) fn delete_records(sql: Sql<'_>, made_by: Timestamp, limit: u32) -> Result<u32, Error> {
     let deleted = sql.execute(
         "DELETE FROM idempotency WHERE rowid IN
-             (SELECT rowid FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)",
+             (SELECT rowid FROM (SELECT rowid, created_at FROM idempotency ORDER BY rowid LIMIT ?2)
+              WHERE created_at <= ?1)",
         params![made_by, limit],
     )?;
     Ok(u32::try_from(deleted).unwrap_or(limit))

@@ -19,6 +19,7 @@ use super::OpenError;
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_catalog.sql"),
     include_str!("migrations/0002_mobile.sql"),
+    include_str!("migrations/0003_clustered.sql"),
 ];
 
 /// The newest version that this binary knows.
@@ -178,6 +179,87 @@ mod tests {
             MIGRATIONS.len() as i64
         );
         assert_eq!(count(&connection, "team"), 1);
+    }
+
+    #[tokio::test]
+    async fn products_and_records_of_version_2_are_kept_and_found() {
+        use crate::app::api_key::Mode;
+        use crate::app::id::{ProductId, TeamId};
+        use crate::app::idempotency::IdempotentRequest;
+        use crate::app::product::{Catalog, Product, ProductStatus, StatusFilter};
+        use crate::app::time::Timestamp;
+        use crate::store::ProductStore;
+
+        let (_folder, path) = file();
+        let (now, [active, archived]) =
+            (Timestamp::from_millis(1), [1, 2].map(uuid::Uuid::from_u128));
+        let request = IdempotentRequest::new("k", "POST", "/p", "{}").unwrap();
+        let product = Product {
+            id: ProductId(active),
+            name: "A".into(),
+            unit_price: "1.50".parse().unwrap(),
+            currency: "EUR".into(),
+            description: Some("D".into()),
+            sku: Some("S".into()),
+            tax_rate: Some("19.0".parse().unwrap()),
+            product_type: Some("GOODS".into()),
+            unit_of_measure: Some("pcs".into()),
+            status: ProductStatus::Active,
+            created_at: now,
+            updated_at: now,
+        };
+        let before = open(&path, &MIGRATIONS[..2]).unwrap();
+        let team = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";
+        before.execute(team, []).unwrap();
+        let insert =
+            "INSERT INTO product VALUES (zeroblob(16), 'live', ?1, 'A', '1.50', 'EUR', 'D', 'S',
+                          '19.0', 'GOODS', 'pcs', ?2, 1, 1)";
+        for (id, status) in [(active, "active"), (archived, "archived")] {
+            before.execute(insert, (id.as_bytes(), status)).unwrap();
+        }
+        let insert = "INSERT INTO idempotency VALUES (zeroblob(16), 'live', 'k', ?1, ?2, 1)";
+        let answer = serde_json::to_string(&product).unwrap();
+        before
+            .execute(insert, (request.digest.as_bytes(), answer))
+            .unwrap();
+        drop(before);
+
+        let store = Sqlite::open(&path).unwrap();
+        let catalog = Catalog {
+            team_id: TeamId(uuid::Uuid::nil()),
+            mode: Mode::Live,
+        };
+        let old = Product {
+            id: ProductId(archived),
+            status: ProductStatus::Archived,
+            ..product.clone()
+        };
+        for product in [&product, &old] {
+            assert_eq!(
+                store.get_product(catalog, product.id).await.unwrap(),
+                *product
+            );
+        }
+        let all = store
+            .list_products(catalog, StatusFilter::All, None, 9)
+            .await;
+        assert_eq!(all.unwrap(), [old, product.clone()]);
+        let other = Product {
+            id: ProductId(uuid::Uuid::from_u128(3)),
+            ..product.clone()
+        };
+        let taken = store
+            .create_product(catalog, other.clone(), None, now)
+            .await;
+        assert!(
+            matches!(taken, Err(crate::app::Error::DuplicateSku)),
+            "{taken:?}"
+        );
+        let repeat = store
+            .create_product(catalog, other, Some(request), now)
+            .await
+            .unwrap();
+        assert_eq!((repeat.replayed, repeat.value), (true, product));
     }
 
     #[cfg(unix)]

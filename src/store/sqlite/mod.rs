@@ -1,6 +1,7 @@
 //! The store in one SQLite file.
 //!
 //! - `writer.rs`: one thread owns the one connection that writes, and commits waiting changes together.
+//! - `wal.rs`: a thread that folds the write-ahead log into the file, so that no commit has to.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the file, for those who move to another store.
@@ -27,6 +28,7 @@ mod share_link;
 mod sql;
 mod team;
 mod user;
+mod wal;
 mod writer;
 
 use std::fs::OpenOptions;
@@ -40,6 +42,7 @@ use crate::app::Error;
 pub(super) use copy::{Copy, Made};
 use readers::Readers;
 use sql::Sql;
+use wal::Log;
 use writer::Writer;
 
 /// How often a statement tries for a lock that another process holds, a millisecond apart, before the
@@ -141,7 +144,9 @@ impl Sqlite {
         create_private(path).map_err(|error| failed(error.into()))?;
         let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
         migrate::migrate(&mut connection, path)?;
-        let writer = Writer::start(connection).map_err(failed)?;
+        let own = connect(path).map_err(|error| OpenError::new(path, error))?;
+        let log = Log::start(&mut connection, own).map_err(failed)?;
+        let writer = Writer::start(connection, log).map_err(failed)?;
         let readers = Readers::open(path).map_err(failed)?;
         Ok(Sqlite { readers, writer })
     }
@@ -195,6 +200,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // statement again each time, which was a seventh of a page's cost.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    idempotency::define_hash_key(&connection)?;
     Ok(connection)
 }
 

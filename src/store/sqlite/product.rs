@@ -1,4 +1,7 @@
 //! Products in SQLite.
+//!
+//! The table is in the order of team, mode, status and id, so that a list by status is one range of it. All
+//! products of a catalog are two ranges, which SQLite merges.
 
 use async_trait::async_trait;
 use rusqlite::{Row, named_params, params};
@@ -24,6 +27,26 @@ macro_rules! select {
         )
     };
 }
+
+/// The products of a catalog in one status, newest first, behind one of them.
+const OF_STATUS: &str = select!(
+    "WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4 ORDER BY id DESC LIMIT ?5"
+);
+
+/// All products of a catalog, newest first, behind one of them.
+const ALL: &str = concat!(
+    select!("WHERE team_id = ?1 AND mode = ?2 AND status = 'active' AND id < ?3"),
+    " UNION ALL ",
+    select!("WHERE team_id = ?1 AND mode = ?2 AND status = 'archived' AND id < ?3"),
+    " ORDER BY id DESC LIMIT ?4"
+);
+
+/// A product by its id. It is active, as a rule: only otherwise is the second half executed.
+const ONE: &str = concat!(
+    select!("WHERE team_id = ?1 AND mode = ?2 AND status = 'active' AND id = ?3"),
+    " UNION ALL ",
+    select!("WHERE team_id = ?1 AND mode = ?2 AND status = 'archived' AND id = ?3")
+);
 
 #[async_trait]
 impl ProductStore for Sqlite {
@@ -59,21 +82,11 @@ impl ProductStore for Sqlite {
         let Catalog { team_id, mode } = catalog;
         self.read(|sql| match status.status() {
             Some(status) => sql.all(
-                select!(
-                    "WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
-                     ORDER BY id DESC LIMIT ?5"
-                ),
+                OF_STATUS,
                 params![team_id, mode, status, after, limit],
                 read_product,
             ),
-            None => sql.all(
-                select!(
-                    "WHERE team_id = ?1 AND mode = ?2 AND id < ?3
-                     ORDER BY id DESC LIMIT ?4"
-                ),
-                params![team_id, mode, after, limit],
-                read_product,
-            ),
+            None => sql.all(ALL, params![team_id, mode, after, limit], read_product),
         })
     }
 
@@ -103,7 +116,18 @@ impl ProductStore for Sqlite {
     ) -> Result<(), Error> {
         self.write(move |sql| {
             let product = find_product(sql, catalog, id)?.archive(now)?;
-            save_product(sql, catalog, &product)
+            sql.execute(
+                "UPDATE product SET status = ?4, updated_at = ?5
+                 WHERE team_id = ?1 AND mode = ?2 AND status = 'active' AND id = ?3",
+                params![
+                    catalog.team_id,
+                    catalog.mode,
+                    id,
+                    product.status,
+                    product.updated_at
+                ],
+            )?;
+            Ok(())
         })
         .await
     }
@@ -120,7 +144,7 @@ impl ProductStore for Sqlite {
 
 fn find_product(sql: Sql<'_>, catalog: Catalog, id: ProductId) -> Result<Product, Error> {
     sql.optional(
-        select!("WHERE team_id = ?1 AND mode = ?2 AND id = ?3"),
+        ONE,
         params![catalog.team_id, catalog.mode, id],
         read_product,
     )?
@@ -139,14 +163,14 @@ fn insert_product(sql: Sql<'_>, catalog: Catalog, product: &Product) -> Result<(
     )
 }
 
+/// Writes what may change of a product whose status stays.
 fn save_product(sql: Sql<'_>, catalog: Catalog, product: &Product) -> Result<(), Error> {
     write_product(
         sql,
         "UPDATE product SET name = :name, unit_price = :unit_price, currency = :currency,
              description = :description, sku = :sku, tax_rate = :tax_rate, type = :type,
-             unit_of_measure = :unit_of_measure, status = :status,
-             created_at = :created_at, updated_at = :updated_at
-         WHERE team_id = :team_id AND mode = :mode AND id = :id",
+             unit_of_measure = :unit_of_measure, created_at = :created_at, updated_at = :updated_at
+         WHERE team_id = :team_id AND mode = :mode AND status = :status AND id = :id",
         catalog,
         product,
     )
@@ -198,4 +222,40 @@ fn read_product(row: &Row<'_>) -> rusqlite::Result<Product> {
         created_at: columns.take()?,
         updated_at: columns.take()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite::connect;
+
+    #[test]
+    fn every_query_reads_its_rows_where_they_lie_and_sorts_none() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        drop(Sqlite::open(&path).unwrap());
+        let connection = connect(&path).unwrap();
+        let key = "USING PRIMARY KEY (team_id=? AND mode=? AND status=? AND id";
+        for (query, ranges) in [(OF_STATUS, 1), (ALL, 2), (ONE, 2)] {
+            let explain = format!("EXPLAIN QUERY PLAN {query}");
+            let mut statement = connection.prepare(&explain).unwrap();
+            let nothing =
+                rusqlite::params_from_iter(vec![None::<i64>; statement.parameter_count()]);
+            let plan: Vec<String> = statement
+                .query_map(nothing, |row| row.get(3))
+                .unwrap()
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            let found = plan.iter().filter(|step| step.contains(key)).count();
+            let read = plan
+                .iter()
+                .filter(|step| step.contains("SCAN") || step.contains("SEARCH"));
+            let sorted = plan.iter().any(|step| step.contains("TEMP B-TREE"));
+            assert_eq!(
+                (found, read.count(), sorted),
+                (ranges, ranges, false),
+                "{plan:?}"
+            );
+        }
+    }
 }

@@ -5,8 +5,9 @@
 //!
 //! 1. [`Writer::write`] puts a job into a bounded queue and waits. When the queue is full, or its turn would not come
 //!    within [`LONGEST_WAIT`] (`forecast.rs`), it is `Unavailable` at once.
-//! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`], and begins one
-//!    transaction (`BEGIN IMMEDIATE`; while another process holds the lock, it waits for it).
+//! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`], lets other threads go first as
+//!    long as more come of it, and begins one transaction (`BEGIN IMMEDIATE`; while another process holds the
+//!    lock, it waits for it).
 //! 3. Each job runs in turn. One that is refused before it has changed anything leaves nothing to undo.
 //!    When one fails, or panics, after it has changed something, the transaction is rolled back and the
 //!    group runs once more, now each job in a savepoint of its own: that one is undone alone, and the rest of
@@ -14,6 +15,7 @@
 //!    for what bugs alone bring about.)
 //! 4. The group commits. Only then is each job answered; when the commit fails, all get `Unavailable`.
 //! 5. A job whose caller has stopped waiting ([`WRITE_TIMEOUT`]) before its turn never runs.
+//! 6. Between two groups the log is seen to (`wal.rs`).
 //!
 //! A job sees what the jobs before it did, also those of its own group. That is sound because either
 //! all of them become durable, or none is answered with anything that it saw: not even a refusal.
@@ -30,6 +32,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::sql::Sql;
+use super::wal::Log;
 use crate::app::Error;
 use crate::app::error::Cause;
 use forecast::Forecast;
@@ -106,19 +109,25 @@ where
 }
 
 impl Writer {
-    /// Starts the thread, which owns `connection` from now on.
-    pub(super) fn start(connection: Connection) -> Result<Writer, Cause> {
-        Self::start_within(connection, LONGEST_WAIT)
+    /// Starts the thread, which owns `connection` from now on, and the log of its file.
+    pub(super) fn start(connection: Connection, log: Log) -> Result<Writer, Cause> {
+        Self::start_within(connection, log, LONGEST_WAIT)
     }
 
     /// The same, with another limit of the wait that is foreseen.
-    fn start_within(connection: Connection, longest_wait: Duration) -> Result<Writer, Cause> {
+    fn start_within(
+        connection: Connection,
+        mut log: Log,
+        longest_wait: Duration,
+    ) -> Result<Writer, Cause> {
         let (queue, jobs) = sync_channel(QUEUE);
         let forecast = Arc::new(Forecast::new(longest_wait));
         let pace = Arc::clone(&forecast);
-        let thread = Builder::new()
-            .name("sqlite-writer".into())
-            .spawn(move || while commit_next(&connection, &jobs, &pace) {})?;
+        let thread = Builder::new().name("sqlite-writer".into()).spawn(move || {
+            while commit_next(&connection, &jobs, &pace) {
+                log.committed(&connection);
+            }
+        })?;
         Ok(Writer {
             queue: Some(queue),
             forecast,
@@ -182,9 +191,7 @@ impl Drop for Writer {
 fn commit_next(connection: &Connection, jobs: &Receiver<Job>, forecast: &Forecast) -> bool {
     let Ok(first) = jobs.recv() else { return false };
     forecast.begin(Instant::now());
-    let mut group: Vec<Job> = Vec::with_capacity(GROUP);
-    group.push(first);
-    group.extend(jobs.try_iter().take(GROUP - 1));
+    let mut group = gather(first, jobs);
     let changes = group.len();
 
     let outcome = transaction(connection, &mut group);
@@ -201,6 +208,22 @@ fn commit_next(connection: &Connection, jobs: &Receiver<Job>, forecast: &Forecas
         });
     }
     true
+}
+
+/// Step 2: the group that begins with `first`. Where cores are fewer than threads, the first job would be alone
+/// otherwise, and those that the async threads are about to send would have to wait for the next commit. An
+/// idle core costs a lone client half a microsecond.
+fn gather(first: Job, jobs: &Receiver<Job>) -> Vec<Job> {
+    let mut group = Vec::with_capacity(GROUP);
+    group.push(first);
+    loop {
+        let before = group.len();
+        std::thread::yield_now();
+        group.extend(jobs.try_iter().take(GROUP - before));
+        if group.len() == before || group.len() == GROUP {
+            return group;
+        }
+    }
 }
 
 /// One transaction around the whole group; jobs that nobody waits for are taken out of it.

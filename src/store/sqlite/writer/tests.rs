@@ -17,7 +17,7 @@ fn writer() -> (TempDir, Writer) {
 fn writer_within(longest_wait: Duration) -> (TempDir, Writer) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("test.db");
-    let connection = Connection::open(path).unwrap();
+    let mut connection = Connection::open(&path).unwrap();
     connection
         .execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;
@@ -27,10 +27,10 @@ fn writer_within(longest_wait: Duration) -> (TempDir, Writer) {
         )
         .unwrap();
     connection.busy_timeout(Duration::from_millis(300)).unwrap();
-    (
-        folder,
-        Writer::start_within(connection, longest_wait).unwrap(),
-    )
+    let own = Connection::open(&path).unwrap();
+    let log = Log::start(&mut connection, own).unwrap();
+    let writer = Writer::start_within(connection, log, longest_wait).unwrap();
+    (folder, writer)
 }
 
 fn elsewhere(folder: &TempDir) -> Connection {

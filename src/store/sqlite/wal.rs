@@ -1,0 +1,266 @@
+//! The write-ahead log, and how what is in it gets into the file without holding commits up.
+//!
+//! A commit appends the pages that it changed to the log. To fold the log is to copy the newest version of
+//! each page into the file (SQLite calls it a checkpoint); the next commit then begins the log anew. The
+//! longer the log, the more versions of a page are folded as one; but a commit that folds a long log makes all
+//! that wait behind it wait much longer. So the writer leaves most of it to another thread:
+//!
+//! 1. After each commit the writer looks how long the log is. At every [`LONG`] pages it wakes the thread.
+//! 2. The thread folds what there is on a connection of its own, which neither waits for commits nor holds
+//!    them up (`PASSIVE`), and then what was appended meanwhile, until that is [`LITTLE`].
+//! 3. The writer folds the rest after its next commit has been answered. It must: as long as somebody
+//!    appends, no other thread ever finds all of the log folded, and it would grow for ever.
+//! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and folds the rest.
+//!
+//! Someone who reads one moment of the file for long, such as `invoicing copy`, keeps the log from being folded
+//! beyond that moment. It grows meanwhile, and is tried again every [`LONG`] pages.
+//!
+//! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any
+//! moment of folding leaves a log from which the next to open the file folds again. So an error is none
+//! of a commit's, and passes in silence: what was not folded is still in the log.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use rusqlite::hooks::Wal;
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, DEFAULT_NAME};
+
+use crate::app::error::Cause;
+
+/// Pages in the log that are worth folding: 16 MiB. Four times as many saved creates another hundredth of
+/// their cost, and none of the rest.
+const LONG: u32 = 4_000;
+
+/// Pages that the writer can fold without anybody noticing.
+const LITTLE: u32 = 400;
+
+/// How often the thread goes on to fold what was appended meanwhile before it leaves the rest to the writer.
+const PASSES: u32 = 4;
+
+/// Pages in the log at which the writer waits for the thread: 128 MiB.
+const TOO_LONG: u32 = 8 * LONG;
+
+/// The writer's side of the log.
+pub(super) struct Log {
+    shared: Arc<Shared>,
+    /// Wakes the thread; `None` only while being dropped.
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+    /// How long the log was after the commit before.
+    before: u32,
+    /// At how many pages to fold next.
+    next: u32,
+}
+
+/// What the writer and the thread tell each other.
+#[derive(Default)]
+struct Shared {
+    /// Pages in the log after the last commit of this process.
+    pages: AtomicU32,
+    /// Whether it is the writer's turn: step 3.
+    rest: AtomicBool,
+    /// Held while the thread folds.
+    folding: Mutex<()>,
+}
+
+impl Log {
+    /// Takes the log of `connection` over from SQLite, and starts the thread on `own`, another connection to
+    /// the same file.
+    pub(super) fn start(connection: &mut Connection, own: Connection) -> Result<Log, Cause> {
+        let shared = Arc::new(Shared::default());
+        let told = Arc::clone(&shared);
+        // In place of SQLite's own hook, which folds at every thousand pages.
+        connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+            told.pages
+                .store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let (wake, woken) = sync_channel(1);
+        let its = Arc::clone(&shared);
+        let thread = Builder::new()
+            .name("sqlite-log".into())
+            .spawn(move || fold_when_woken(&own, &woken, &its))?;
+        Ok(Log {
+            shared,
+            wake: Some(wake),
+            thread: Some(thread),
+            before: 0,
+            next: LONG,
+        })
+    }
+
+    /// Steps 1, 3 and 4, after each commit on `connection`.
+    pub(super) fn committed(&mut self, connection: &Connection) {
+        let pages = self.shared.pages.load(Ordering::Relaxed);
+        if pages < self.before {
+            self.next = LONG; // Begun anew.
+        }
+        self.before = pages;
+        let due = pages >= self.next;
+        if due {
+            self.next = pages + LONG;
+        }
+        if self.shared.rest.swap(false, Ordering::Relaxed) || (due && pages >= TOO_LONG) {
+            let folding = &self.shared.folding;
+            // Nothing is kept in it that a panic could have broken.
+            let _waited = folding.lock().unwrap_or_else(PoisonError::into_inner);
+            fold(connection);
+        } else if due && let Some(wake) = &self.wake {
+            // One that is at it already, or has panicked, is not woken.
+            let _ = wake.try_send(());
+        }
+    }
+}
+
+/// Lets the thread come to an end before the file is closed.
+impl Drop for Log {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // Its panic, if any, was reported when it happened.
+        }
+    }
+}
+
+/// The thread, until the writer is gone.
+fn fold_when_woken(own: &Connection, woken: &Receiver<()>, shared: &Shared) {
+    while let Ok(()) = woken.recv() {
+        // As above.
+        let _folding = shared
+            .folding
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        fold_most(own, shared);
+    }
+}
+
+/// Step 2.
+fn fold_most(own: &Connection, shared: &Shared) {
+    for _ in 0..PASSES {
+        let Some(folded) = fold(own) else { return };
+        let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(folded);
+        if appended <= LITTLE {
+            break;
+        }
+    }
+    shared.rest.store(true, Ordering::Relaxed);
+}
+
+/// Folds what is in the log and no reader needs where it is. Says how many pages of the log are folded, unless
+/// another process is folding it, or the disk fails.
+fn fold(connection: &Connection) -> Option<u32> {
+    let folded = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
+    folded
+        .ok()
+        .and_then(|(_, folded)| u32::try_from(folded).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::time::{Duration, Instant};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store::sqlite::{Sqlite, connect, create_private};
+
+    /// A file with a table, a writer of it, and its log.
+    fn file() -> (TempDir, PathBuf, Connection, Log) {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        create_private(&path).unwrap();
+        let mut connection = connect(&path).unwrap();
+        // Durability takes time here, and makes no difference.
+        let create =
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
+        connection.execute_batch(create).unwrap();
+        let own = connect(&path).unwrap();
+        let log = Log::start(&mut connection, own).unwrap();
+        (folder, path, connection, log)
+    }
+
+    /// Commits some twenty pages.
+    fn commit(connection: &Connection, log: &mut Log) {
+        let insert = "INSERT INTO page VALUES (zeroblob(80000))";
+        connection.execute(insert, []).unwrap();
+        log.committed(connection);
+    }
+
+    fn pages(log: &Log) -> u32 {
+        log.shared.pages.load(Ordering::Relaxed)
+    }
+
+    fn rows(path: &Path) -> u32 {
+        let count = "SELECT count(*) FROM page";
+        let connection = connect(path).unwrap();
+        connection.query_row(count, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn the_log_begins_anew_while_one_commit_follows_the_other() {
+        let (_folder, path, connection, mut log) = file();
+        let (mut commits, begun) = (0, Instant::now());
+        let mut begun_anew = 0;
+        while begun_anew < 3 {
+            let before = pages(&log);
+            commit(&connection, &mut log);
+            commits += 1;
+            begun_anew += u32::from(pages(&log) < before);
+            assert!(begun.elapsed() < Duration::from_secs(60), "{}", pages(&log));
+        }
+        assert_eq!(rows(&path), commits);
+    }
+
+    #[test]
+    fn a_log_that_nobody_folds_is_folded_by_the_writer_in_the_end() {
+        let (_folder, path, connection, mut log) = file();
+        // A thread that is at it for ever: only what the writer does itself counts.
+        log.wake = None;
+        let mut commits = 0;
+        while pages(&log) >= log.before && commits < TOO_LONG {
+            commit(&connection, &mut log);
+            commits += 1;
+            assert!(pages(&log) < TOO_LONG + LONG + 100);
+            if pages(&log) < 100 && commits > 100 {
+                return assert_eq!(rows(&path), commits);
+            }
+        }
+        panic!("it has {} pages", pages(&log));
+    }
+
+    #[test]
+    fn a_reader_of_one_moment_sees_it_until_its_end_however_much_is_folded() {
+        let (_folder, path, connection, mut log) = file();
+        let reader = connect(&path).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        let count =
+            || reader.query_row("SELECT count(*) FROM page", [], |row| row.get::<_, u32>(0));
+        assert_eq!(count().unwrap(), 0);
+        while pages(&log) < 3 * LONG {
+            commit(&connection, &mut log);
+        }
+        assert_eq!(count().unwrap(), 0);
+        reader.execute_batch("COMMIT").unwrap();
+        while pages(&log) > LONG {
+            commit(&connection, &mut log);
+        }
+    }
+
+    #[tokio::test]
+    async fn closing_the_store_leaves_no_log_behind() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        let store = Sqlite::open(&path).unwrap();
+        store
+            .write(|sql| sql.execute("DELETE FROM team", []))
+            .await
+            .unwrap();
+        assert!(path.with_extension("db-wal").exists());
+        drop(store);
+        assert!(!path.with_extension("db-wal").exists());
+    }
+}
