@@ -7,7 +7,7 @@ use super::question::Question;
 use super::report::Report;
 use crate::report::Spread;
 
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 400.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 530.0;
@@ -24,8 +24,8 @@ const COLOURS: [&str; 5] = ["#0072b2", "#e69f00", "#cc79a7", "#009e73", "#d55e00
 struct Axes {
     /// The decimal logarithms of the least and the greatest number of products.
     products: [f64; 2],
-    /// Those of the processor times, whole.
-    microseconds: [f64; 2],
+    /// Round processor times, from one below all to one above all.
+    microseconds: Vec<f64>,
 }
 
 impl Axes {
@@ -37,11 +37,10 @@ impl Axes {
         let costs = Question::ALL
             .iter()
             .flat_map(|question| report.costs(*question));
-        let costs = costs.flat_map(|cost| [cost.least.log10(), cost.most.log10()]);
-        let [least, most] = range(costs);
+        let costs = costs.flat_map(|cost| [cost.least, cost.most]);
         Self {
             products: range(products),
-            microseconds: [least.floor(), most.ceil()],
+            microseconds: round_around(range(costs)),
         }
     }
 
@@ -56,8 +55,11 @@ impl Axes {
     }
 
     fn y(&self, microseconds: f64) -> f64 {
-        let [least, most] = self.microseconds;
-        let part = (microseconds.log10() - least) / (most - least).max(1.0);
+        let (least, most) = (
+            self.microseconds[0],
+            self.microseconds[self.microseconds.len() - 1],
+        );
+        let part = (microseconds / least).ln() / (most / least).ln();
         BOTTOM - (BOTTOM - TOP) * part
     }
 }
@@ -67,6 +69,17 @@ fn range(figures: impl Iterator<Item = f64>) -> [f64; 2] {
     figures.fold(start, |[least, most], figure| {
         [least.min(figure), most.max(figure)]
     })
+}
+
+/// Powers of ten, 2 and 5 times these, from one below the figures to one above them.
+fn round_around([least, most]: [f64; 2]) -> Vec<f64> {
+    let powers = (-1..=6).map(|power| 10_f64.powi(power));
+    let mut all: Vec<_> = powers
+        .flat_map(|power| [power, 2.0 * power, 5.0 * power])
+        .collect();
+    all.truncate(all.partition_point(|round| *round <= most) + 1);
+    let below = all.partition_point(|round| *round < least);
+    all.split_off(below.saturating_sub(1))
 }
 
 /// The plot.
@@ -110,15 +123,12 @@ pub fn svg(report: &Report) -> String {
     out
 }
 
-/// Lines at powers of ten, at 2 and 5 times these, and at each size.
+/// Lines at round processor times, and at each size.
 fn grid(out: &mut String, axes: &Axes, report: &Report) {
-    let [least, most] = axes.microseconds;
-    let powers = (least as i32..=most as i32).map(|power| 10_f64.powi(power));
-    let steps = powers.flat_map(|power| [power, 2.0 * power, 5.0 * power]);
-    for step in steps.filter(|step| step.log10() <= most) {
-        let y = axes.y(step);
+    for round in &axes.microseconds {
+        let y = axes.y(*round);
         line(out, [LEFT, y], [RIGHT, y], "#cccccc");
-        text(out, LEFT - 8.0, y + 4.0, "end", &step.to_string());
+        text(out, LEFT - 8.0, y + 4.0, "end", &round.to_string());
     }
     for size in &report.sizes {
         let x = axes.x(size.products as f64);
@@ -161,4 +171,14 @@ fn text(out: &mut String, x: f64, y: f64, anchor: &str, text: &str) {
         out,
         "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_reaches_from_a_round_figure_below_to_one_above() {
+        assert_eq!(round_around([24.0, 133.0]), [20.0, 50.0, 100.0, 200.0]);
+    }
 }
