@@ -3,8 +3,8 @@
 //! They are used on the async threads themselves, not through `spawn_blocking`: a read of a cached page
 //! takes a few microseconds, less than handing it to another thread and back (`tests/throughput.rs`
 //! measures both: handing over takes two to three times the processor time). In WAL mode a reader never
-//! waits for the writer. A read never suspends, so that no more connections are in use at once than
-//! there are async threads; that many are opened at the start, and taking one never waits.
+//! waits for the writer. Since a read never suspends, an async thread holds at most one connection, and
+//! the pool has one for each of them, so taking one never waits either.
 //!
 //! Readers map the file into memory instead of copying its pages: a product drawn at random is on two or
 //! three pages that no cache of SQLite's own has, and copying them cost more than the search in them. What
@@ -13,7 +13,7 @@
 //! `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -26,34 +26,59 @@ use crate::app::error::Cause;
 /// (`.cargo/config.toml`), 2 GiB by default, and reads what lies beyond as before.
 const MAPPED: i64 = 1 << 40;
 
-/// Connections that only read.
-pub struct Readers {
+/// Opens readers for the pool. (The crate `r2d2_sqlite` does this for older versions of rusqlite.)
+#[derive(Debug)]
+struct Manager {
     path: PathBuf,
-    /// Those that nobody uses now. The last one used comes first: what it needs is in the processor's cache.
-    idle: Mutex<Vec<Connection>>,
+}
+
+impl r2d2::ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        let connection = connect(&self.path)?;
+        connection.pragma_update(None, "mmap_size", MAPPED)?;
+        // A bug that writes here fails instead of escaping the one writer.
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    }
+
+    fn is_valid(&self, _: &mut Connection) -> rusqlite::Result<()> {
+        Ok(()) // A connection to a file does not go away.
+    }
+
+    fn has_broken(&self, connection: &mut Connection) -> bool {
+        !connection.is_autocommit() // A panic left a snapshot open: it would read the past for ever.
+    }
+}
+
+/// A pool of connections that only read.
+pub struct Readers {
+    pool: r2d2::Pool<Manager>,
 }
 
 impl Readers {
     pub(super) fn open(path: &Path) -> Result<Readers, Cause> {
-        let idle = (0..async_threads())
-            .map(|_| open(path))
-            .collect::<rusqlite::Result<_>>()?;
-        Ok(Readers {
-            path: path.to_owned(),
-            idle: Mutex::new(idle),
-        })
+        let pool = r2d2::Pool::builder()
+            .max_size(async_threads())
+            .test_on_check_out(false)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .connection_timeout(Duration::from_secs(5))
+            .build(Manager {
+                path: path.to_owned(),
+            })?;
+        Ok(Readers { pool })
     }
 
     /// Runs one query, or several that need not agree with each other.
     ///
     /// # Errors
-    /// What `query` answers, or [`Error::Unavailable`] when no connection can be opened.
+    /// What `query` answers, or [`Error::Unavailable`] when no connection is free.
     pub fn read<T>(&self, query: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let connection = self.take()?;
-        // One that a panic takes along is closed; the next read opens another.
-        let answer = query(Sql::new(&connection));
-        self.put_back(connection);
-        answer
+        let connection = self.pool.get().map_err(Error::unavailable)?;
+        query(Sql::new(&connection))
     }
 
     /// Runs several queries that all see the same state of the database.
@@ -71,36 +96,10 @@ impl Readers {
             answer
         })
     }
-
-    fn take(&self) -> Result<Connection, Error> {
-        let idle = self.idle().pop();
-        idle.map_or_else(|| open(&self.path).map_err(Error::unavailable), Ok)
-    }
-
-    fn put_back(&self, connection: Connection) {
-        // A snapshot that could not be ended would have it read the past for ever.
-        if connection.is_autocommit() {
-            self.idle().push(connection);
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        // Nothing panics while it is held.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A connection that only reads.
-fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = connect(path)?;
-    connection.pragma_update(None, "mmap_size", MAPPED)?;
-    // A bug that writes here fails instead of escaping the one writer.
-    connection.pragma_update(None, "query_only", true)?;
-    Ok(connection)
 }
 
 /// How many threads can read at once: the workers of this runtime, and the thread that started it.
-fn async_threads() -> usize {
+fn async_threads() -> u32 {
     let workers = tokio::runtime::Handle::try_current().map(|here| here.metrics().num_workers());
-    workers.unwrap_or(0) + 1
+    u32::try_from(workers.unwrap_or(0) + 1).unwrap_or(u32::MAX)
 }
