@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use invoicing::app::Error;
+use invoicing::app::time::SystemClock;
+use invoicing::app::{App, Error};
 use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
 
 use super::engine::Database;
+use super::relay::{Relay, migrated};
 use super::support::{Service, plain, with_sku};
 
 /// Ends every connection of the service, as a server that is restarted does.
@@ -101,6 +103,22 @@ async fn a_commit_that_nobody_answered_is_unavailable_and_not_tried_again() {
     let made = service.app.create_team("Acme").await;
     assert!(matches!(made, Err(Error::Unavailable(_))), "{made:?}");
     assert_eq!(tries(url), "1");
+}
+
+/// What is sent along with the beginning of its transaction runs on its own then, and nobody may repeat it.
+#[tokio::test]
+async fn a_change_whose_transaction_does_not_begin_is_unavailable_and_not_tried_again() {
+    let (relay, through) = Relay::before(&migrated().await).await;
+    let store = open(&through.parse().unwrap()).await.unwrap();
+    let app = App::new(store, Arc::new(SystemClock), "https://links.example");
+    let app = app.await.unwrap();
+    relay.begin_nothing();
+    relay.take();
+    let made = app.create_team("Acme").await;
+    assert!(matches!(made, Err(Error::Unavailable(_))), "{made:?}");
+    // Once, and the end of what is no transaction.
+    assert_eq!(relay.take().len(), 2);
+    assert_eq!(app.list_teams().await.unwrap().len(), 1);
 }
 
 /// Who waits for the answer of a query has the thread: beside it, requests go on.

@@ -4,7 +4,9 @@
 //!    that at once, and runs on the thread of the relay, so that nothing is on its way when there is no more to read.)
 //! 2. It is handed on. The server says that it is ready once for each Query and each Sync; its answers are held back
 //!    until it has said so for all of them, and then handed on, too.
+//! 3. On request, it has the server refuse to begin transactions.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -40,6 +42,7 @@ pub async fn migrated() -> String {
 pub struct Relay {
     noted: Arc<Mutex<Vec<Vec<Message>>>>,
     latency: Duration,
+    begins_nothing: Arc<AtomicBool>,
 }
 
 impl Relay {
@@ -50,8 +53,11 @@ impl Relay {
 
     /// The same; each round trip takes so much longer.
     pub async fn slow(url: &str, latency: Duration) -> (Relay, String) {
-        let noted = Arc::default();
-        Relay { noted, latency }.listen(url).await
+        let relay = Relay {
+            latency,
+            ..Relay::default()
+        };
+        relay.listen(url).await
     }
 
     async fn listen(self, url: &str) -> (Relay, String) {
@@ -67,6 +73,11 @@ impl Relay {
         });
         let url = url.replacen(&format!(":{server}/"), &format!(":{port}/"), 1);
         (self, format!("{url}?sslmode=disable"))
+    }
+
+    /// Step 3, from now on.
+    pub fn begin_nothing(&self) {
+        self.begins_nothing.store(true, Ordering::Relaxed);
     }
 
     /// What was noted since the last call.
@@ -99,7 +110,11 @@ impl Relay {
             // Step 1.
             let mut trip = Vec::new();
             while asked == 0 {
-                let (bytes, messages) = receive(&mut client, &mut said).await?;
+                let (mut bytes, messages) = receive(&mut client, &mut said).await?;
+                let begins = bytes.starts_with(b"Q") && bytes[5..].starts_with(b"BEGIN");
+                if begins && self.begins_nothing.load(Ordering::Relaxed) {
+                    bytes[5..10].copy_from_slice(b"ERROR"); // Which is no statement.
+                }
                 asked += messages
                     .iter()
                     .filter(|(tag, _)| b"QS".contains(tag))
