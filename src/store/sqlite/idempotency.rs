@@ -1,8 +1,9 @@
 //! Idempotency records in SQLite.
 //!
 //! Records are appended to a table that has no other order, and found by a hash of team, mode and key: that is
-//! two places to write to for each, one of them always the same. Rowids grow in the order of time, as long as the
-//! clock does: records made while it was ahead are deleted by so much later, and hold up those behind them.
+//! two places to write to for each, one of them always the same. Rowids grow in the order of time, so what has
+//! expired is found at the beginning. Not so where the clock was ahead for a while, or a copy wrote the records in
+//! the order of their keys: such are deleted later, when those before them have expired too.
 
 use aws_lc_rs::digest;
 use rusqlite::functions::FunctionFlags;

@@ -151,10 +151,11 @@ fn catalog(filler: &mut Filler<'_>) -> Vec<Value> {
         }));
         row
     });
-    let records = "team_id, mode, key, request, answer, created_at";
+    // The hash is a copy's own business, and no content.
+    let records = "team_id, mode, key, request, answer, created_at, key_hash";
     filler.rows("idempotency", records, MANY, 0, |r| {
         let mut row = vec![r.of(&teams), r.word(&modes), r.name()];
-        row.extend([r.bytes(32), r.text(), r.number()]);
+        row.extend([r.bytes(32), r.text(), r.number(), r.bytes(16)]);
         row
     });
     teams
@@ -271,7 +272,11 @@ pub fn dump(path: &Path) -> BTreeMap<String, Vec<String>> {
         let names: Vec<_> = all.column_names().map(ToString::to_string).collect();
         let row = |row: &rusqlite::Row<'_>| {
             let value = |(at, name): (usize, &String)| Ok((name.clone(), row.get(at)?));
-            names.iter().enumerate().map(value).collect()
+            let content = names
+                .iter()
+                .enumerate()
+                .filter(|(_, name)| *name != "key_hash");
+            content.map(value).collect()
         };
         let found: Result<Vec<BTreeMap<String, Value>>, _> =
             all.query_map([], row).unwrap().collect();
