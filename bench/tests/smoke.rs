@@ -62,17 +62,14 @@ fn growth_is_measured_and_drawn() {
 fn overload_is_measured_with_each_crowd() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_bench"));
-    bench
-        .args(["overload", "--products", "300", "--operations", "create"])
+    let output = bench(&["overload"])
+        .args(["--products", "300", "--operations", "create"])
         .args(["--connections", "16", "--idle", "5", "--slow", "2"])
         .args(["--deaf", "2", "--rounds", "1", "--seconds", "0.2"])
         .args(["--unpinned", "--json"])
-        .arg(&file);
-    if let Some(built) = std::env::var_os("INVOICING") {
-        bench.arg("--invoicing").arg(built); // CI has built it, and would wait minutes for another.
-    }
-    let output = bench.output().expect("the bench starts");
+        .arg(&file)
+        .output()
+        .expect("the bench starts");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
 
@@ -91,8 +88,7 @@ fn overload_is_measured_with_each_crowd() {
 fn all_contenders_are_measured_on_all_operations() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_bench"));
-    bench
+    let output = bench(&[])
         .args(["--products", "300", "--connections", "1,3", "--rounds", "1"])
         .args([
             "--seconds",
@@ -102,11 +98,9 @@ fn all_contenders_are_measured_on_all_operations() {
             "--goals",
             "--json",
         ])
-        .arg(&file);
-    if let Some(built) = std::env::var_os("INVOICING") {
-        bench.arg("--invoicing").arg(built); // CI has built it, and would wait minutes for another.
-    }
-    let output = bench.output().expect("the bench starts");
+        .arg(&file)
+        .output()
+        .expect("the bench starts");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
 

@@ -20,6 +20,7 @@ use crate::operation::{Operation, Script};
 use crate::report::Spread;
 use crate::running::Running;
 use crate::setting::Setting;
+use crate::temporary;
 use crowd::{Crowd, Size};
 use flood::{Flood, Outcome};
 
@@ -61,9 +62,7 @@ impl Options {
     /// When the service does not start, or answers wrongly.
     pub fn run(&self) -> Result<(), Failure> {
         let binaries = self.setting.prepare()?;
-        let folder = tempfile::Builder::new()
-            .prefix("invoicing-overload-")
-            .tempdir()?;
+        let folder = temporary::folder("invoicing-overload-")?;
         let setting = format!("{} products; {}", self.products, self.setting.describe());
         println!("{setting}");
         let devices = self.connections.max(CONNECTIONS);
