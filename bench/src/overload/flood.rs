@@ -19,7 +19,7 @@ use tokio::sync::{Barrier, Notify};
 use tokio::time::{interval, sleep, timeout};
 
 use crate::dataset::{Dataset, Failure};
-use crate::load::{Ask, LONGEST, WARM_UP};
+use crate::load::{Ask, LONGEST, WARM_UP, awake};
 use crate::operation::{Operation, Script};
 use crate::process::{self, Memory};
 use crate::running::Running;
@@ -102,9 +102,8 @@ impl Flood<'_> {
         });
         process::forget_peak(self.running.pid())?;
         let asking = try_join_all((0..self.connections).map(|number| self.ask(number, &shared)));
-        let (_, outcome, _) =
-            tokio::try_join!(self.schedule(&shared), self.watch(&shared), asking)?;
-        Ok(outcome)
+        let flood = async { tokio::try_join!(self.schedule(&shared), self.watch(&shared), asking) };
+        Ok(awake(flood).await?.1)
     }
 
     /// Steps 1 and 2.
