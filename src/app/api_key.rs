@@ -5,18 +5,22 @@
 //!    scanner recognise a key; the checksum lets both tell a typing error or a random match.
 //! 2. The store has the SHA-256 of the key. The key itself is shown once, to whoever makes it.
 //! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
-//!    looked up every time: revoking a key takes effect with the next request, from any process.
+//!    looked up, unless that was done a moment ago (`lease.rs`). Once a key is revoked, it works in no process.
 //! 4. The last use is kept to the minute. Requests only note it in memory; the background task hands
 //!    the notes to the store together ([`App::record_uses`]).
 
-use std::time::Duration;
+mod lease;
+
+use std::time::{Duration, Instant};
 
 use super::id::{ApiKeyId, TeamId};
 use super::product::Catalog;
-use super::secret::{Secret, push_base62};
+use super::secret::{Digest, Secret, push_base62};
 use super::time::Timestamp;
 use super::word::words;
 use super::{App, Error};
+
+pub(super) use lease::Leases;
 
 words! {
     /// Which of its two catalogs a team works on; each key has one, and sees nothing of the other.
@@ -141,12 +145,15 @@ impl App {
         self.store.list_api_keys(team_id).await
     }
 
-    /// Ends a key, at once and for ever. Revoking it again changes nothing.
+    /// Ends a key for ever, and returns when no process takes it any more, a quarter of a second later.
+    /// Revoking it again changes nothing.
     ///
     /// # Errors
     /// [`Error::Missing`] for an unknown key; what the store answers.
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
-        self.store.revoke_api_key(id, self.now()).await
+        let key = self.store.revoke_api_key(id, self.now()).await?;
+        tokio::time::sleep(lease::RUN_OUT).await;
+        Ok(key)
     }
 
     /// The key that a request brought: steps 3 and 4.
@@ -157,17 +164,26 @@ impl App {
         if !is_well_formed(presented) {
             return Err(Error::InvalidToken);
         }
-        let digest = Secret::from_text(presented).digest();
         let key = self
-            .store
-            .find_api_key(digest)
-            .await?
-            .ok_or(Error::InvalidToken)?;
+            .find_api_key(Secret::from_text(presented).digest())
+            .await?;
         let now = self.now();
         if !key.is_valid(now) {
             return Err(Error::InvalidToken);
         }
         self.key_uses.note(key.id, now, key.last_used_at);
+        Ok(key)
+    }
+
+    /// The key that has this digest, as it is or was a moment ago.
+    async fn find_api_key(&self, digest: Digest) -> Result<ApiKey, Error> {
+        let begun = Instant::now();
+        if let Some(key) = self.key_leases.get(&digest, begun) {
+            return Ok(key);
+        }
+        let found = self.store.find_api_key(digest).await?;
+        let key = found.ok_or(Error::InvalidToken)?;
+        self.key_leases.begin(&digest, key.clone(), begun);
         Ok(key)
     }
 }

@@ -41,7 +41,7 @@ To keep the key out of the terminal's history:
         #[arg(long, value_name = "ID")]
         team: TeamId,
     },
-    /// Ends a key at once and for ever; running servers refuse it from their next request on.
+    /// Ends a key for ever; when this returns, all running servers refuse it.
     Revoke {
         /// The key's id, as the list shows it; not the key.
         id: ApiKeyId,

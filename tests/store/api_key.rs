@@ -1,5 +1,6 @@
 //! API keys: making, presenting, expiring, revoking, and when they were last used.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use invoicing::app::Error;
@@ -114,6 +115,35 @@ async fn a_key_revoked_by_another_process_is_refused_at_once() {
         .revoke_api_key(key.id)
         .await
         .unwrap();
+    assert!(is_refused(
+        &service.app.authenticate_api_key(secret.reveal()).await
+    ));
+}
+
+#[tokio::test]
+async fn a_key_in_constant_use_is_refused_as_soon_as_revoking_it_returns() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let (key, secret) = service
+        .app
+        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
+        .await
+        .unwrap();
+    let another = service.another().await;
+    let mut revoked = pin!(another.revoke_api_key(key.id));
+    let mut accepted = 0;
+    loop {
+        let used = async {
+            tokio::task::yield_now().await;
+            service.app.authenticate_api_key(secret.reveal()).await
+        };
+        tokio::select! {
+            biased;
+            revoked = &mut revoked => break drop(revoked.unwrap()),
+            used = used => accepted += usize::from(used.is_ok()),
+        }
+    }
+    assert!(accepted > 0);
     assert!(is_refused(
         &service.app.authenticate_api_key(secret.reveal()).await
     ));

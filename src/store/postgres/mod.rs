@@ -35,12 +35,12 @@
 //! - *COMMIT* waits for the answers before it. Sent with the last statement it would save a round trip of each change.
 //!   But promise 3 would end where that statement begins, which may wait for a lock: a connection that is lost from
 //!   then on would be in doubt (promise 4) instead of tried again.
-//! - *The key of a request and its read* are two round trips, the second when the first is answered. One statement
-//!   could join them, as the digest of the key leads to the team. But between the two stand the checks that others
-//!   make: the rate limit of the key (429), then the request itself (400), without which nobody knows what to read.
-//!   The generated traits do not call a handler before they are through, so that no handler can forget them; a read
-//!   ahead of them would be a second way in, at which a caller beyond its limit costs as much as one within it. To
-//!   remember the team of a digest and read ahead with that has the same price.
+//! - *The key of a request and its read* are two round trips when the key has not been looked up for a moment
+//!   (`app/api_key/lease.rs`), the second when the first is answered. One statement could join them, as the digest
+//!   of the key leads to the team. But between the two stand the checks that others make: the rate limit of the key
+//!   (429), then the request itself (400), without which nobody knows what to read. The generated traits do not call
+//!   a handler before they are through, so that no handler can forget them; a read ahead of them would be a second
+//!   way in, at which a caller beyond its limit costs as much as one within it.
 //!
 //! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
 //! - `connect.rs`: which of the servers it is now.
