@@ -18,7 +18,7 @@
 //! - what `default` says passes the schema that it belongs to;
 //! - an operation has one success, and at least one error; all its errors have one schema.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use crate::names;
@@ -376,17 +376,10 @@ impl Document {
     /// The components that describe error bodies, in the order of their first use.
     #[must_use]
     pub fn error_schemas(&self) -> Vec<&str> {
-        let mut found = Vec::new();
-        for name in self.operations.iter().filter_map(Operation::error_schema) {
-            if !found.contains(&name) {
-                found.push(name);
-            }
-        }
-        found
+        let all = self.operations.iter().filter_map(Operation::error_schema);
+        all.collect::<IndexSet<_>>().into_iter().collect()
     }
-}
 
-impl Document {
     /// Reads a file and judges it. The module takes the name of the file.
     ///
     /// # Errors

@@ -59,3 +59,45 @@ fn a_file_that_is_not_there_is_a_problem_of_that_file() {
         "{problems}"
     );
 }
+
+/// A document that is right, as a file of this name.
+fn named(module: &str) -> Result<Document, codegen::Problems> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted/absence.yaml");
+    let text = fs::read_to_string(path).unwrap();
+    Document::parse(&format!("{module}.yaml"), &text, module)
+}
+
+#[test]
+fn a_document_is_not_called_like_a_module_that_all_clients_have() {
+    let modules = codegen::client(&[named("own").unwrap()], None, None).unwrap();
+    let shared: Vec<_> = modules.keys().filter(|name| *name != "own.rs").collect();
+    assert!(shared.len() > 3, "{shared:?}");
+    for name in shared {
+        let name = name.strip_suffix(".rs").unwrap();
+        match named(name) {
+            Err(problems) => assert!(problems.to_string().contains("choose another name")),
+            // A keyword of Rust, which is escaped.
+            Ok(document) => assert_ne!(document.module, name),
+        }
+    }
+}
+
+#[test]
+fn two_documents_of_a_client_do_not_become_one_module() {
+    let problems = |one, other, mock| {
+        let documents = [named(one).unwrap(), named(other).unwrap()];
+        let modules = codegen::client(&documents, None, mock);
+        modules.err().map(|problems| problems.to_string())
+    };
+    for (one, other, mock, module) in [
+        ("shop", "Shop", None, "shop"),
+        ("shop", "shop_mock", Some("mock"), "shop_mock"),
+        ("shop_mock", "shop", Some("mock"), "shop_mock"),
+    ] {
+        let expected = format!(
+            "{other}.yaml: {one}.yaml becomes the module `{module}`, too; rename one of the files\n"
+        );
+        assert_eq!(problems(one, other, mock), Some(expected));
+    }
+    assert_eq!(problems("shop", "shop_mock", None), None);
+}

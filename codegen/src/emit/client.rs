@@ -37,7 +37,7 @@ pub(crate) fn modules(
     mock: Option<&str>,
 ) -> Result<BTreeMap<String, String>, Problems> {
     let mut modules = BTreeMap::new();
-    check_modules(documents)?;
+    check_modules(documents, mock.is_some())?;
     if mock.is_some() {
         for document in documents {
             let (name, text) = mock_module(document)?;
@@ -80,17 +80,21 @@ fn mock_module(document: &Document) -> Result<(String, String), Problems> {
     Ok((name, head + &prettyplease::unparse(&file)))
 }
 
-/// Refuses two documents that would become one module.
-fn check_modules(documents: &[Document]) -> Result<(), Problems> {
-    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+/// Refuses two documents that would become one module, or one that would become the mock of another.
+fn check_modules(documents: &[Document], mocks: bool) -> Result<(), Problems> {
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for document in documents {
-        if let Some(other) = seen.insert(&document.module, &document.file) {
-            return Err(Problems::from(Problem {
-                file: document.file.clone(),
-                pointer: Pointer::default(),
-                cause: format!("{other} becomes the module `{}`, too", document.module),
-                remedy: "rename one of the files".to_owned(),
-            }));
+        let mock = mocks.then(|| format!("{}_mock", document.module));
+        for module in std::iter::once(document.module.clone()).chain(mock) {
+            let cause = format!("becomes the module `{module}`, too");
+            if let Some(other) = seen.insert(module, &document.file) {
+                return Err(Problems::from(Problem {
+                    file: document.file.clone(),
+                    pointer: Pointer::default(),
+                    cause: format!("{other} {cause}"),
+                    remedy: "rename one of the files".to_owned(),
+                }));
+            }
         }
     }
     Ok(())
