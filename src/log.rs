@@ -17,6 +17,8 @@ mod lines;
 
 use std::io::{self, IsTerminal};
 use std::panic::UnwindSafe;
+use std::sync::mpsc::channel;
+use std::thread::Builder;
 use std::time::Duration;
 
 use slog::{
@@ -28,8 +30,27 @@ use uuid::Uuid;
 
 use crate::settings::{LogFormat, LogLevel, Settings};
 
-/// Writes what still waits when it is dropped.
-pub struct Guard(#[expect(dead_code, reason = "it is kept to be dropped")] Box<dyn Send>);
+/// How long the process, at its end, waits for whoever reads the log.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Writes what still waits when it is dropped, unless nobody reads it for two seconds.
+pub struct Guard(Option<Box<dyn Send>>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let inner = self.0.take();
+        let (sender, written) = channel::<()>();
+        // On a thread of its own: what is inside waits for as long as nobody reads.
+        let ending = Builder::new().name("log-end".into()).spawn(move || {
+            drop(inner);
+            drop(sender);
+        });
+        if ending.is_ok() {
+            // An error either way: all is written, or nobody reads.
+            let _ = written.recv_timeout(PATIENCE);
+        }
+    }
+}
 
 /// A logger on standard error. Dropping the guard writes what still waits.
 ///
@@ -48,10 +69,10 @@ pub fn to_standard_error(settings: &Settings) -> io::Result<(Logger, Guard)> {
             .overflow_strategy(OverflowStrategy::DropAndReport)
             .thread_name("log".into())
             .build_with_guard();
-        (at(level, drain.ignore_res()), Guard(Box::new(guard)))
+        (at(level, drain.ignore_res()), Guard(Some(Box::new(guard))))
     } else {
         let (drain, guard) = lines::in_background(io::stderr())?;
-        (at(level, drain), Guard(Box::new(guard)))
+        (at(level, drain), Guard(Some(Box::new(guard))))
     })
 }
 
@@ -102,7 +123,7 @@ pub struct Request<'a> {
     pub route: Option<&'a str>,
     /// The status of the answer.
     pub status: u16,
-    /// From the first byte of the request's headers to the answer.
+    /// From when its headers were read to the answer.
     pub latency: Duration,
     /// The `x-request-id` of the answer.
     pub request_id: &'a str,

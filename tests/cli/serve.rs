@@ -1,7 +1,7 @@
 //! `invoicing serve`: start, log, commands beside it, and the end.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -173,6 +173,32 @@ fn a_second_signal_ends_it_at_once() {
     server.wait_for("stopping: finishing what runs");
     server.signal("INT");
     server.wait_for("stopped at once, as a second signal asked");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+/// Like a terminal that is stopped, or a collector of logs that hangs.
+#[test]
+fn sigterm_ends_a_server_whose_log_nobody_reads() {
+    let place = Place::new();
+    let mut command = place.command(SERVE);
+    let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    let mut server = Server::of(process);
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let line: Value = serde_json::from_str(&line).unwrap();
+    let address = line["url"].as_str().unwrap().strip_prefix("http://");
+
+    // More lines than a pipe holds.
+    let mut stream = TcpStream::connect(address.unwrap()).unwrap();
+    for _ in 0..1_000 {
+        let request = "GET /docs/none HTTP/1.1\r\nHost: test\r\n\r\n";
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+    stream.shutdown(Shutdown::Write).unwrap();
+    read_all(&mut stream);
+
+    server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
 }
 

@@ -36,6 +36,17 @@ impl Server {
         server
     }
 
+    /// A server that somebody else has started, and whose log is theirs.
+    pub fn of(process: Child) -> Self {
+        let (_, lines) = channel();
+        Self {
+            process,
+            lines,
+            log: Vec::new(),
+            url: String::new(),
+        }
+    }
+
     /// Waits for the next line with this message.
     pub fn wait_for(&mut self, message: &str) -> Value {
         let end = Instant::now() + PATIENCE;
