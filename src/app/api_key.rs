@@ -127,7 +127,9 @@ impl App {
             scope,
             name,
             created_at: now,
-            expires_at: expires_in.map(|time| self.end_of(time)).transpose()?,
+            expires_at: expires_in
+                .map(|time| super::end_of(now, time))
+                .transpose()?,
             revoked_at: None,
             last_used_at: None,
         };

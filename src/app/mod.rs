@@ -82,24 +82,24 @@ impl App {
         self.clock.now()
     }
 
-    /// When something that lasts `time` from now on ends.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when that is after the year 9999, which no timestamp can say.
-    fn end_of(&self, time: Duration) -> Result<Timestamp, Error> {
-        let end = self.now().after(time);
-        if end > Timestamp::LAST {
-            return Err(Error::Refused(
-                "the expiry lies after the year 9999; shorten it".into(),
-            ));
-        }
-        Ok(end)
-    }
-
     /// What the links that the service hands out begin with; it does not end with a slash.
     pub fn public_url(&self) -> &str {
         &self.public_url
     }
+}
+
+/// When something ends that is made `now` and lasts for `time`.
+///
+/// # Errors
+/// [`Error::Refused`] when that is after the year 9999, which no timestamp can say.
+fn end_of(now: Timestamp, time: Duration) -> Result<Timestamp, Error> {
+    let end = now.after(time);
+    if end > Timestamp::LAST {
+        return Err(Error::Refused(
+            "the expiry lies after the year 9999; shorten it".into(),
+        ));
+    }
+    Ok(end)
 }
 
 /// Text that a person typed on the command line: trimmed, not empty, no control characters (U+0000

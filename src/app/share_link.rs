@@ -14,7 +14,7 @@ use super::item::ItemId;
 use super::secret::Secret;
 use super::time::Timestamp;
 use super::word::words;
-use super::{App, Error, command_text};
+use super::{App, Error, command_text, end_of};
 
 /// How many links an item may have that are not revoked (decisions.md, Mobile).
 pub const LINKS_PER_ITEM: usize = 1000;
@@ -198,7 +198,7 @@ impl App {
             id: self.ids.next(now),
             expires_at: create
                 .expires_in
-                .map(|time| self.end_of(time))
+                .map(|time| end_of(now, time))
                 .transpose()?,
             create,
             secret: Secret::base62(),

@@ -1,12 +1,13 @@
 //! API keys: making, presenting, expiring, revoking, and when they were last used.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing::app::Error;
 use invoicing::app::api_key::{Mode, Scope};
 use invoicing::app::id::{ApiKeyId, TeamId};
-use invoicing::app::time::Timestamp;
+use invoicing::app::time::{Clock, ManualClock, Timestamp};
+use invoicing::app::{App, Error};
 use uuid::Uuid;
 
 use super::support::{START, Service, plain};
@@ -79,6 +80,31 @@ async fn a_key_is_valid_until_the_millisecond_before_it_expires() {
     assert!(is_refused(
         &service.app.authenticate_api_key(secret.reveal()).await
     ));
+}
+
+/// A clock that goes on by a second whenever somebody looks at it.
+struct Hasty(ManualClock);
+
+impl Clock for Hasty {
+    fn now(&self) -> Timestamp {
+        self.0.advance(Duration::from_secs(1));
+        self.0.now()
+    }
+}
+
+#[tokio::test]
+async fn a_key_expires_after_its_time_to_the_millisecond_however_long_making_it_takes() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let clock = Arc::new(Hasty(ManualClock::new(START)));
+    let app = App::new(service.store.clone(), clock, "https://links.example");
+    let (key, _) = app
+        .await
+        .unwrap()
+        .create_api_key(team, Mode::Live, Scope::ReadOnly, None, Some(MINUTE))
+        .await
+        .unwrap();
+    assert_eq!(key.expires_at, Some(key.created_at.after(MINUTE)));
 }
 
 #[tokio::test]
