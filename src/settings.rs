@@ -45,7 +45,8 @@ pub struct Settings {
     /// `verify-full`, the last two with `sslrootcert=FILE`; `prepared_statements=true` is faster where no pooler
     /// stands in between that forgets them. `pool_size=N` is how many connections a process makes at most, 16 unless
     /// given: all replicas together, one more during an upgrade, and a few for commands have to fit into PostgreSQL's
-    /// `max_connections`. A command may use the database of a running server.
+    /// `max_connections`. A command may use the database of a running server. Write a password into the variable
+    /// or the file: others on the machine can read a command line.
     #[arg(
         long,
         env = "INVOICING_DATABASE",
@@ -117,7 +118,7 @@ pub struct Settings {
         env = "INVOICING_DRAIN_DELAY",
         default_value = "0",
         value_name = "SECONDS",
-        value_parser = clap::value_parser!(u32).range(..=600),
+        value_parser = values::whole_number::<0, 600>,
         help_heading = HEADING
     )]
     pub drain_delay: u32,
@@ -132,7 +133,7 @@ pub struct Settings {
         env = "INVOICING_MAX_CONCURRENT_REQUESTS",
         default_value = "4096",
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        value_parser = values::whole_number::<1, MOST_REQUESTS>,
         help_heading = HEADING
     )]
     pub max_concurrent_requests: u32,
@@ -154,7 +155,7 @@ pub struct Settings {
         env = "INVOICING_RATE_LIMIT_PER_SECOND",
         default_value = "100",
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        value_parser = values::whole_number::<1, MOST_REQUESTS>,
         help_heading = HEADING
     )]
     pub rate_limit_per_second: u32,
@@ -165,7 +166,7 @@ pub struct Settings {
         env = "INVOICING_RATE_LIMIT_BURST",
         default_value = "200",
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        value_parser = values::whole_number::<1, MOST_REQUESTS>,
         help_heading = HEADING
     )]
     pub rate_limit_burst: u32,
@@ -178,7 +179,7 @@ pub struct Settings {
         env = "INVOICING_TOKEN_RATE_LIMIT_PER_SECOND",
         default_value = "10",
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        value_parser = values::whole_number::<1, MOST_REQUESTS>,
         help_heading = HEADING
     )]
     pub token_rate_limit_per_second: u32,
@@ -189,7 +190,7 @@ pub struct Settings {
         env = "INVOICING_TOKEN_RATE_LIMIT_BURST",
         default_value = "20",
         value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=MOST_REQUESTS),
+        value_parser = values::whole_number::<1, MOST_REQUESTS>,
         help_heading = HEADING
     )]
     pub token_rate_limit_burst: u32,
@@ -251,7 +252,7 @@ pub struct Settings {
 const HEADING: &str = "Settings";
 
 /// More than a machine can answer, and small enough for exact arithmetic in nanoseconds.
-const MOST_REQUESTS: i64 = 1_000_000;
+const MOST_REQUESTS: u32 = 1_000_000;
 
 /// Certificate and key files of a server that speaks TLS.
 #[derive(Clone, Copy, Debug)]

@@ -34,10 +34,10 @@ macro_rules! ids {
         }
 
         impl FromStr for $name {
-            type Err = uuid::Error;
+            type Err = NotAnId;
 
-            fn from_str(text: &str) -> Result<Self, uuid::Error> {
-                text.parse().map($name)
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                text.parse().map($name).map_err(|_| NotAnId)
             }
         }
 
@@ -73,6 +73,11 @@ ids! {
     /// Identifies a share link.
     ShareLinkId
 }
+
+/// A text that is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write an id as a command prints it, such as 0190f3a2-7b64-7c1e-9d5a-3f0c8e2b1a47")]
+pub struct NotAnId;
 
 /// Bits of a UUIDv7 after the milliseconds, without version and variant.
 const CHANCE_BITS: u32 = 74;

@@ -4,11 +4,11 @@ use std::io::Read;
 
 use serde_json::json;
 
-use crate::app::App;
 use crate::app::id::{FileId, FolderId, ShareLinkId, UserId};
 use crate::app::item::ItemId;
 use crate::app::secret::Secret;
 use crate::app::share_link::{Audience, CreateLink, ShareLink};
+use crate::app::{App, Error};
 use crate::settings::Span;
 
 use super::Failure;
@@ -74,7 +74,10 @@ impl Link {
     pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
         match self {
             Self::Create(create) => {
-                let link = app.create_link(create.read()?).await?;
+                let create = create.read()?;
+                let (user, item) = (create.user_id, create.item_id);
+                let link = app.create_link(create).await;
+                let link = link.map_err(|error| refused(error, user, item))?;
                 Ok(record(app, &link).into())
             }
             Self::Revoke { id } => {
@@ -82,6 +85,16 @@ impl Link {
                 Ok(Record::default().with_text("id", id).into())
             }
         }
+    }
+}
+
+/// Says of whom, and what to do, where the interface tells a caller about itself.
+fn refused(error: Error, user: UserId, item: ItemId) -> Failure {
+    match error {
+        Error::NotAMember => Failure::Failed(format!(
+            "user {user} is not a member of the team of {item}; `invoicing member add` makes them one"
+        )),
+        other => other.into(),
     }
 }
 

@@ -214,8 +214,11 @@ fn from_variables(variables: &BTreeMap<OsString, OsString>) -> Found {
 /// The texts of a file and everything that is wrong with them.
 fn from_file(path: &Path) -> Result<(Texts, Vec<String>), Error> {
     let shown = path.display();
-    let content = std::fs::read_to_string(path)
-        .map_err(|error| Error::Wrong(vec![format!("{shown}: cannot be read: {error}")]))?;
+    let content = std::fs::read_to_string(path).map_err(|error| {
+        Error::Wrong(vec![format!(
+            "{shown}: cannot be read: {error}; name another file with --config or {CONFIG}"
+        )])
+    })?;
     let line = |at: usize| content[..at].matches('\n').count() + 1;
     let table = DeTable::parse(&content).map_err(|error| {
         let line = error.span().map_or(1, |span| line(span.start));
@@ -232,7 +235,11 @@ fn from_file(path: &Path) -> Result<(Texts, Vec<String>), Error> {
         let name: &str = key.get_ref();
         let Some(arg) = arguments.iter().find(|arg| arg.get_id() == name) else {
             let similar = similar(name, arguments.iter().map(|arg| arg.get_id().as_str()));
-            problems.push(format!("{shown}:{line}: `{name}` is no setting{similar}"));
+            let help = match similar.is_empty() {
+                true => "; `invoicing serve --help` lists the settings",
+                false => &similar,
+            };
+            problems.push(format!("{shown}:{line}: `{name}` is no setting{help}"));
             continue;
         };
         let text = text_of(value.get_ref()).and_then(|text| {

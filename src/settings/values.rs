@@ -16,6 +16,14 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| "write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080".into())
 }
 
+/// A whole number within two bounds.
+pub(super) fn whole_number<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok();
+    number
+        .filter(|number| (LEAST..=MOST).contains(number))
+        .ok_or_else(|| format!("write a whole number from {LEAST} to {MOST}"))
+}
+
 /// An `http` or `https` address that others reach this server by, without a final slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(String);

@@ -152,7 +152,12 @@ fn only_a_member_shares() {
     ]);
     place
         .run(&["link", "create", "--user", &bob, "--file", &file])
-        .failed(1, "not a member");
+        .failed(
+            1,
+            &format!(
+                "user {bob} is not a member of the team of file {file}; `invoicing member add`"
+            ),
+        );
 }
 
 #[test]

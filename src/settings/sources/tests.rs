@@ -101,8 +101,8 @@ fn every_problem_of_the_file_is_reported_with_its_line() {
             "invoicing.toml:2: listen: write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080",
             "invoicing.toml:3: `rate-limit` is no setting; did you mean `rate_limit`?",
             "invoicing.toml:4: log_level: write one of error, warn, info, debug",
-            "invoicing.toml:5: `port` is no setting",
-            "invoicing.toml:6: rate_limit_burst: 0 is not in 1..=1000000",
+            "invoicing.toml:5: `port` is no setting; `invoicing serve --help` lists the settings",
+            "invoicing.toml:6: rate_limit_burst: write a whole number from 1 to 1000000",
             "invoicing.toml:7: tls_cert: write a text in quotes, a whole number, true, false or a list of texts",
         ]
     );

@@ -77,7 +77,7 @@ mod values;
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
 
 use connect::Connector;
 
@@ -189,7 +189,13 @@ impl Postgres {
         let connection = tokio::time::timeout(DEADLINE, pool.get())
             .await
             .map_err(|_| connect("no answer in time".into()))?
-            .map_err(|error| connect(error.into()))?;
+            .map_err(|error| {
+                connect(match error {
+                    // Without the pool's words for it.
+                    PoolError::Backend(error) => error.into(),
+                    other => other.into(),
+                })
+            })?;
         let store = Postgres {
             pool,
             connector,
