@@ -14,7 +14,7 @@
 //!
 //! Buckets are kept in the memory of the process (`memory.rs`), or in one Redis that all replicas share
 //! (`shared.rs`). Steps 2 to 4 are written once for memory (`bucket.rs`) and once for Redis (`take.lua`),
-//! and `tests/limits/` holds the one against the other. While Redis does not answer, each replica counts in
+//! and the tests of `shared.rs` hold the one against the other. While Redis does not answer, each replica counts in
 //! its memory, so that a service of several replicas lets through that many times more.
 
 mod bucket;

@@ -59,13 +59,13 @@ impl Default for Metrics {
         );
         registry.register_with_unit(
             "request_duration",
-            "From the first byte of a request's headers to its answer",
+            "From when the headers of a request were read to its answer",
             Unit::Seconds,
             metrics.latency.clone(),
         );
         registry.register(
             "unavailable",
-            "Requests that the store could not answer in time (503)",
+            "Requests that were answered 503: too many at once, or the store did not answer in time",
             metrics.unavailable.clone(),
         );
         registry.register(

@@ -10,12 +10,12 @@
 //! 5. A browser keeps the files, and asks each time whether they are still the same: after an update of the server,
 //!    none of them is of another version than the others.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
@@ -97,14 +97,15 @@ fn swagger_ui(content_type: HeaderValue, name: &str) -> File {
     let file = file.expect("it is served as it is").expect("it is carried");
     File {
         compressed: file.gzpipped,
-        ..File::of_bytes(content_type, file.bytes)
+        ..File::of_bytes(content_type, file.bytes.into_owned().into())
     }
 }
 
 /// What is always the same.
 struct File {
     content_type: HeaderValue,
-    bytes: Cow<'static, [u8]>,
+    /// Shared by all answers.
+    bytes: Bytes,
     /// Whether the bytes are gzip. They are sent so to everybody: all browsers take it.
     compressed: bool,
     /// Another one for other bytes.
@@ -113,10 +114,10 @@ struct File {
 
 impl File {
     fn new(content_type: HeaderValue, text: impl Into<String>) -> Self {
-        Self::of_bytes(content_type, text.into().into_bytes().into())
+        Self::of_bytes(content_type, text.into().into())
     }
 
-    fn of_bytes(content_type: HeaderValue, bytes: Cow<'static, [u8]>) -> Self {
+    fn of_bytes(content_type: HeaderValue, bytes: Bytes) -> Self {
         let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest(&SHA256, &bytes)));
         Self {
             content_type,
@@ -134,7 +135,7 @@ impl File {
             *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
             unchanged
         } else {
-            let mut whole = Response::new(Body::from(self.bytes.to_vec()));
+            let mut whole = Response::new(Body::from(self.bytes.clone()));
             let headers = whole.headers_mut();
             headers.insert(CONTENT_TYPE, self.content_type.clone());
             if self.compressed {

@@ -207,7 +207,7 @@ impl From<tokio_postgres::Error> for Failure {
             return Failure::Final(rule);
         }
         let code = found.code().code();
-        match &code[..2] {
+        match code.get(..2).unwrap_or_default() {
             // Serialization failure and deadlock; no connection; the server ends it (by order, after a crash,
             // at its start).
             "40" | "08" => Failure::Again(error.into()),
