@@ -156,6 +156,12 @@ async fn a_key_in_constant_use_is_refused_as_soon_as_revoking_it_returns() {
         .await
         .unwrap();
     let another = service.another().await;
+    // Looked up before, so that the first uses beside the revocation need not be faster than it.
+    service
+        .app
+        .authenticate_api_key(secret.reveal())
+        .await
+        .unwrap();
     let mut revoked = pin!(another.revoke_api_key(key.id));
     let mut accepted = 0;
     loop {
