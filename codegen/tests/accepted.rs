@@ -137,7 +137,7 @@ mod limits {
     use codegen_runtime::Decimal;
 
     use crate::scalars::types::{
-        Amount, Balance, Copies, Count, Factor, Memo, Rate, Speed, Urgent,
+        Amount, Balance, Copies, Count, Factor, Label, Memo, Rate, Speed, Urgent,
     };
 
     fn error<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> String {
@@ -167,6 +167,25 @@ mod limits {
             ""
         );
         assert_eq!(error::<Amount>("a"), "\"a\": not a JSON number");
+    }
+
+    #[test]
+    fn the_length_of_a_text_is_its_characters_however_it_is_made() {
+        for (text, mistake) in [
+            ("", "shorter than 1 characters"),
+            ("1", ""),
+            ("éééé", ""),
+            ("\u{10ffff}\u{10ffff}\u{10ffff}\u{10ffff}", ""),
+            ("12345", "longer than 4 characters"),
+            ("ééééé", "longer than 4 characters"),
+        ] {
+            let owned = Label::try_from(text.to_owned()).map_err(|e| e.to_string());
+            assert_eq!(error::<Label>(text), mistake, "{text:?}");
+            assert_eq!(owned.err().unwrap_or_default(), mistake, "{text:?}");
+            let json = serde_json::Value::from(text);
+            let read = serde_json::from_value::<Label>(json).map_err(|e| e.to_string());
+            assert_eq!(read.err().unwrap_or_default(), mistake, "{text:?}");
+        }
     }
 
     #[test]

@@ -41,7 +41,12 @@ use serde_json::value::RawValue;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
-pub struct Decimal(Box<RawValue>);
+pub struct Decimal {
+    literal: Box<RawValue>,
+    /// [`Number::rank`] of the literal. It decides nearly every comparison, with a limit above all, and
+    /// spares it from taking both literals apart again.
+    rank: i32,
+}
 
 /// Why a text is not a [`Decimal`].
 ///
@@ -90,7 +95,7 @@ impl Decimal {
     /// assert_eq!("1.50".parse::<Decimal>().unwrap().as_str(), "1.50");
     /// ```
     pub fn as_str(&self) -> &str {
-        self.0.get()
+        self.literal.get()
     }
 
     /// The same text for every literal of one value: `0`, or the digits and a power of ten.
@@ -130,9 +135,9 @@ impl TryFrom<&str> for Decimal {
     type Error = DecimalError;
 
     fn try_from(literal: &str) -> Result<Decimal, DecimalError> {
-        Number::parse(literal)?;
+        let rank = Number::parse(literal)?.rank();
         RawValue::from_string(literal.to_owned())
-            .map(Decimal)
+            .map(|literal| Decimal { literal, rank })
             .map_err(|_| DecimalError::Syntax)
     }
 }
@@ -191,7 +196,8 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Decimal) -> Ordering {
-        self.number().compare(&other.number())
+        let by_rank = self.rank.cmp(&other.rank);
+        by_rank.then_with(|| self.number().compare(&other.number()))
     }
 }
 
@@ -218,15 +224,17 @@ impl fmt::Debug for Decimal {
 
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        self.literal.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Decimal {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Decimal, D::Error> {
         let literal = Box::<RawValue>::deserialize(deserializer)?;
-        Number::parse(literal.get()).map_err(de::Error::custom)?;
-        Ok(Decimal(literal))
+        let rank = Number::parse(literal.get())
+            .map_err(de::Error::custom)?
+            .rank();
+        Ok(Decimal { literal, rank })
     }
 }
 
@@ -324,24 +332,24 @@ impl<'a> Number<'a> {
         self.digits.0.is_empty() && self.digits.1.is_empty()
     }
 
-    /// Compares by value, in one pass over the digits at most.
+    /// Compares by value, both within the limits of [`Decimal`], in one pass over the digits at most.
     pub(crate) fn compare(&self, other: &Number<'_>) -> Ordering {
-        let magnitude = || {
-            let by_exponent = self.exponent.cmp(&other.exponent);
-            by_exponent.then_with(|| self.digits().cmp(other.digits()))
-        };
-        match (self.signum(), other.signum()) {
-            (1, 1) => magnitude(),
-            (-1, -1) => magnitude().reverse(),
-            (one, another) => one.cmp(&another),
-        }
+        let by_digits = || self.digits().cmp(other.digits());
+        let by_rank = self.rank().cmp(&other.rank());
+        by_rank.then_with(|| match self.negative {
+            true => by_digits().reverse(),
+            false => by_digits(),
+        })
     }
 
-    fn signum(&self) -> i8 {
+    /// Sign and exponent in one: the greater of two values within the limits never has the lesser rank.
+    fn rank(&self) -> i32 {
+        // Such an exponent is no less than `1 - MAX_EXPONENT`, so that the sum is positive.
+        let magnitude = self.exponent + Decimal::MAX_EXPONENT;
         match (self.is_zero(), self.negative) {
             (true, _) => 0,
-            (false, true) => -1,
-            (false, false) => 1,
+            (false, true) => -magnitude,
+            (false, false) => magnitude,
         }
     }
 

@@ -36,7 +36,7 @@ pub use metadata::{Described, document_schema};
 pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter};
 pub use parameters::Parameters;
 pub use refusal::{Cause, Failure, Refusal, Rejection, header_of, header_value};
-pub use reply::{Answer, Reply};
+pub use reply::{Answer, Reply, json_body};
 pub use request::{Captured, Request, Unchecked};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
 pub use time::rfc3339;

@@ -67,9 +67,20 @@ impl<A: Answer> HttpResponse for Reply<A> {
     }
 }
 
+/// A body in JSON.
+///
+/// # Errors
+/// When the value cannot be written, which is a mistake of its type.
+pub fn json_body<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
+    // Room for an object of the usual size. serde_json would begin with 128 bytes, and double them again and again.
+    let mut body = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut body, value)?;
+    Ok(body)
+}
+
 /// An error answer. One that cannot be written is answered without a body.
 pub(crate) fn error_response<E: Serialize>(failure: Failure<E>) -> Response<Body> {
-    let mut response = match serde_json::to_vec(&failure.body) {
+    let mut response = match json_body(&failure.body) {
         Ok(body) => response(failure.status, failure.headers, Some(body)),
         Err(_) => response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None),
     };

@@ -10,6 +10,7 @@
 //! 6. The client sends no header that the document does not have: progenitor's `api-version`.
 //! 7. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be rounded.
 //! 8. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
+//! 9. Strings with limits are moved into their types, not copied ([`checked`]).
 
 use std::collections::BTreeSet;
 
@@ -23,6 +24,7 @@ use syn::{
 use crate::model::{Document, Format, Kind};
 use crate::names;
 
+use super::checked;
 use super::prepare::MARKER;
 
 /// Mends a whole file.
@@ -122,6 +124,7 @@ impl VisitMut for Mender<'_> {
                 .cloned()
                 .collect();
             items.extend(hidden.iter().map(displayed));
+            checked::strings(items);
         }
         self.modules.pop();
     }

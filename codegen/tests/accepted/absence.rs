@@ -127,10 +127,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 5usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Text {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 5usize && value.chars().count() > 5usize {
                 return Err("longer than 5 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for Text {
@@ -146,7 +154,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Text {
@@ -155,7 +164,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -851,7 +860,7 @@ impl codegen_runtime::Answer for ChangeNoteAnswer {
         (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
         serde_json::Error,
     > {
-        let body = ::std::option::Option::Some(serde_json::to_vec(&self.body)?);
+        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
         Ok((self.headers, body))
     }
     fn header_schemas(

@@ -133,6 +133,72 @@ pub mod types {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub why: ::std::option::Option<::std::string::String>,
     }
+    /// `Label`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct Label(::std::string::String);
+    impl ::std::ops::Deref for Label {
+        type Target = ::std::string::String;
+        fn deref(&self) -> &::std::string::String {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<Label> for ::std::string::String {
+        fn from(value: Label) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for Label {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Label {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 4usize && value.chars().count() > 4usize {
+                return Err("longer than 4 characters".into());
+            }
+            if value.is_empty() {
+                return Err("shorter than 1 characters".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Label {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Label {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Label {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
+        }
+    }
     /// `Memo`
     #[derive(
         ::serde::Deserialize,
@@ -194,6 +260,14 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Pin {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
             if value.chars().count() < 4usize {
                 return Err("shorter than 4 characters".into());
             }
@@ -202,7 +276,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[0-9]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for Pin {
@@ -218,7 +292,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Pin {
@@ -227,7 +302,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1121,6 +1196,11 @@ pub mod types {
             f.write_str("Pin(..)")
         }
     }
+    impl ::std::fmt::Display for Label {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
 }
 impl ::schemars::JsonSchema for types::Copies {
     fn schema_name() -> ::std::string::String {
@@ -1247,6 +1327,21 @@ impl ::schemars::JsonSchema for types::Memo {
         _generator: &mut ::schemars::r#gen::SchemaGenerator,
     ) -> ::schemars::schema::Schema {
         ::codegen_runtime::document_schema("{\"type\":\"string\",\"default\":\"none\"}")
+    }
+}
+impl ::schemars::JsonSchema for types::Label {
+    fn schema_name() -> ::std::string::String {
+        "Label".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Label").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"string\",\"minLength\":1,\"maxLength\":4}",
+        )
     }
 }
 impl ::schemars::JsonSchema for types::Pin {
@@ -1461,6 +1556,17 @@ pub mod schemas {
         kind: Kind::String(Text {
             min_length: 0,
             max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &[],
+        }),
+        nullable: false,
+    };
+    /// The schema `Label`.
+    pub static Label: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 1,
+            max_length: ::std::option::Option::Some(4),
             pattern: ::std::option::Option::None,
             format: ::std::option::Option::None,
             enumeration: &[],

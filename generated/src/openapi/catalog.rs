@@ -811,10 +811,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 512usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Cursor {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 512usize && value.chars().count() > 512usize {
                 return Err("longer than 512 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -822,7 +830,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[A-Za-z0-9_-]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for Cursor {
@@ -838,7 +846,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Cursor {
@@ -847,7 +856,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -894,10 +903,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorCode {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -905,7 +922,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[a-z][a-z0-9_]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorCode {
@@ -921,7 +938,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorCode {
@@ -930,7 +948,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -959,10 +977,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorConstraint {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -970,7 +996,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[A-Za-z]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorConstraint {
@@ -986,7 +1012,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorConstraint {
@@ -995,7 +1022,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1033,13 +1060,21 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 1000usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorMessage {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 1000usize && value.chars().count() > 1000usize {
                 return Err("longer than 1000 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorMessage {
@@ -1055,7 +1090,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorMessage {
@@ -1064,7 +1100,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1093,10 +1129,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 131072usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorPath {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 131072usize && value.chars().count() > 131072usize {
                 return Err("longer than 131072 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorPath {
@@ -1112,7 +1156,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorPath {
@@ -1121,7 +1166,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1232,10 +1277,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 255usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl IdempotencyKey {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 255usize && value.chars().count() > 255usize {
                 return Err("longer than 255 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1243,7 +1296,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[!-~]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for IdempotencyKey {
@@ -1259,7 +1312,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for IdempotencyKey {
@@ -1268,7 +1322,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1337,10 +1391,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 512usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl NextCursor {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 512usize && value.chars().count() > 512usize {
                 return Err("longer than 512 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1348,7 +1410,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[A-Za-z0-9_-]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for NextCursor {
@@ -1364,7 +1426,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for NextCursor {
@@ -1373,7 +1436,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1432,7 +1495,15 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 2000usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ProductDescription {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 2000usize && value.chars().count() > 2000usize {
                 return Err("longer than 2000 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1440,7 +1511,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ProductDescription {
@@ -1456,7 +1527,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ProductDescription {
@@ -1465,7 +1537,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1491,7 +1563,15 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 53usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ProductLocation {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 53usize && value.chars().count() > 53usize {
                 return Err("longer than 53 characters".into());
             }
             if value.chars().count() < 53usize {
@@ -1510,7 +1590,7 @@ pub mod types {
                         .into(),
                 );
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ProductLocation {
@@ -1526,7 +1606,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ProductLocation {
@@ -1535,7 +1616,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1561,10 +1642,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 255usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ProductName {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 255usize && value.chars().count() > 255usize {
                 return Err("longer than 255 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1572,7 +1661,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ProductName {
@@ -1588,7 +1677,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ProductName {
@@ -1597,7 +1687,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1832,10 +1922,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RateLimit {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1845,7 +1943,7 @@ pub mod types {
                     "doesn't match pattern \"^\"default\";r=[0-9]+;t=[0-9]+$\"".into(),
                 );
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RateLimit {
@@ -1861,7 +1959,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RateLimit {
@@ -1870,7 +1969,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1896,10 +1995,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RateLimitPolicy {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1909,7 +2016,7 @@ pub mod types {
                     "doesn't match pattern \"^\"default\";q=[0-9]+;w=[0-9]+$\"".into(),
                 );
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RateLimitPolicy {
@@ -1925,7 +2032,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RateLimitPolicy {
@@ -1934,7 +2042,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1960,10 +2068,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RequestId {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1971,7 +2087,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[!-~]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RequestId {
@@ -1987,7 +2103,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RequestId {
@@ -1996,7 +2113,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -2023,10 +2140,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 100usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Sku {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 100usize && value.chars().count() > 100usize {
                 return Err("longer than 100 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -2034,7 +2159,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for Sku {
@@ -2050,7 +2175,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Sku {
@@ -2059,7 +2185,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -2562,7 +2688,15 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl WwwAuthenticate {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
             if value.chars().count() < 6usize {
@@ -2576,7 +2710,7 @@ pub mod types {
                         .into(),
                 );
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for WwwAuthenticate {
@@ -2592,7 +2726,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for WwwAuthenticate {
@@ -2601,7 +2736,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })

@@ -29,10 +29,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 512usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl AccessToken {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 512usize && value.chars().count() > 512usize {
                 return Err("longer than 512 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -40,7 +48,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[A-Za-z0-9._~+/-]+=*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for AccessToken {
@@ -56,7 +64,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for AccessToken {
@@ -65,7 +74,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -91,10 +100,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 512usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl AuthorizationCode {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 512usize && value.chars().count() > 512usize {
                 return Err("longer than 512 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -102,7 +119,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for AuthorizationCode {
@@ -118,7 +135,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for AuthorizationCode {
@@ -127,7 +145,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -273,10 +291,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 255usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ClientId {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 255usize && value.chars().count() > 255usize {
                 return Err("longer than 255 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -284,7 +310,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ClientId {
@@ -300,7 +326,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ClientId {
@@ -309,7 +336,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -336,7 +363,15 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 128usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl CodeVerifier {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 128usize && value.chars().count() > 128usize {
                 return Err("longer than 128 characters".into());
             }
             if value.chars().count() < 43usize {
@@ -347,7 +382,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[A-Za-z0-9._~-]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for CodeVerifier {
@@ -363,7 +398,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for CodeVerifier {
@@ -372,7 +408,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -419,10 +455,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorCode {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -430,7 +474,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[a-z][a-z0-9_]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorCode {
@@ -446,7 +490,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorCode {
@@ -455,7 +500,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -484,10 +529,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorConstraint {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -495,7 +548,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[A-Za-z]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorConstraint {
@@ -511,7 +564,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorConstraint {
@@ -520,7 +574,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -558,13 +612,21 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 1000usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorMessage {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 1000usize && value.chars().count() > 1000usize {
                 return Err("longer than 1000 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorMessage {
@@ -580,7 +642,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorMessage {
@@ -589,7 +652,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -618,10 +681,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 131072usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ErrorPath {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 131072usize && value.chars().count() > 131072usize {
                 return Err("longer than 131072 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ErrorPath {
@@ -637,7 +708,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ErrorPath {
@@ -646,7 +718,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -757,10 +829,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 128usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl InstallId {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 128usize && value.chars().count() > 128usize {
                 return Err("longer than 128 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -768,7 +848,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for InstallId {
@@ -784,7 +864,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for InstallId {
@@ -793,7 +874,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -819,10 +900,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 512usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl NextCursor {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 512usize && value.chars().count() > 512usize {
                 return Err("longer than 512 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -830,7 +919,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[A-Za-z0-9_-]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for NextCursor {
@@ -846,7 +935,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for NextCursor {
@@ -855,7 +945,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -882,10 +972,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RateLimit {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -895,7 +993,7 @@ pub mod types {
                     "doesn't match pattern \"^\"default\";r=[0-9]+;t=[0-9]+$\"".into(),
                 );
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RateLimit {
@@ -911,7 +1009,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RateLimit {
@@ -920,7 +1019,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -946,10 +1045,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RateLimitPolicy {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -959,7 +1066,7 @@ pub mod types {
                     "doesn't match pattern \"^\"default\";q=[0-9]+;w=[0-9]+$\"".into(),
                 );
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RateLimitPolicy {
@@ -975,7 +1082,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RateLimitPolicy {
@@ -984,7 +1092,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1010,10 +1118,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 2048usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RedirectUri {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 2048usize && value.chars().count() > 2048usize {
                 return Err("longer than 2048 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1021,7 +1137,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RedirectUri {
@@ -1037,7 +1153,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RedirectUri {
@@ -1046,7 +1163,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1072,10 +1189,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 512usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RefreshToken {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 512usize && value.chars().count() > 512usize {
                 return Err("longer than 512 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1083,7 +1208,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RefreshToken {
@@ -1099,7 +1224,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RefreshToken {
@@ -1108,7 +1234,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1201,10 +1327,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl RequestId {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1212,7 +1346,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[!-~]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for RequestId {
@@ -1228,7 +1362,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for RequestId {
@@ -1237,7 +1372,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1369,13 +1504,21 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 255usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ShareLinkName {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 255usize && value.chars().count() > 255usize {
                 return Err("longer than 255 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ShareLinkName {
@@ -1391,7 +1534,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ShareLinkName {
@@ -1400,7 +1544,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1526,10 +1670,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 2048usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl ShareLinkUrl {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 2048usize && value.chars().count() > 2048usize {
                 return Err("longer than 2048 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1537,7 +1689,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^https?://[!-~]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for ShareLinkUrl {
@@ -1553,7 +1705,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for ShareLinkUrl {
@@ -1562,7 +1715,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1656,10 +1809,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl TokenErrorCode {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1667,7 +1828,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[a-z][a-z0-9_]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for TokenErrorCode {
@@ -1683,7 +1844,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for TokenErrorCode {
@@ -1692,7 +1854,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1720,10 +1882,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 1000usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl TokenErrorDescription {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 1000usize && value.chars().count() > 1000usize {
                 return Err("longer than 1000 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1731,7 +1901,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[ -!#-\\[\\]-~]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for TokenErrorDescription {
@@ -1747,7 +1917,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for TokenErrorDescription {
@@ -1756,7 +1927,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1846,7 +2017,15 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 512usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl UserAgent {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 512usize && value.chars().count() > 512usize {
                 return Err("longer than 512 characters".into());
             }
             static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
@@ -1854,7 +2033,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[^\\u0000]*$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for UserAgent {
@@ -1870,7 +2049,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for UserAgent {
@@ -1879,7 +2059,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1905,13 +2085,21 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 255usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl UserDisplayName {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 255usize && value.chars().count() > 255usize {
                 return Err("longer than 255 characters".into());
             }
-            if value.chars().count() < 1usize {
+            if value.is_empty() {
                 return Err("shorter than 1 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for UserDisplayName {
@@ -1927,7 +2115,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for UserDisplayName {
@@ -1936,7 +2125,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1962,7 +2151,15 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 64usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl WwwAuthenticate {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 64usize && value.chars().count() > 64usize {
                 return Err("longer than 64 characters".into());
             }
             if value.chars().count() < 6usize {
@@ -1976,7 +2173,7 @@ pub mod types {
                         .into(),
                 );
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for WwwAuthenticate {
@@ -1992,7 +2189,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for WwwAuthenticate {
@@ -2001,7 +2199,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })

@@ -116,7 +116,9 @@ fn implementation(operation: &Operation) -> TokenStream {
     let (shape, body) = match operation.success.schema.as_deref().map(component_type) {
         Some(ty) => (
             quote!(dropshot::HttpResponseOk<#ty>),
-            quote!(::std::option::Option::Some(serde_json::to_vec(&self.body)?)),
+            quote!(::std::option::Option::Some(codegen_runtime::json_body(
+                &self.body
+            )?)),
         ),
         None => (
             quote!(dropshot::HttpResponseDeleted),

@@ -153,10 +153,18 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if value.chars().count() > 5usize {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Text {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 5usize && value.chars().count() > 5usize {
                 return Err("longer than 5 characters".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for Text {
@@ -172,7 +180,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Text {
@@ -181,7 +190,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })

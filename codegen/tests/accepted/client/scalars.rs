@@ -154,6 +154,72 @@ pub mod types {
             Default::default()
         }
     }
+    /// `Label`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct Label(::std::string::String);
+    impl ::std::ops::Deref for Label {
+        type Target = ::std::string::String;
+        fn deref(&self) -> &::std::string::String {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<Label> for ::std::string::String {
+        fn from(value: Label) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for Label {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Label {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 4usize && value.chars().count() > 4usize {
+                return Err("longer than 4 characters".into());
+            }
+            if value.is_empty() {
+                return Err("shorter than 1 characters".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Label {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Label {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Label {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
+        }
+    }
     /// `Memo`
     #[derive(
         ::serde::Deserialize,
@@ -215,6 +281,14 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl Pin {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
             if value.chars().count() < 4usize {
                 return Err("shorter than 4 characters".into());
             }
@@ -223,7 +297,7 @@ pub mod types {
             if PATTERN.find(value).is_none() {
                 return Err("doesn't match pattern \"^[0-9]+$\"".into());
             }
-            Ok(Self(value.to_string()))
+            Ok(())
         }
     }
     impl ::std::convert::TryFrom<&str> for Pin {
@@ -239,7 +313,8 @@ pub mod types {
         fn try_from(
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            value.parse()
+            Self::check(&value)?;
+            Ok(Self(value))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Pin {
@@ -248,7 +323,7 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             ::std::string::String::deserialize(deserializer)?
-                .parse()
+                .try_into()
                 .map_err(|e: self::error::ConversionError| {
                     <D::Error as ::serde::de::Error>::custom(e.to_string())
                 })
@@ -1352,6 +1427,11 @@ pub mod types {
         /// Shows nothing: the document marks it as a secret.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             f.write_str("Pin(..)")
+        }
+    }
+    impl ::std::fmt::Display for Label {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
         }
     }
 }
