@@ -59,7 +59,8 @@ pub struct Settings {
 
     /// Where share links point to: each `url` begins with this.
     ///
-    /// An `http` or `https` address without query; a path is kept, a final slash is not.
+    /// An `http` or `https` address without query; a path is kept, a final slash is not. What shows a shared file
+    /// there is another program: this one makes and lists links, and answers 404 to their addresses.
     #[arg(
         long,
         env = "INVOICING_PUBLIC_URL",
