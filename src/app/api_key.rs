@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::id::{ApiKeyId, TeamId};
 use super::product::Catalog;
-use super::secret::{Digest, Secret, push_base62};
+use super::secret::{Digest, Secret, base62};
 use super::time::Timestamp;
 use super::word::words;
 use super::{App, Error};
@@ -204,13 +204,12 @@ fn prefix(mode: Mode) -> &'static str {
 /// Step 1.
 pub(crate) fn new_key(mode: Mode) -> Secret {
     let mut key = format!("{}{}", prefix(mode), Secret::base62().reveal());
-    push_checksum(&mut key);
+    key.extend(checksum(key.as_bytes()).map(char::from));
     Secret::from_text(key)
 }
 
-fn push_checksum(text: &mut String) {
-    let sum = crc32fast::hash(text.as_bytes());
-    push_base62(text, sum.to_be_bytes(), CHECKSUM);
+fn checksum(text: &[u8]) -> [u8; CHECKSUM] {
+    base62(crc32fast::hash(text).to_be_bytes())
 }
 
 /// Step 3: whether a text can be a key at all. Costs a checksum of 52 bytes at most.
@@ -224,9 +223,8 @@ fn is_well_formed(text: &str) -> bool {
     if rest.len() != RANDOM + CHECKSUM || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return false;
     }
-    let mut expected = text[..text.len() - CHECKSUM].to_owned();
-    push_checksum(&mut expected);
-    expected == text
+    let parts = text.as_bytes().split_last_chunk();
+    parts.is_some_and(|(covered, sum)| checksum(covered) == *sum)
 }
 
 #[cfg(test)]

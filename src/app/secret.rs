@@ -34,9 +34,7 @@ impl Secret {
 
     /// A new secret in base62 (`0-9A-Za-z`), 43 characters.
     pub fn base62() -> Secret {
-        let mut text = String::new();
-        push_base62(&mut text, random::<32>(), 43);
-        Secret(text)
+        Secret(base62::<32, 43>(random()).map(char::from).iter().collect())
     }
 
     /// Takes over a text that is a secret.
@@ -105,45 +103,39 @@ impl fmt::Debug for Digest {
 
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Appends `number` (big endian) in base62, most significant digit first, filled with `0` to `width`.
+/// `number` (big endian) in base62, most significant digit first, filled with `0`.
 ///
 /// 43 digits hold 256 bits, 6 digits hold 32: log62(2^256) < 43 and log62(2^32) < 6.
-pub fn push_base62<const N: usize>(text: &mut String, mut number: [u8; N], width: usize) {
-    let start = text.len();
-    for _ in 0..width {
+pub fn base62<const BYTES: usize, const DIGITS: usize>(mut number: [u8; BYTES]) -> [u8; DIGITS] {
+    let mut digits = [0; DIGITS];
+    for digit in digits.iter_mut().rev() {
         let mut rest = 0_u32;
         for byte in &mut number {
             let value = rest << 8 | u32::from(*byte);
             *byte = (value / 62) as u8; // value < 62 * 256, so the quotient is a byte
             rest = value % 62;
         }
-        text.insert(start, BASE62[rest as usize] as char);
+        *digit = BASE62[rest as usize];
     }
+    digits
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn base62<const N: usize>(number: [u8; N], width: usize) -> String {
-        let mut text = String::new();
-        push_base62(&mut text, number, width);
-        text
-    }
-
     #[test]
     fn base62_is_positional_and_filled_with_zeros() {
-        assert_eq!(base62(0_u32.to_be_bytes(), 6), "000000");
-        assert_eq!(base62(61_u32.to_be_bytes(), 6), "00000z");
-        assert_eq!(base62(62_u32.to_be_bytes(), 6), "000010");
-        assert_eq!(base62(u32::MAX.to_be_bytes(), 6), "4gfFC3");
+        assert_eq!(&base62(0_u32.to_be_bytes()), b"000000");
+        assert_eq!(&base62(61_u32.to_be_bytes()), b"00000z");
+        assert_eq!(&base62(62_u32.to_be_bytes()), b"000010");
+        assert_eq!(&base62(u32::MAX.to_be_bytes()), b"4gfFC3");
     }
 
     #[test]
     fn base62_of_256_bits_needs_all_43_digits() {
-        let text = base62([0xff; 32], 43);
-        assert_eq!(text.len(), 43);
-        assert_ne!(text.as_bytes()[0], b'0');
+        let digits: [u8; 43] = base62([0xff; 32]);
+        assert_ne!(digits[0], b'0');
     }
 
     #[test]

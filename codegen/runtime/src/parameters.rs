@@ -28,7 +28,7 @@ use crate::violation::{Violation, constraint};
 pub struct Parameters<'a> {
     operation: &'static Operation,
     location: Location,
-    /// By the position of the parameter in the operation; empty when none is of this location.
+    /// By the position of the parameter in the operation; empty when it has none of this location.
     texts: Vec<Option<Cow<'a, str>>>,
 }
 
@@ -42,16 +42,22 @@ impl<'a> Parameters<'a> {
         location: Location,
         head: &'a Parts,
     ) -> Result<Parameters<'a>, Refusal> {
-        // An operation may have none here, and then needs no place for them.
         let any = operation
             .parameters
             .iter()
             .any(|it| it.location == location);
-        let places = if any { operation.parameters.len() } else { 0 };
+        // Of an operation that has none here, only a query can be wrong.
+        if !any && (location != Location::Query || head.uri.query().is_none()) {
+            return Ok(Parameters {
+                operation,
+                location,
+                texts: Vec::new(),
+            });
+        }
         let mut found = Found {
             operation,
             location,
-            texts: vec![None; places],
+            texts: vec![None; operation.parameters.len()],
             unreadable: Vec::new(),
             repeated: Vec::new(),
             unknown: HashSet::new(),

@@ -68,7 +68,8 @@ pub trait Request: Sized + Send + Sync + 'static {
 
 /// An extractor that keeps a request as it came.
 pub struct Captured<R> {
-    head: Parts,
+    // In a box, since it is handed on from future to future.
+    head: Box<Parts>,
     body: RequestBody,
     request: PhantomData<fn() -> R>,
 }
@@ -89,7 +90,7 @@ impl<R: Request> ExclusiveExtractor for Captured<R> {
         let (head, body) = request.into_parts();
         let body = RequestBody::new(&head.headers, body);
         Ok(Captured {
-            head,
+            head: Box::new(head),
             body,
             request: PhantomData,
         })

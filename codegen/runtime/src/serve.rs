@@ -17,6 +17,7 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use dropshot::{
@@ -90,9 +91,9 @@ where
 ///
 /// # Errors
 /// None: every error is an answer, too.
-pub async fn serve<C, P, A, X, E, F>(
+pub async fn serve<C, P, A, X, E, G, F>(
     context: &RequestContext<C>,
-    admit: impl Future<Output = Result<Admitted<P>, X>>,
+    admit: impl FnOnce() -> G,
     handle: impl FnOnce(P) -> F,
     fail: impl Fn(Rejection<X>) -> Failure<E>,
     answered: impl FnOnce(&mut Response<Body>, Duration),
@@ -101,29 +102,31 @@ where
     C: ServerContext,
     A: Answer,
     E: Serialize,
+    G: Future<Output = Result<Admitted<P>, X>>,
     F: Future<Output = Result<A, Rejection<X>>>,
 {
     let start = Instant::now();
     let (mut extra, mut notes) = (HeaderMap::new(), Extensions::new());
-    let steps = async {
-        let admitted = admit.await.map_err(Rejection::Error)?;
-        (extra, notes) = (admitted.headers, admitted.notes);
-        let answer = handle(admitted.caller)
-            .await
-            .inspect_err(|it| tell_misfit(it, &context.log))?;
-        // A body that cannot be written is a mistake of the service.
-        answer.into_parts().map_err(|error| {
-            slog::error!(context.log, "an answer cannot be written"; "error" => %error);
-            Rejection::Refusal(Refusal::internal())
-        })
-    };
-    let outcome = AssertUnwindSafe(steps)
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|panic| {
-            slog::error!(context.log, "a handler panicked"; "panic" => panic_message(&*panic));
-            Err(Rejection::Refusal(Refusal::internal()))
+    let outcome = {
+        // Pinned where it is made: each move of it would copy a thousand bytes or two.
+        let steps = pin!(async {
+            let admitted = admit().await.map_err(Rejection::Error)?;
+            (extra, notes) = (admitted.headers, admitted.notes);
+            let answer = handle(admitted.caller)
+                .await
+                .inspect_err(|it| tell_misfit(it, &context.log))?;
+            // A body that cannot be written is a mistake of the service.
+            answer.into_parts().map_err(|error| {
+                slog::error!(context.log, "an answer cannot be written"; "error" => %error);
+                Rejection::Refusal(Refusal::internal())
+            })
         });
+        AssertUnwindSafe(steps).catch_unwind().await
+    };
+    let outcome = outcome.unwrap_or_else(|panic| {
+        slog::error!(context.log, "a handler panicked"; "panic" => panic_message(&*panic));
+        Err(Rejection::Refusal(Refusal::internal()))
+    });
     let mut response = match outcome {
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
         Err(rejection) => failed(|| error_response(fail(rejection)), &context.log),

@@ -934,7 +934,7 @@ pub fn register<A: AbsenceApi>(
         async move {
             codegen_runtime::serve(
                     &context,
-                    A::public(&context, &CHANGE_NOTE),
+                    || A::public(&context, &CHANGE_NOTE),
                     |()| A::change_note(&context, request.unchecked()),
                     |rejection| A::failure(&context, &CHANGE_NOTE, rejection),
                     |answer, latency| A::answered(

@@ -1894,7 +1894,7 @@ pub fn register<A: ScalarsApi>(
         async move {
             codegen_runtime::serve(
                     &context,
-                    A::public(&context, &PAY),
+                    || A::public(&context, &PAY),
                     |()| A::pay(&context, request.unchecked()),
                     |rejection| A::failure(&context, &PAY, rejection),
                     |answer, latency| A::answered(&context, &PAY, answer, latency),

@@ -242,7 +242,7 @@ fn endpoint(operation: &Operation) -> TokenStream {
              request: codegen_runtime::Captured<#request>| async move {
                 codegen_runtime::serve(
                     &context,
-                    A::#admit(&context, &#constant),
+                    || A::#admit(&context, &#constant),
                     |#caller| A::#function(&context, #argument request.unchecked()),
                     |rejection| A::#refuse(&context, &#constant, rejection),
                     |answer, latency| A::answered(&context, &#constant, answer, latency),
