@@ -50,7 +50,7 @@ impl Copy {
 #[async_trait]
 impl Side for Copy {
     async fn begin_reading(&mut self) -> Result<(i64, i64), Cause> {
-        // Closing it must not fold the log into the file, which a newer program may have left.
+        // Closing it must not checkpoint the log, which a newer program may have left.
         self.connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let begin = "PRAGMA query_only = true; BEGIN DEFERRED";

@@ -40,7 +40,7 @@ fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Resul
     let failed = |error| OpenError::new(path, error);
     let known = migrations.len() as i64; // a handful
     if let Err(refused) = check(connection, path, known).map_err(failed)? {
-        // Otherwise closing it could fold a log left by the newer program into the file.
+        // Otherwise closing it could checkpoint a log that the newer program has left.
         connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .map_err(failed)?;

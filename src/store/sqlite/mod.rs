@@ -1,7 +1,7 @@
 //! The store in one SQLite file.
 //!
 //! - `writer.rs`: one thread owns the one connection that writes, and commits waiting changes together.
-//! - `wal.rs`: a thread that folds the write-ahead log into the file, so that no commit has to.
+//! - `wal.rs`: a thread that makes the checkpoints of the write-ahead log, so that no commit has to.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the file, for those who move to another store.
@@ -54,7 +54,7 @@ const PREPARED_STATEMENTS: usize = 256;
 
 /// A store in one SQLite file.
 pub struct Sqlite {
-    // Dropped in this order: the last connection to close folds the log into the file.
+    // Dropped in this order: the last connection to close makes the last checkpoint.
     readers: Readers,
     writer: Writer,
 }

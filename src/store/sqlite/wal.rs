@@ -1,23 +1,23 @@
 //! The write-ahead log, and how what is in it gets into the file without holding commits up.
 //!
-//! A commit appends the pages that it changed to the log. To fold the log is to copy the newest version of
-//! each page into the file (SQLite calls it a checkpoint); the next commit then begins the log anew. The
-//! longer the log, the more versions of a page are folded as one; but a commit that folds a long log makes all
-//! that wait behind it wait much longer. So the writer leaves most of it to another thread:
+//! A commit appends the pages that it changed to the log. A checkpoint copies the newest version of each page
+//! into the file, and the next commit then begins the log anew. The longer the log, the more versions of a page
+//! are copied as one; but a commit that checkpoints a long log makes all that wait behind it wait much longer. So
+//! the writer leaves most of it to another thread:
 //!
 //! 1. After each commit the writer looks how long the log is. At every [`LONG`] pages it wakes the thread.
-//! 2. The thread folds what there is on a connection of its own, which neither waits for commits nor holds
+//! 2. The thread checkpoints what there is on a connection of its own, which neither waits for commits nor holds
 //!    them up (`PASSIVE`), and then what was appended meanwhile, until that is [`LITTLE`].
-//! 3. The writer folds the rest after its next commit has been answered. It must: as long as somebody
-//!    appends, no other thread ever finds all of the log folded, and it would grow for ever.
-//! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and folds the rest.
+//! 3. The writer does the rest after its next commit has been answered. It must: as long as somebody
+//!    appends, no other thread ever finds all of the log copied, and it would grow for ever.
+//! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and does the rest.
 //!
-//! Someone who reads one moment of the file for long, such as `invoicing copy`, keeps the log from being folded
-//! beyond that moment. It grows meanwhile, and is tried again every [`LONG`] pages.
+//! Someone who reads one moment of the file for long, such as `invoicing copy`, keeps checkpoints from going
+//! beyond that moment. The log grows meanwhile, and is tried again every [`LONG`] pages.
 //!
 //! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any
-//! moment of folding leaves a log from which the next to open the file folds again. So an error is none
-//! of a commit's, and passes in silence: what was not folded is still in the log.
+//! moment of a checkpoint leaves a log from which the next to open the file begins it again. So an error is none
+//! of a commit's, and passes in silence: what was not copied is still in the log.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -30,14 +30,14 @@ use rusqlite::{Connection, DEFAULT_NAME};
 
 use crate::app::error::Cause;
 
-/// Pages in the log that are worth folding: 16 MiB. Four times as many would save a create another fiftieth of what
+/// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of what
 /// it costs, and have readers look through four times as many.
 const LONG: u32 = 4_000;
 
-/// Pages that the writer folds in about the time of a commit.
+/// Pages that the writer copies in about the time of a commit.
 const LITTLE: u32 = 400;
 
-/// How often the thread goes on to fold what was appended meanwhile before it leaves the rest to the writer.
+/// How often the thread goes on with what was appended meanwhile before it leaves the rest to the writer.
 const PASSES: u32 = 4;
 
 /// Pages in the log at which the writer waits for the thread: 128 MiB.
@@ -51,7 +51,7 @@ pub(super) struct Log {
     thread: Option<JoinHandle<()>>,
     /// How long the log was after the commit before.
     before: u32,
-    /// At how many pages to fold next.
+    /// At how many pages the next checkpoint is due.
     next: u32,
 }
 
@@ -62,8 +62,8 @@ struct Shared {
     pages: AtomicU32,
     /// Whether it is the writer's turn: step 3.
     rest: AtomicBool,
-    /// Held while the thread folds.
-    folding: Mutex<()>,
+    /// Held while the thread is at a checkpoint.
+    checkpointing: Mutex<()>,
 }
 
 impl Log {
@@ -72,7 +72,7 @@ impl Log {
     pub(super) fn start(connection: &mut Connection, own: Connection) -> Result<Log, Cause> {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
-        // In place of SQLite's own hook, which folds at every thousand pages.
+        // In place of SQLite's own hook, which makes one at every thousand pages.
         connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
             told.pages
                 .store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
@@ -82,7 +82,7 @@ impl Log {
         let its = Arc::clone(&shared);
         let thread = Builder::new()
             .name("sqlite-log".into())
-            .spawn(move || fold_when_woken(&own, &woken, &its))?;
+            .spawn(move || checkpoint_when_woken(&own, &woken, &its))?;
         Ok(Log {
             shared,
             wake: Some(wake),
@@ -104,10 +104,10 @@ impl Log {
             self.next = pages + LONG;
         }
         if self.shared.rest.swap(false, Ordering::Relaxed) || (due && pages >= TOO_LONG) {
-            let folding = &self.shared.folding;
+            let checkpointing = &self.shared.checkpointing;
             // Nothing is kept in it that a panic could have broken.
-            let _waited = folding.lock().unwrap_or_else(PoisonError::into_inner);
-            fold(connection);
+            let _waited = checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+            checkpoint(connection);
         } else if due && let Some(wake) = &self.wake {
             // One that is at it already, or has panicked, is not woken.
             let _ = wake.try_send(());
@@ -126,22 +126,24 @@ impl Drop for Log {
 }
 
 /// The thread, until the writer is gone.
-fn fold_when_woken(own: &Connection, woken: &Receiver<()>, shared: &Shared) {
+fn checkpoint_when_woken(own: &Connection, woken: &Receiver<()>, shared: &Shared) {
     while let Ok(()) = woken.recv() {
         // As above.
-        let _folding = shared
-            .folding
+        let _checkpointing = shared
+            .checkpointing
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        fold_most(own, shared);
+        checkpoint_most(own, shared);
     }
 }
 
 /// Step 2.
-fn fold_most(own: &Connection, shared: &Shared) {
+fn checkpoint_most(own: &Connection, shared: &Shared) {
     for _ in 0..PASSES {
-        let Some(folded) = fold(own) else { return };
-        let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(folded);
+        let Some(copied) = checkpoint(own) else {
+            return;
+        };
+        let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(copied);
         if appended <= LITTLE {
             break;
         }
@@ -149,13 +151,13 @@ fn fold_most(own: &Connection, shared: &Shared) {
     shared.rest.store(true, Ordering::Relaxed);
 }
 
-/// Folds what is in the log and no reader needs where it is. Says how many pages of the log are folded, unless
-/// another process is folding it, or the disk fails.
-fn fold(connection: &Connection) -> Option<u32> {
-    let folded = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
-    folded
+/// Copies what is in the log and no reader needs where it is. Says how many pages of the log are copied, unless
+/// another process is at it, or the disk fails.
+fn checkpoint(connection: &Connection) -> Option<u32> {
+    let copied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
+    copied
         .ok()
-        .and_then(|(_, folded)| u32::try_from(folded).ok())
+        .and_then(|(_, copied)| u32::try_from(copied).ok())
 }
 
 #[cfg(test)]
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_nobody_folds_is_folded_by_the_writer_in_the_end() {
+    fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
         let (_folder, path, connection, mut log) = file();
         // A thread that is at it for ever: only what the writer does itself counts.
         log.wake = None;
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_of_one_moment_sees_it_until_its_end_however_much_is_folded() {
+    fn a_reader_of_one_moment_sees_it_until_its_end_whatever_is_checkpointed() {
         let (_folder, path, connection, mut log) = file();
         let reader = connect(&path).unwrap();
         reader.execute_batch("BEGIN").unwrap();

@@ -79,7 +79,7 @@ async fn the_sealed_pair_is_erased_when_the_grace_ends() {
     assert!(mobile.refresh(&third.refresh_token).await.is_ok());
 }
 
-/// "it is erased": not only unlinked. Once the log is folded into the file, no byte of it is left on disk.
+/// "it is erased": not only unlinked. Once the log is checkpointed, no byte of it is left on disk.
 #[tokio::test]
 async fn an_erased_pair_leaves_nothing_in_the_files() {
     let mobile = Mobile::new().await;

@@ -33,7 +33,7 @@ impl Database {
         self.value(query)
     }
 
-    /// Whether the bytes are anywhere in the database's files, once the log is folded into them.
+    /// Whether the bytes are anywhere in the database's files, once the log is checkpointed.
     pub fn keeps(&self, bytes: &[u8]) -> bool {
         let busy: i64 = self.value("PRAGMA wal_checkpoint(TRUNCATE)");
         assert_eq!(busy, 0);

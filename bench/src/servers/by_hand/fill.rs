@@ -28,7 +28,7 @@ pub fn make(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
     add_devices(&transaction, dataset)?;
     add_links(&transaction, dataset)?;
     transaction.commit()?;
-    // Closing it would fold the log into the file too, unless that fails in silence.
+    // Closing it would checkpoint the log, too, unless that fails in silence.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
 }
