@@ -11,8 +11,14 @@
 //! the map holds is the system's cache of the file, which it takes back when memory is short. The price: an
 //! error of the disk under a mapped page ends the process, where a copy would have been answered
 //! `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
+//!
+//! The threads of r2d2 hold on to a pool for a moment after they have made a connection, or looked for old ones. So
+//! a pool that is dropped may close its connections later, on one of them; here that is waited for, because whoever
+//! closes a store may remove its file, or look for what the last checkpoint has left.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -26,40 +32,57 @@ use crate::app::error::Cause;
 /// (`.cargo/config.toml`), 2 GiB by default, and reads what lies beyond as before.
 const MAPPED: i64 = 1 << 40;
 
+/// How long the end of a store waits for its readers: much longer than their closing takes.
+const CLOSING: Duration = Duration::from_secs(5);
+
 /// Opens readers for the pool. (The crate `r2d2_sqlite` does this for older versions of rusqlite.)
 #[derive(Debug)]
 struct Manager {
     path: PathBuf,
+    open: Sender<()>,
+}
+
+/// A connection, and the sign that it is open. They are dropped in this order.
+struct Reader {
+    connection: Connection,
+    _open: Sender<()>,
 }
 
 impl r2d2::ManageConnection for Manager {
-    type Connection = Connection;
+    type Connection = Reader;
     type Error = rusqlite::Error;
 
-    fn connect(&self) -> rusqlite::Result<Connection> {
+    fn connect(&self) -> rusqlite::Result<Reader> {
         let connection = connect(&self.path)?;
         connection.pragma_update(None, "mmap_size", MAPPED)?;
         // A bug that writes here fails instead of escaping the one writer.
         connection.pragma_update(None, "query_only", true)?;
-        Ok(connection)
+        Ok(Reader {
+            connection,
+            _open: self.open.clone(),
+        })
     }
 
-    fn is_valid(&self, _: &mut Connection) -> rusqlite::Result<()> {
+    fn is_valid(&self, _: &mut Reader) -> rusqlite::Result<()> {
         Ok(()) // A connection to a file does not go away.
     }
 
-    fn has_broken(&self, connection: &mut Connection) -> bool {
-        !connection.is_autocommit() // A panic left a snapshot open: it would read the past for ever.
+    fn has_broken(&self, reader: &mut Reader) -> bool {
+        !reader.connection.is_autocommit() // A panic left a snapshot open: it would read the past for ever.
     }
 }
 
 /// A pool of connections that only read.
 pub struct Readers {
-    pool: r2d2::Pool<Manager>,
+    /// `None` only while being dropped.
+    pool: Option<r2d2::Pool<Manager>>,
+    /// Disconnected once the pool and all of its connections are gone.
+    open: Mutex<Receiver<()>>,
 }
 
 impl Readers {
     pub(super) fn open(path: &Path) -> Result<Readers, Cause> {
+        let (open, closed) = channel();
         let pool = r2d2::Pool::builder()
             .max_size(async_threads())
             .test_on_check_out(false)
@@ -68,8 +91,12 @@ impl Readers {
             .connection_timeout(Duration::from_secs(5))
             .build(Manager {
                 path: path.to_owned(),
+                open,
             })?;
-        Ok(Readers { pool })
+        Ok(Readers {
+            pool: Some(pool),
+            open: Mutex::new(closed),
+        })
     }
 
     /// Runs one query, or several that need not agree with each other.
@@ -77,8 +104,10 @@ impl Readers {
     /// # Errors
     /// What `query` answers, or [`Error::Unavailable`] when no connection is free.
     pub fn read<T>(&self, query: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let connection = self.pool.get().map_err(Error::unavailable)?;
-        query(Sql::new(&connection))
+        let pool = self.pool.as_ref();
+        let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
+        let reader = pool.get().map_err(Error::unavailable)?;
+        query(Sql::new(&reader.connection))
     }
 
     /// Runs several queries that all see the same state of the database.
@@ -98,8 +127,47 @@ impl Readers {
     }
 }
 
+/// Closes the connections before this returns.
+impl Drop for Readers {
+    fn drop(&mut self) {
+        drop(self.pool.take());
+        let open = self.open.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Nothing is ever sent: this is an error as soon as the last of them is gone.
+        let _ = open.recv_timeout(CLOSING);
+    }
+}
+
 /// How many threads can read at once: the workers of this runtime, and the thread that started it.
 fn async_threads() -> u32 {
     let workers = tokio::runtime::Handle::try_current().map(|here| here.metrics().num_workers());
     u32::try_from(workers.unwrap_or(0) + 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::store::sqlite::create_private;
+
+    #[test]
+    fn closing_waits_for_whoever_still_holds_on_to_the_pool() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        create_private(&path).unwrap();
+        let readers = Readers::open(&path).unwrap();
+        let held = readers.pool.clone();
+        let released = Arc::new(AtomicBool::new(false));
+        let tells = Arc::clone(&released);
+        let thread = std::thread::spawn(move || {
+            // Time for the closing to begin; if it took longer, there would be nothing to wait for.
+            std::thread::sleep(Duration::from_millis(50));
+            tells.store(true, Ordering::SeqCst);
+            drop(held);
+        });
+        drop(readers);
+        assert!(released.load(Ordering::SeqCst));
+        thread.join().unwrap();
+    }
 }
