@@ -67,7 +67,12 @@ fn create_answers_the_share_link_of_the_interface() {
         "{}",
         link["url"]
     );
+}
 
+#[test]
+fn create_takes_a_name_an_audience_an_expiry_and_another_public_url() {
+    let (place, user, file) = place_with_file();
+    let create = ["link", "create", "--file", &file, "--user", &user];
     let options = [
         "--name",
         "Auditor",

@@ -18,12 +18,11 @@ pub(super) fn sku(sku: &str) -> ProductChanges {
 async fn a_sku_is_taken_while_an_active_product_of_the_catalog_has_it() {
     let service = Service::new().await;
     let key = service.writer().await;
-    let first = service
+    service
         .app
         .create_product(&key, with_sku("A"), None)
         .await
-        .unwrap()
-        .value;
+        .unwrap();
     let second = service
         .app
         .create_product(&key, plain("B"), None)
@@ -49,8 +48,19 @@ async fn a_sku_is_taken_while_an_active_product_of_the_catalog_has_it() {
         service.app.get_product(&key, second.id).await.unwrap(),
         second
     );
+}
 
-    // Its own sku, another case, another mode, another team, and none at all are free.
+/// Its own sku, another case, another mode, another team, and none at all.
+#[tokio::test]
+async fn a_sku_that_no_other_active_product_of_the_catalog_has_is_free() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let first = service
+        .app
+        .create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap()
+        .value;
     service
         .app
         .update_product(&key, first.id, sku("A"), None)

@@ -138,6 +138,13 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::app::Error;
+    use crate::app::api_key::Mode;
+    use crate::app::id::{ProductId, TeamId};
+    use crate::app::idempotency::IdempotentRequest;
+    use crate::app::product::{Catalog, Product, ProductStatus, StatusFilter};
+    use crate::app::time::Timestamp;
+    use crate::store::ProductStore;
     use crate::store::sqlite::{Sqlite, connect, create_private};
 
     fn file() -> (TempDir, PathBuf) {
@@ -181,21 +188,32 @@ mod tests {
         assert_eq!(count(&connection, "team"), 1);
     }
 
+    /// A file of version 2 with two products of one sku, which are `product` but for their id and status, and with a
+    /// record of `request`, which has made it.
+    fn version_2(path: &Path, product: &Product, archived: ProductId, request: &IdempotentRequest) {
+        let file = open(path, &MIGRATIONS[..2]).unwrap();
+        let team = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";
+        file.execute(team, []).unwrap();
+        let insert =
+            "INSERT INTO product VALUES (zeroblob(16), 'live', ?1, 'A', '1.50', 'EUR', 'D', 'S',
+                          '19.0', 'GOODS', 'pcs', ?2, 1, 1)";
+        for (id, status) in [(product.id, "active"), (archived, "archived")] {
+            file.execute(insert, (id.as_bytes(), status)).unwrap();
+        }
+        let insert = "INSERT INTO idempotency VALUES (zeroblob(16), 'live', 'k', ?1, ?2, 1)";
+        let answer = serde_json::to_string(product).unwrap();
+        file.execute(insert, (request.digest.as_bytes(), answer))
+            .unwrap();
+    }
+
     #[tokio::test]
     async fn products_and_records_of_version_2_are_kept_and_found() {
-        use crate::app::api_key::Mode;
-        use crate::app::id::{ProductId, TeamId};
-        use crate::app::idempotency::IdempotentRequest;
-        use crate::app::product::{Catalog, Product, ProductStatus, StatusFilter};
-        use crate::app::time::Timestamp;
-        use crate::store::ProductStore;
-
         let (_folder, path) = file();
-        let (now, [active, archived]) =
-            (Timestamp::from_millis(1), [1, 2].map(uuid::Uuid::from_u128));
+        let now = Timestamp::from_millis(1);
+        let [active, archived, next] = [1, 2, 3].map(|id| ProductId(uuid::Uuid::from_u128(id)));
         let request = IdempotentRequest::new("k", "POST", "/p", "{}").unwrap();
         let product = Product {
-            id: ProductId(active),
+            id: active,
             name: "A".into(),
             unit_price: "1.50".parse().unwrap(),
             currency: "EUR".into(),
@@ -208,57 +226,25 @@ mod tests {
             created_at: now,
             updated_at: now,
         };
-        let before = open(&path, &MIGRATIONS[..2]).unwrap();
-        let team = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";
-        before.execute(team, []).unwrap();
-        let insert =
-            "INSERT INTO product VALUES (zeroblob(16), 'live', ?1, 'A', '1.50', 'EUR', 'D', 'S',
-                          '19.0', 'GOODS', 'pcs', ?2, 1, 1)";
-        for (id, status) in [(active, "active"), (archived, "archived")] {
-            before.execute(insert, (id.as_bytes(), status)).unwrap();
-        }
-        let insert = "INSERT INTO idempotency VALUES (zeroblob(16), 'live', 'k', ?1, ?2, 1)";
-        let answer = serde_json::to_string(&product).unwrap();
-        before
-            .execute(insert, (request.digest.as_bytes(), answer))
-            .unwrap();
-        drop(before);
+        version_2(&path, &product, archived, &request);
+        let (mut old, mut other) = (product.clone(), product.clone());
+        (old.id, old.status) = (archived, ProductStatus::Archived);
+        other.id = next;
 
         let store = Sqlite::open(&path).unwrap();
-        let catalog = Catalog {
-            team_id: TeamId(uuid::Uuid::nil()),
-            mode: Mode::Live,
-        };
-        let old = Product {
-            id: ProductId(archived),
-            status: ProductStatus::Archived,
-            ..product.clone()
-        };
+        let (team_id, mode) = (TeamId(uuid::Uuid::nil()), Mode::Live);
+        let catalog = Catalog { team_id, mode };
         for product in [&product, &old] {
-            assert_eq!(
-                store.get_product(catalog, product.id).await.unwrap(),
-                *product
-            );
+            let found = store.get_product(catalog, product.id).await;
+            assert_eq!(found.unwrap(), *product);
         }
-        let all = store
-            .list_products(catalog, StatusFilter::All, None, 9)
-            .await;
-        assert_eq!(all.unwrap(), [old, product.clone()]);
-        let other = Product {
-            id: ProductId(uuid::Uuid::from_u128(3)),
-            ..product.clone()
-        };
-        let taken = store
-            .create_product(catalog, other.clone(), None, now)
-            .await;
-        assert!(
-            matches!(taken, Err(crate::app::Error::DuplicateSku)),
-            "{taken:?}"
-        );
-        let repeat = store
-            .create_product(catalog, other, Some(request), now)
-            .await
-            .unwrap();
+        let all = store.list_products(catalog, StatusFilter::All, None, 9);
+        assert_eq!(all.await.unwrap(), [old, product.clone()]);
+        let taken = store.create_product(catalog, other.clone(), None, now);
+        let taken = taken.await;
+        assert!(matches!(taken, Err(Error::DuplicateSku)), "{taken:?}");
+        let repeat = store.create_product(catalog, other, Some(request), now);
+        let repeat = repeat.await.unwrap();
         assert_eq!((repeat.replayed, repeat.value), (true, product));
     }
 
