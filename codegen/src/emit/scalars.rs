@@ -131,13 +131,13 @@ fn date_time(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
             where
                 S: ::serde::Serializer,
             {
-                serializer.serialize_str(&#shared::rfc3339(&self.0))
+                #shared::rfc3339(&self.0, |text| serializer.serialize_str(text))
             }
         }
         impl ::std::fmt::Display for #ident {
             /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                f.write_str(&#shared::rfc3339(&self.0))
+                #shared::rfc3339(&self.0, |text| f.write_str(text))
             }
         }
         #reading

@@ -297,13 +297,13 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
-            serializer.serialize_str(&::codegen_runtime::rfc3339(&self.0))
+            ::codegen_runtime::rfc3339(&self.0, |text| serializer.serialize_str(text))
         }
     }
     impl ::std::fmt::Display for Moment {
         /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str(&::codegen_runtime::rfc3339(&self.0))
+            ::codegen_runtime::rfc3339(&self.0, |text| f.write_str(text))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Moment {

@@ -719,13 +719,13 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
-            serializer.serialize_str(&super::super::rfc3339(&self.0))
+            super::super::rfc3339(&self.0, |text| serializer.serialize_str(text))
         }
     }
     impl ::std::fmt::Display for Moment {
         /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-            f.write_str(&super::super::rfc3339(&self.0))
+            super::super::rfc3339(&self.0, |text| f.write_str(text))
         }
     }
     impl<'de> ::serde::Deserialize<'de> for Moment {
