@@ -44,7 +44,7 @@
 //!
 //! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
 //! - `connect.rs`: which of the servers it is now.
-//! - `lease.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
+//! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the database, for those who move to another store.
@@ -55,12 +55,12 @@
 mod address;
 mod api_key;
 mod cancel;
+mod checkout;
 mod connect;
 mod copy;
 mod health;
 mod idempotency;
 mod item;
-mod lease;
 mod member;
 mod migrate;
 mod oauth_client;

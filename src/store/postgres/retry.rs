@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::lease::Lease;
+use super::checkout::Checkout;
 use super::sql::{Failure, Sql};
 use super::{DEADLINE, Postgres};
 use crate::app::Error;
@@ -48,19 +48,19 @@ impl Postgres {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let sql = Sql::changing(self.lease().await?, BEGIN);
+        let sql = Sql::changing(self.checkout().await?, BEGIN);
         match change(sql.clone()).await {
             Ok(value) => {
-                sql.lease().is_committing();
+                sql.checkout().is_committing();
                 sql.batch(COMMIT).await.map_err(Failure::at_commit)?;
-                sql.lease().is_done();
+                sql.checkout().is_done();
                 Ok(value)
             }
             Err(failure) => {
                 // A connection that cannot even do this is not used again.
                 match (sql.batch("ROLLBACK").await, &failure) {
-                    (Ok(()), Failure::Final(_)) => sql.lease().is_done(),
-                    _ => sql.lease().is_spent(),
+                    (Ok(()), Failure::Final(_)) => sql.checkout().is_done(),
+                    _ => sql.checkout().is_spent(),
                 }
                 Err(failure)
             }
@@ -71,22 +71,22 @@ impl Postgres {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let sql = Sql::reading(self.lease().await?);
+        let sql = Sql::reading(self.checkout().await?);
         let result = queries(sql.clone()).await;
         match &result {
-            Err(Failure::Again(_)) => sql.lease().is_spent(),
-            _ => sql.lease().is_done(),
+            Err(Failure::Again(_)) => sql.checkout().is_spent(),
+            _ => sql.checkout().is_done(),
         }
         result
     }
 
-    async fn lease(&self) -> Result<Lease, Failure> {
+    async fn checkout(&self) -> Result<Checkout, Failure> {
         let connection = self
             .pool
             .get()
             .await
             .map_err(|error| Failure::Again(error.into()))?;
-        Ok(Lease::new(
+        Ok(Checkout::new(
             connection,
             self.connector.clone(),
             self.prepares,

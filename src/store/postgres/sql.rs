@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::lease::Lease;
+use super::checkout::Checkout;
 use crate::app::Error;
 use crate::app::error::Cause;
 
@@ -25,42 +25,42 @@ pub(super) type Statement<'a> = (&'a str, &'a [Param<'a>]);
 /// A connection inside of a transaction (a change) or outside of one (a read).
 #[derive(Clone)]
 pub(super) struct Sql {
-    lease: Arc<Lease>,
+    checkout: Arc<Checkout>,
     /// What begins the transaction; none outside of one.
     begin: Option<&'static str>,
 }
 
 impl Sql {
     /// A connection outside of a transaction.
-    pub(super) fn reading(lease: Lease) -> Sql {
+    pub(super) fn reading(checkout: Checkout) -> Sql {
         Sql {
-            lease: Arc::new(lease),
+            checkout: Arc::new(checkout),
             begin: None,
         }
     }
 
     /// A connection inside of a transaction, which `begin` begins: it travels with the first statement.
-    pub(super) fn changing(lease: Lease, begin: &'static str) -> Sql {
+    pub(super) fn changing(checkout: Checkout, begin: &'static str) -> Sql {
         Sql {
-            lease: Arc::new(lease),
+            checkout: Arc::new(checkout),
             begin: Some(begin),
         }
     }
 
-    pub(super) fn lease(&self) -> &Lease {
-        &self.lease
+    pub(super) fn checkout(&self) -> &Checkout {
+        &self.checkout
     }
 
     /// Runs statements without parameters that answer nothing.
     pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
-        self.lease.connection().batch_execute(statements).await
+        self.checkout.connection().batch_execute(statements).await
     }
 
     /// Runs a statement that answers no rows; says how many rows it changed.
     pub(super) async fn execute(&self, sql: &str, params: &[Param<'_>]) -> Result<u64, Failure> {
-        let connection = self.lease.connection();
+        let connection = self.checkout.connection();
         let changed = async {
-            if !self.lease.prepares {
+            if !self.checkout.prepares {
                 return Ok(connection.execute_typed(sql, params).await?);
             }
             let (types, values) = split(params);
@@ -111,10 +111,10 @@ impl Sql {
         &self,
         statements: [Statement<'_>; N],
     ) -> Result<[Vec<Row>; N], Failure> {
-        let connection = self.lease.connection();
+        let connection = self.checkout.connection();
         // All of them first: one that is still to be prepared would come behind those that are not.
         let mut prepared = Vec::new();
-        if self.lease.prepares {
+        if self.checkout.prepares {
             for (sql, params) in statements {
                 let (types, _) = split(params);
                 prepared.push(connection.prepare_typed_cached(sql, &types).await?);
@@ -140,7 +140,7 @@ impl Sql {
         &self,
         statements: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let first = self.lease.is_used();
+        let first = self.checkout.is_used();
         let Some(begin) = self.begin.filter(|_| first) else {
             return statements.await;
         };

@@ -31,7 +31,7 @@ const DONE: u8 = 3;
 const SPENT: u8 = 4;
 
 /// A connection of the pool in the hands of one request.
-pub(super) struct Lease {
+pub(super) struct Checkout {
     /// `None` only while being dropped.
     connection: Option<Object>,
     state: AtomicU8,
@@ -40,9 +40,9 @@ pub(super) struct Lease {
     pub(super) prepares: bool,
 }
 
-impl Lease {
-    pub(super) fn new(connection: Object, connector: Connector, prepares: bool) -> Lease {
-        Lease {
+impl Checkout {
+    pub(super) fn new(connection: Object, connector: Connector, prepares: bool) -> Checkout {
+        Checkout {
             connection: Some(connection),
             state: AtomicU8::new(UNUSED),
             connector,
@@ -53,7 +53,9 @@ impl Lease {
     /// The connection.
     pub(super) fn connection(&self) -> &ClientWrapper {
         // Cannot fail: it is taken out by `drop` alone, when nobody can call this any more.
-        self.connection.as_ref().expect("a lease has a connection")
+        self.connection
+            .as_ref()
+            .expect("a checkout has a connection")
     }
 
     /// A statement is about to be sent. Whether it is the first comes back.
@@ -77,7 +79,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for Checkout {
     fn drop(&mut self) {
         let state = self.state.load(Ordering::Relaxed);
         let Some(connection) = self
