@@ -61,8 +61,7 @@ impl ApiKeyStore for Sqlite {
 
     async fn find_api_key(&self, digest: Digest) -> Result<Option<ApiKey>, Error> {
         let select = select!("WHERE digest = ?1");
-        self.readers
-            .read_key(|sql| sql.optional(select, [digest], read_api_key))
+        self.read(|sql| sql.optional(select, [digest], read_api_key))
     }
 
     async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<ApiKey, Error> {

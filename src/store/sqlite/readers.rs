@@ -12,11 +12,6 @@
 //! error of the disk under a mapped page ends the process, where a copy would have been answered
 //! `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
 //!
-//! API keys are read without a map, on connections of their own. SQLite gives a map back, and makes it anew, at the
-//! first read after each commit, and the system then has to find each page of it again: a quarter of what a create
-//! cost a lone client, who reads a key between any two commits. As long as nobody writes, the few pages of keys are in
-//! SQLite's own cache.
-//!
 //! The threads of r2d2 hold on to a pool for a moment after they have made a connection, or looked for old ones. So
 //! a pool that is dropped may close its connections later, on one of them; here that is waited for, because whoever
 //! closes a store may remove its file, or look for what the last checkpoint has left.
@@ -47,21 +42,10 @@ struct Manager {
     open: Sender<()>,
 }
 
-/// What one thread reads with, and the sign that it is open. They are dropped in this order.
+/// A connection, and the sign that it is open. They are dropped in this order.
 struct Reader {
-    mapped: Connection,
-    /// Does not map.
-    keys: Connection,
+    connection: Connection,
     _open: Sender<()>,
-}
-
-impl Manager {
-    fn connection(&self) -> rusqlite::Result<Connection> {
-        let connection = connect(&self.path)?;
-        // A bug that writes here fails instead of escaping the one writer.
-        connection.pragma_update(None, "query_only", true)?;
-        Ok(connection)
-    }
 }
 
 impl r2d2::ManageConnection for Manager {
@@ -69,11 +53,12 @@ impl r2d2::ManageConnection for Manager {
     type Error = rusqlite::Error;
 
     fn connect(&self) -> rusqlite::Result<Reader> {
-        let mapped = self.connection()?;
-        mapped.pragma_update(None, "mmap_size", MAPPED)?;
+        let connection = connect(&self.path)?;
+        connection.pragma_update(None, "mmap_size", MAPPED)?;
+        // A bug that writes here fails instead of escaping the one writer.
+        connection.pragma_update(None, "query_only", true)?;
         Ok(Reader {
-            mapped,
-            keys: self.connection()?,
+            connection,
             _open: self.open.clone(),
         })
     }
@@ -83,7 +68,7 @@ impl r2d2::ManageConnection for Manager {
     }
 
     fn has_broken(&self, reader: &mut Reader) -> bool {
-        !reader.mapped.is_autocommit() // A panic left a snapshot open: it would read the past for ever.
+        !reader.connection.is_autocommit() // A panic left a snapshot open: it would read the past for ever.
     }
 }
 
@@ -119,15 +104,10 @@ impl Readers {
     /// # Errors
     /// What `query` answers, or [`Error::Unavailable`] when no connection is free.
     pub fn read<T>(&self, query: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        query(Sql::new(&self.reader()?.mapped))
-    }
-
-    /// Runs the query for an API key, which nearly every request begins with.
-    ///
-    /// # Errors
-    /// As [`Readers::read`].
-    pub fn read_key<T>(&self, query: impl FnOnce(Sql<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        query(Sql::new(&self.reader()?.keys))
+        let pool = self.pool.as_ref();
+        let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
+        let reader = pool.get().map_err(Error::unavailable)?;
+        query(Sql::new(&reader.connection))
     }
 
     /// Runs several queries that all see the same state of the database.
@@ -144,12 +124,6 @@ impl Readers {
             sql.execute("COMMIT", [])?;
             answer
         })
-    }
-
-    fn reader(&self) -> Result<r2d2::PooledConnection<Manager>, Error> {
-        let pool = self.pool.as_ref();
-        let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
-        pool.get().map_err(Error::unavailable)
     }
 }
 
