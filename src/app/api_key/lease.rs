@@ -9,7 +9,8 @@
 //!    earlier state has ended, in all processes and on all machines: when revoking a key returns, the key works
 //!    nowhere. Nobody has to know who uses the store, and no clocks have to agree, but on how long a moment is.
 //! 3. A key that expires needs no such wait: when it does is part of what was read.
-//! 4. Nothing is remembered of what was not found, so no stranger can fill the memory, and a new key works at once.
+//! 4. The one exception: a machine that was suspended meanwhile goes on with what was left of its leases.
+//! 5. Nothing is remembered of what was not found, so no stranger can fill the memory, and a new key works at once.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
