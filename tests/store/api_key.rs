@@ -4,8 +4,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing::app::api_key::{Mode, Scope};
+use invoicing::app::api_key::{ApiKey, Mode, Scope};
 use invoicing::app::id::{ApiKeyId, TeamId};
+use invoicing::app::secret::Secret;
 use invoicing::app::time::{Clock, ManualClock, Timestamp};
 use invoicing::app::{App, Error};
 use uuid::Uuid;
@@ -13,6 +14,13 @@ use uuid::Uuid;
 use super::support::{START, Service, plain};
 
 const MINUTE: Duration = Duration::from_secs(60);
+
+/// A key for the live catalog of a new team, and the key itself.
+async fn new_key(service: &Service) -> (ApiKey, Secret) {
+    let (team, mode, scope) = (service.team().await, Mode::Live, Scope::ReadWrite);
+    let made = service.app.create_api_key(team, mode, scope, None, None);
+    made.await.unwrap()
+}
 
 fn is_refused<T>(result: &Result<T, Error>) -> bool {
     matches!(result, Err(Error::InvalidToken))
@@ -46,12 +54,7 @@ async fn a_key_is_recognised_with_its_team_mode_scope_and_name() {
 async fn a_key_that_was_never_made_is_refused_well_formed_or_not() {
     let service = Service::new().await;
     let elsewhere = Service::new().await;
-    let team = elsewhere.team().await;
-    let (_, foreign) = elsewhere
-        .app
-        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
-        .await
-        .unwrap();
+    let (_, foreign) = new_key(&elsewhere).await;
     for text in ["", "inv_live_", "x", "\0", foreign.reveal()] {
         let result = service.app.authenticate_api_key(text).await;
         assert!(is_refused(&result), "{text:?}: {result:?}");
@@ -122,12 +125,7 @@ async fn an_expiry_after_the_year_9999_is_refused() {
 #[tokio::test]
 async fn a_key_revoked_by_another_process_is_refused_at_once() {
     let service = Service::new().await;
-    let team = service.team().await;
-    let (key, secret) = service
-        .app
-        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
-        .await
-        .unwrap();
+    let (key, secret) = new_key(&service).await;
     assert!(
         service
             .app
@@ -149,12 +147,7 @@ async fn a_key_revoked_by_another_process_is_refused_at_once() {
 #[tokio::test]
 async fn a_key_in_constant_use_is_refused_as_soon_as_revoking_it_returns() {
     let service = Service::new().await;
-    let team = service.team().await;
-    let (key, secret) = service
-        .app
-        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
-        .await
-        .unwrap();
+    let (key, secret) = new_key(&service).await;
     let another = service.another().await;
     // Looked up before, so that the first uses beside the revocation need not be faster than it.
     service
