@@ -1,0 +1,1 @@
+//! Bodies that come slowly, or in crumbs, stand in nobody's way.

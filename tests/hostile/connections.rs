@@ -1,0 +1,1 @@
+//! Connections that are idle, unfinished or too many.

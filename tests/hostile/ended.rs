@@ -1,0 +1,1 @@
+//! A credential that ends while a request is under way changes nothing.

@@ -1,0 +1,1 @@
+//! What one key can make the database keep.

@@ -1,0 +1,1 @@
+//! Headers that keep answers where they belong.

@@ -1,0 +1,19 @@
+//! Attacks from outside, as tests: nothing that one caller sends, or leaves unread, costs the others.
+//!
+//! Each file holds one way to harm the service and the figures that must hold while it is tried: memory of the
+//! process, answers of everybody else, seconds. The sizes here are for CI; `INVOICING_HOSTILE_SCALE` multiplies
+//! them (1 unless set), and CONTRIBUTING.md has the command for the long form.
+//!
+//! All attacks stay on loopback, are bounded in number and time, and go to a server that the test has started.
+
+mod aliases;
+mod answers;
+mod bodies;
+mod connections;
+mod ended;
+mod growth;
+mod headers;
+mod noise;
+mod residue;
+mod suspects;
+mod violations;

@@ -1,0 +1,1 @@
+//! What a stranger can write into the log.

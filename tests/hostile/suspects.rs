@@ -1,0 +1,1 @@
+//! Handshakes that never end, a Redis that lies, clocks that jump, users that are removed.

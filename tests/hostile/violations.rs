@@ -1,0 +1,1 @@
+//! A small body does not make a large answer.
