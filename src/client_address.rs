@@ -11,7 +11,7 @@
 //! 5. An entry that is no address ends the walk: nothing on its left can be believed, and the client is
 //!    the last proxy that was. So it does when the entries run out.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::HeaderMap;
 
@@ -61,9 +61,25 @@ fn address(entry: &[u8]) -> Option<IpAddr> {
     Some(IpAddr::to_canonical(&address))
 }
 
+/// What a client address counts as: an IPv6 customer is given a /64, and may use any address in it.
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_ipv6_client_counts_by_its_64_and_a_mapped_one_as_ipv4() {
+        let network = |text: &str| network(text.parse().unwrap()).to_string();
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("192.0.2.7"), "192.0.2.7");
+    }
 
     /// The client of a request from `peer` with these header lines; 10.0.0.0/8 and fd00::/8 are trusted.
     fn client(peer: &str, lines: &[&[u8]]) -> String {

@@ -5,6 +5,7 @@
 //! thing in all three.
 
 pub mod app;
+mod budget;
 pub mod cli;
 pub mod client_address;
 pub mod generated;
@@ -17,6 +18,7 @@ pub mod server;
 pub mod settings;
 pub mod store;
 mod tls;
+mod traffic;
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

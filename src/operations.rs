@@ -37,12 +37,15 @@ use crate::app::App;
 use crate::app::health::Ailment;
 use crate::log;
 use crate::server::StartError;
+use crate::traffic::Traffic;
 use metrics::Metrics;
 
 /// What a replica knows of itself.
 #[derive(Default)]
 pub struct Operations {
     draining: AtomicBool,
+    /// What is under way, which the server waits for before it stops.
+    pub(crate) traffic: Arc<Traffic>,
     /// The counters.
     pub metrics: Metrics,
 }

@@ -11,7 +11,9 @@
 //! 5. Then no new connection is served. Idle connections close, others do after the answer
 //!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
 //!    the process ends: dropshot keeps its socket until then.
-//! 6. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
+//! 6. The server has stopped when all connections are closed, or when nothing is under way on those that are not
+//!    ([`crate::traffic`]): a client of HTTP/2 may keep its own open as long as it likes.
+//! 7. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
 //!    change is in the store whole or not at all, and was acknowledged only if it is.
 //!
 //! What dropshot leaves open: it closes a connection whose headers come too slowly, or that is idle between
@@ -36,6 +38,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::operations::Operations;
 use crate::settings::{Settings, TlsFiles};
+use crate::traffic::Traffic;
 use crate::{log, tls};
 
 /// How long a request may go on after the server was asked to stop.
@@ -210,7 +213,7 @@ impl<C: ServerContext> Server<C> {
         format!("{scheme}://{}", self.address())
     }
 
-    /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 6).
+    /// Serves until the process is asked to stop, and what runs then to its end (steps 3 to 7).
     ///
     /// # Errors
     /// Why the server ended unasked: a bug.
@@ -238,7 +241,8 @@ impl<C: ServerContext> Server<C> {
                 }
             }
         }
-        finish(self.http, self.signals.stop(), &self.log).await;
+        let traffic = Arc::clone(&self.operations.traffic);
+        finish(self.http, &traffic, self.signals.stop(), &self.log).await;
         Ok(())
     }
 
@@ -267,9 +271,10 @@ fn allow_many_connections() -> nix::Result<()> {
     setrlimit(Resource::RLIMIT_NOFILE, most, most)
 }
 
-/// Steps 5 and 6.
+/// Steps 5 to 7.
 async fn finish<C: ServerContext>(
     http: HttpServer<C>,
+    traffic: &Traffic,
     second_signal: impl Future<Output = ()>,
     log: &Logger,
 ) {
@@ -279,6 +284,7 @@ async fn finish<C: ServerContext>(
     drop(http);
     tokio::select! {
         _ = done => info!(log, "stopped"),
+        () = traffic.settled() => info!(log, "stopped; idle connections were cut"),
         () = tokio::time::sleep(PATIENCE) => {
             warn!(log, "stopped with requests unfinished"; "seconds" => PATIENCE.as_secs());
         }
@@ -323,7 +329,9 @@ mod tests {
         // From here on the clock jumps to whatever is waited for.
         tokio::time::pause();
         let before = tokio::time::Instant::now();
-        finish(http, std::future::pending(), &log).await;
+        let traffic = Traffic::default();
+        let _under_way = traffic.request();
+        finish(http, &traffic, std::future::pending(), &log).await;
         assert_eq!(before.elapsed().as_secs(), 30);
     }
 }

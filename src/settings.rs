@@ -126,9 +126,9 @@ pub struct Settings {
 
     /// Requests that are worked on at once; another is refused with 503 `unavailable`.
     ///
-    /// It bounds what waits for the database, and the memory for bodies that are being received, 64 KiB
-    /// each. How many connections there are is bounded by the files that the process may open, such as
-    /// `LimitNOFILE` of systemd.
+    /// It bounds what waits for the database. A request whose body is still on the way is not among them;
+    /// `transfer_memory` bounds those. How many connections there are is bounded by the files that the process
+    /// may open, such as `LimitNOFILE` of systemd.
     #[arg(
         long,
         env = "INVOICING_MAX_CONCURRENT_REQUESTS",
@@ -138,6 +138,22 @@ pub struct Settings {
         help_heading = HEADING
     )]
     pub max_concurrent_requests: u32,
+
+    /// MiB of memory for what is on its way: bodies that are being received, and as much again for answers
+    /// that their clients have not taken yet.
+    ///
+    /// A team, a user or, without a credential, a client address may have half of it while there is room, and a 64th of
+    /// it whatever others have; beyond that, requests are refused with 503 `unavailable`. An answer of which nothing is
+    /// taken for ten seconds is given up.
+    #[arg(
+        long,
+        env = "INVOICING_TRANSFER_MEMORY",
+        default_value = "64",
+        value_name = "MIB",
+        value_parser = values::whole_number::<1, 65_536>,
+        help_heading = HEADING
+    )]
+    pub transfer_memory: u32,
 
     /// Whether callers are limited in how often they may call.
     #[arg(
@@ -278,6 +294,12 @@ impl Settings {
             ));
         }
         Ok(settings)
+    }
+
+    /// `transfer_memory` in bytes.
+    pub fn transfer_bytes(&self) -> usize {
+        // The setting is bounded to what 64 bits hold; where a machine has fewer, it has no more memory either.
+        usize::try_from(u64::from(self.transfer_memory) << 20).unwrap_or(usize::MAX)
     }
 
     /// The files to speak TLS with, or none for a server in clear.

@@ -5,26 +5,30 @@
 //! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
 //!    whether a credential came at all (RFC 6750, section 3).
 //! 3. The request takes one of the server's [slots](super::slots), or is refused: 503. Looking up a credential is
-//!    the first thing that is done for it.
+//!    the first thing that is done for it. The slot is free again as soon as that is done.
 //! 4. A caller who is known counts against the limit of its key or session; one who is not is refused
 //!    at no such cost to anybody. The public token endpoint counts client addresses.
-//! 5. In a demo, a caller who has come this far may ask for another answer than it would get
+//! 5. Who leaves too much [unread](super::unsent) is refused: 503.
+//! 6. In a demo, a caller who has come this far may ask for another answer than it would get
 //!    ([`rehearsal`](super::rehearsal)).
+
+use std::net::IpAddr;
 
 use codegen_runtime::{Admitted, header_value};
 use http::HeaderName;
 use http::header::{AUTHORIZATION, HeaderMap};
 
 use super::rehearsal::{Asked, Rehearsal, Rehearsed};
-use super::slots::Slot;
 use super::{Error, RequestContext};
 use crate::app::api_key::ApiKey;
 use crate::app::secret::Secret;
 use crate::app::session::SignedIn;
 use crate::app::{self, App};
+use crate::budget::Holder;
 use crate::client_address::client_address;
 use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
+use crate::traffic;
 
 /// What a caller proves itself with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,37 +42,61 @@ pub enum Credential {
 /// Admits the holder of an API key.
 pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
-    let slot = context.context().slots.take()?;
-    let key = app(context).authenticate_api_key(presented).await;
+    let under_way = context.context().operations.traffic.request();
+    let key = {
+        let _slot = context.context().slots.take()?;
+        app(context).authenticate_api_key(presented).await
+    };
     let key = key.map_err(|error| unauthenticated(Credential::ApiKey, error))?;
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);
     let verdict = limits.api_key(id).await;
-    admit(context, slot, key, Caller::ApiKey(id), verdict, quota).await
+    let (who, holder) = (Caller::ApiKey(id), holder_of_key(&key));
+    admit(context, under_way, key, (who, holder), verdict, quota).await
 }
 
 /// Admits a signed-in device.
 pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
     let presented = bearer(Credential::AccessToken, context.request.headers())?;
-    let slot = context.context().slots.take()?;
+    let under_way = context.context().operations.traffic.request();
     let token = Secret::from_text(presented);
-    let signed_in = app(context).authenticate_access_token(&token).await;
+    let signed_in = {
+        let _slot = context.context().slots.take()?;
+        app(context).authenticate_access_token(&token).await
+    };
     let signed_in = signed_in.map_err(|error| unauthenticated(Credential::AccessToken, error))?;
     let limits = &context.context().limits;
-    let (who, quota) = (Caller::User(signed_in.user_id.0), limits.of_callers);
+    let (id, quota) = (signed_in.user_id.0, limits.of_callers);
     let verdict = limits.session(signed_in.session_id.0).await;
-    admit(context, slot, signed_in, who, verdict, quota).await
+    let who = (Caller::User(id), Holder::User(id));
+    admit(context, under_way, signed_in, who, verdict, quota).await
 }
 
 /// Admits anybody, as often as one client address may.
 pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
-    let (request, shared) = (&context.request, context.context());
-    let slot = shared.slots.take()?;
-    let peer = request.remote_addr().ip();
-    let address = client_address(peer, request.headers(), &shared.trusted_proxies);
-    let (limits, who) = (&shared.limits, Caller::Unknown);
+    let shared = context.context();
+    let under_way = shared.operations.traffic.request();
+    let address = address(context);
+    let limits = &shared.limits;
     let verdict = limits.address(address).await;
-    admit(context, slot, (), who, verdict, limits.of_addresses).await
+    let (who, quota) = ((Caller::Unknown, Holder::of(address)), limits.of_addresses);
+    admit(context, under_way, (), who, verdict, quota).await
+}
+
+/// For whom is held what belongs to the team of a key.
+pub fn holder_of_key(key: &ApiKey) -> Holder {
+    Holder::Team(key.team_id.0)
+}
+
+/// For whom is held what nobody with a credential asked for.
+pub fn stranger(context: &RequestContext) -> Holder {
+    Holder::of(address(context))
+}
+
+fn address(context: &RequestContext) -> IpAddr {
+    let (request, shared) = (&context.request, context.context());
+    let peer = request.remote_addr().ip();
+    client_address(peer, request.headers(), &shared.trusted_proxies)
 }
 
 fn app(context: &RequestContext) -> &App {
@@ -109,23 +137,27 @@ fn unauthenticated(credential: Credential, error: app::Error) -> Error {
     }
 }
 
-/// Steps 4 and 5. The slot stays with the answer.
+/// Steps 4 to 6. That the request is under way stays with the answer.
 async fn admit<P>(
     context: &RequestContext,
-    slot: Slot,
+    under_way: traffic::Request,
     caller: P,
-    who: Caller,
+    (who, holder): (Caller, Holder),
     verdict: Option<Verdict>,
     quota: Policy,
 ) -> Result<Admitted<P>, Error> {
     let mut admitted = Admitted::new(caller);
     admitted.notes.insert(who);
-    admitted.notes.insert(slot);
+    admitted.notes.insert(holder);
+    admitted.notes.insert(under_way);
     if let Some(verdict) = verdict {
         if !verdict.allowed() {
             return Err(Error::RateLimited { verdict, who });
         }
         admitted.headers = rate_limit_headers(&verdict);
+    }
+    if !context.context().unsent.has_room(holder) {
+        return Err(Error::Overloaded);
     }
     if let Some(rehearsal) = &context.context().rehearsal {
         rehearse(&**rehearsal, context, who, verdict, quota).await?;
@@ -133,7 +165,7 @@ async fn admit<P>(
     Ok(admitted)
 }
 
-/// Step 5.
+/// Step 6.
 async fn rehearse(
     rehearsal: &dyn Rehearsal,
     context: &RequestContext,

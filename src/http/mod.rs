@@ -7,8 +7,9 @@
 //! 2. who calls (401), unless the server has enough to do (503, `slots`), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
 //!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
-//!    `link`, each named after its operationId;
-//! 4. whatever is not a success becomes an answer in `error`, and only there.
+//!    `link`, each named after its operationId, and [`received`] for the body;
+//! 4. whatever is not a success becomes an answer in `error`, and only there;
+//! 5. the answer waits to be sent in `unsent`, which bounds what callers leave unread.
 
 mod credential;
 mod docs;
@@ -21,17 +22,21 @@ mod session;
 pub(crate) mod sign_in;
 mod slots;
 mod unpublished;
+mod unsent;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use codegen_runtime::Operation;
+use bytes::Bytes;
+use codegen_runtime::{Failure, Operation, Rejection, Request, Unchecked};
 use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
 use http::header::{CONNECTION, HeaderValue};
 use http::{Response, Version};
+use serde::Serialize;
 use slog::Logger;
 
 use crate::app::App;
+use crate::budget::{Budget, Holder};
 use crate::generated::{catalog, mobile};
 use crate::limit::Limits;
 use crate::log;
@@ -40,13 +45,17 @@ use crate::settings::{Settings, TrustedProxies};
 
 pub use error::Error;
 use rehearsal::Rehearsal;
-use slots::Slots;
+use slots::{Slot, Slots};
+use unsent::Unsent;
 
 /// What all requests share.
 pub struct Context {
     app: Arc<App>,
     limits: Limits,
     slots: Slots,
+    /// The bodies that are on their way.
+    bodies: Arc<Budget>,
+    unsent: Unsent,
     trusted_proxies: TrustedProxies,
     operations: Arc<Operations>,
     log: Logger,
@@ -68,6 +77,8 @@ impl Context {
             app,
             limits: Limits::start(settings, &operations.metrics.limits, log).await,
             slots: Slots::new(settings.max_concurrent_requests),
+            bodies: Budget::new(settings.transfer_bytes()),
+            unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&operations.traffic)),
             trusted_proxies: settings.trusted_proxies.clone(),
             operations,
             log: log.clone(),
@@ -100,24 +111,64 @@ pub fn api() -> Result<ApiDescription<Context>, ApiDescriptionRegisterError> {
     Ok(api)
 }
 
-/// What is done with every answer of a published operation: it is counted, and goes the way of all answers.
-fn answered(
+/// The request, once its body is there and all of it has passed the document, with a slot to work on it.
+///
+/// # Errors
+/// [`Error::Overloaded`] when `holder` has too many bodies on the way, or no slot is free; otherwise what is wrong with
+/// the request.
+async fn received<R: Request>(
     context: &RequestContext,
-    operation: &'static Operation,
-    answer: &mut Response<Body>,
-    latency: Duration,
-) {
-    let metrics = &context.context().operations.metrics;
-    metrics.answered(operation.id, answer.status(), latency);
-    send_off(context, operation.path, answer, latency);
+    holder: Holder,
+    request: Unchecked<R>,
+) -> Result<(R, Slot), Rejection<Error>> {
+    let shared = context.context();
+    let _on_its_way = match request.expected_bytes() {
+        0 => None,
+        bytes => match shared.bodies.charge(holder, bytes) {
+            Some(charge) => Some(charge),
+            None => return Err(Rejection::Error(Error::Overloaded)),
+        },
+    };
+    let request = request.check().await?;
+    let slot = shared.slots.take().map_err(Rejection::Error)?;
+    Ok((request, slot))
 }
 
-/// The way of all answers: while the server drains, the connection ends with it; and it has a line in
-/// the log.
-fn send_off(
+/// What is done with every answer of a published operation: it is counted, logged and sent. `overloaded` is what takes
+/// its place when the caller leaves too much unread.
+fn answered<E: Serialize>(
+    context: &RequestContext,
+    operation: &'static Operation,
+    mut answer: Response<Bytes>,
+    latency: Duration,
+    overloaded: impl FnOnce(Rejection<Error>) -> Failure<E>,
+) -> Response<Body> {
+    let shared = context.context();
+    let holder = answer.extensions().get().copied();
+    let holder = holder.unwrap_or_else(|| credential::stranger(context));
+    let bytes = std::mem::take(answer.body_mut());
+    let body = shared.unsent.body(holder, bytes).unwrap_or_else(|| {
+        let failure = overloaded(Rejection::Error(Error::Overloaded)).into_response();
+        let (head, bytes) = failure.into_parts();
+        *answer.status_mut() = head.status;
+        answer.headers_mut().extend(head.headers);
+        // It is small, and never refused.
+        shared
+            .unsent
+            .body(holder, bytes)
+            .unwrap_or_else(Body::empty)
+    });
+    let metrics = &shared.operations.metrics;
+    metrics.answered(operation.id, answer.status(), latency);
+    finish(context, operation.path, &mut answer, latency);
+    answer.map(|_| body)
+}
+
+/// What all answers have in common: while the server drains, the connection ends with it; and it has a line in the log.
+fn finish<B>(
     context: &RequestContext,
     route: &'static str,
-    answer: &mut Response<Body>,
+    answer: &mut Response<B>,
     latency: Duration,
 ) {
     // HTTP/2 has no such header, and says goodbye by itself.

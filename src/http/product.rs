@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
 
-use super::{Context, Error, RequestContext, Service, answered, credential, error};
+use super::credential::holder_of_key;
+use super::{Context, Error, RequestContext, Service, answered, credential, error, received};
 use crate::app::api_key::ApiKey;
 use crate::app::idempotency::IdempotentRequest;
 use crate::app::product::{NewProduct, Page, Product, ProductChanges, ProductStatus, StatusFilter};
@@ -38,10 +40,11 @@ impl CatalogApi for Service {
     fn answered(
         context: &RequestContext,
         operation: &'static Operation,
-        answer: &mut Response<Body>,
+        answer: Response<Bytes>,
         latency: Duration,
-    ) {
-        answered(context, operation, answer, latency);
+    ) -> Response<Body> {
+        let overloaded = |rejection| Self::error_response(context, operation, rejection);
+        answered(context, operation, answer, latency, overloaded)
     }
 
     async fn list_products(
@@ -49,7 +52,7 @@ impl CatalogApi for Service {
         caller: ApiKey,
         request: Unchecked<ListProductsRequest>,
     ) -> Result<ListProductsAnswer, Rejected> {
-        let request = request.check().await?;
+        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
         let status = filter(request.status);
         // The document bounds it to 1..=100.
         let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
@@ -66,10 +69,11 @@ impl CatalogApi for Service {
         request: Unchecked<CreateProductRequest>,
     ) -> Result<CreateProductAnswer, Rejected> {
         caller.may_write()?;
+        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
         let CreateProductRequest {
             idempotency_key,
             body,
-        } = request.check().await?;
+        } = request;
         let once = once(idempotency_key, "POST", "/api/v1/products", &body)?;
         let outcome = app(context)
             .create_product(&caller, new_product(body), once)
@@ -87,7 +91,7 @@ impl CatalogApi for Service {
         caller: ApiKey,
         request: Unchecked<GetProductRequest>,
     ) -> Result<GetProductAnswer, Rejected> {
-        let request = request.check().await?;
+        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
         let product = app(context)
             .get_product(&caller, request.id.0.into())
             .await?;
@@ -100,11 +104,12 @@ impl CatalogApi for Service {
         request: Unchecked<UpdateProductRequest>,
     ) -> Result<UpdateProductAnswer, Rejected> {
         caller.may_write()?;
+        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
         let UpdateProductRequest {
             id,
             idempotency_key,
             body,
-        } = request.check().await?;
+        } = request;
         let once = once(
             idempotency_key,
             "PATCH",
@@ -127,7 +132,7 @@ impl CatalogApi for Service {
         request: Unchecked<ArchiveProductRequest>,
     ) -> Result<ArchiveProductAnswer, Rejected> {
         caller.may_write()?;
-        let request = request.check().await?;
+        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
         app(context)
             .archive_product(&caller, request.id.0.into())
             .await?;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
 
-use super::{Context, Error, RequestContext, Service, answered, credential, error, link};
+use super::{Context, Error, RequestContext, Service, answered, credential, error, link, received};
 use crate::app;
 use crate::app::oauth_client::ClientId;
 use crate::app::secret::Secret;
@@ -51,17 +52,19 @@ impl MobileApi for Service {
     fn answered(
         context: &RequestContext,
         operation: &'static Operation,
-        answer: &mut Response<Body>,
+        answer: Response<Bytes>,
         latency: Duration,
-    ) {
-        answered(context, operation, answer, latency);
+    ) -> Response<Body> {
+        // No answer of the token endpoint is so large that another has to take its place.
+        let overloaded = |rejection| Self::error_response(context, operation, rejection);
+        answered(context, operation, answer, latency, overloaded)
     }
 
     async fn exchange_token(
         context: &RequestContext,
         request: Unchecked<ExchangeTokenRequest>,
     ) -> Result<ExchangeTokenAnswer, Rejection<Error>> {
-        let request = request.check().await?;
+        let (request, _slot) = received(context, credential::stranger(context), request).await?;
         let tokens = context
             .context()
             .app

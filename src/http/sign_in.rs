@@ -23,7 +23,7 @@ use http::{Method, Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Context, RequestContext, send_off};
+use super::{Context, RequestContext, finish};
 use crate::app::Error;
 use crate::app::auth_code::{CodeChallenge, NotAChallenge};
 use crate::app::id::UserId;
@@ -64,7 +64,7 @@ pub(crate) fn register(
     let handler = move |context: RequestContext, request: Query<AuthorizationRequest>| async move {
         let start = Instant::now();
         let mut answer = authorize(&context, user, request.into_inner()).await?;
-        send_off(&context, PATH, &mut answer, start.elapsed());
+        finish(&context, PATH, &mut answer, start.elapsed());
         Ok::<_, HttpError>(answer)
     };
     let all = ApiEndpointVersions::All;

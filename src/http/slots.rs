@@ -1,9 +1,10 @@
 //! How many requests are worked on at once.
 //!
-//! A request has a slot from before its credential is looked up, which is work already, until its answer is made. When all
-//! slots are taken, the next request is refused at once: it would only wait, and hold memory while it does. That
-//! the server is busy says nothing about anybody's data, so callers learn it whether they are known or not, as they
-//! do when a store that does not answer cannot tell whether they are.
+//! A slot is for work: a request has one while its credential is looked up, and one from the moment at which its body is
+//! there until its answer is made. It has none while its body is on the way, which takes as long as its client likes;
+//! [`received`](super::received) bounds those apart. When all slots are taken, the next request is refused at once: it
+//! would only wait, and hold memory while it does. That the server is busy says nothing about anybody's data, so callers
+//! learn it whether they are known or not, as they do when a store that does not answer cannot tell whether they are.
 
 use std::sync::Arc;
 
@@ -14,11 +15,8 @@ use super::Error;
 /// The slots of a server.
 pub struct Slots(Arc<Semaphore>);
 
-/// A slot that is taken, until its last copy is gone.
-#[derive(Clone)]
-pub struct Slot(
-    #[expect(dead_code, reason = "it is kept to be dropped")] Arc<OwnedSemaphorePermit>,
-);
+/// A slot that is taken, until it is dropped.
+pub struct Slot(#[expect(dead_code, reason = "it is kept to be dropped")] OwnedSemaphorePermit);
 
 impl Slots {
     /// So many slots.
@@ -33,8 +31,6 @@ impl Slots {
     /// [`Error::Overloaded`] when all are taken.
     pub fn take(&self) -> Result<Slot, Error> {
         let permit = Arc::clone(&self.0).try_acquire_owned();
-        permit
-            .map(|permit| Slot(Arc::new(permit)))
-            .map_err(|_| Error::Overloaded)
+        permit.map(Slot).map_err(|_| Error::Overloaded)
     }
 }

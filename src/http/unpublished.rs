@@ -7,7 +7,7 @@ use dropshot::{
 };
 use http::{Method, Response};
 
-use super::{Context, RequestContext, send_off};
+use super::{Context, RequestContext, finish};
 
 /// Adds `GET path`, which answers what `answer` makes of the request.
 ///
@@ -21,7 +21,7 @@ pub fn get(
     let handler = move |context: RequestContext| {
         let start = Instant::now();
         let mut answer = answer(&context);
-        send_off(&context, path, &mut answer, start.elapsed());
+        finish(&context, path, &mut answer, start.elapsed());
         std::future::ready(Ok::<_, HttpError>(answer))
     };
     let all = ApiEndpointVersions::All;

@@ -2,12 +2,14 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use test_support::caller::Request;
 use test_support::given;
 
 use crate::given::{Given, PRODUCTS, TOKEN, given_own, product};
+use crate::scenarios::lock_writes;
 
 /// A request that is worked on until its body comes: the server has asked for it.
 fn hold(given: &Given, body: &str) -> TcpStream {
@@ -38,23 +40,45 @@ fn expect(stream: &mut TcpStream, expected: &str) {
 #[tokio::test]
 async fn a_request_beyond_those_that_are_worked_on_is_refused_and_later_taken() {
     let given = given!(given_own(&[("INVOICING_MAX_CONCURRENT_REQUESTS", "1")]));
+    let locked = given!(given.service.own_database().map(lock_writes));
+    let list = given.live("GET", PRODUCTS);
+    let others = async {
+        // The change has its slot as soon as this is refused.
+        let end = Instant::now() + Duration::from_secs(4);
+        let refused = loop {
+            let answer = given.send(list.clone()).await;
+            if answer.status() == 503 || Instant::now() > end {
+                break answer.expect(503, "unavailable");
+            }
+        };
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        let token = Request::new("POST", TOKEN).json(&json!({ "grant_type": "refresh_token",
+            "refresh_token": "unknown", "client_id": "unknown" }));
+        let refused = given.send(token).await.expect_status(503);
+        assert_eq!(refused.json()["error"], "temporarily_unavailable");
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        // Whoever shows no credential learns nothing else, as ever.
+        given
+            .send(Request::new("GET", PRODUCTS))
+            .await
+            .expect(401, "invalid_token");
+        drop(locked);
+    };
+    let create = given.live("POST", PRODUCTS).json(&product());
+    let (created, ()) = tokio::join!(given.send(create), others);
+    created.expect_status(201);
+    given.send(list).await.expect_status(200);
+}
+
+#[tokio::test]
+async fn a_request_whose_body_is_still_coming_stands_in_nobodys_way() {
+    let given = given!(given_own(&[("INVOICING_MAX_CONCURRENT_REQUESTS", "1")]));
     let body = product().to_string();
     let mut held = hold(&given, &body);
-
-    let list = given.live("GET", PRODUCTS);
-    let refused = given.send(list.clone()).await.expect(503, "unavailable");
-    assert_eq!(refused.header("retry-after"), Some("1"));
-    let token = Request::new("POST", TOKEN).json(&json!({}));
-    let refused = given.send(token).await.expect_status(503);
-    assert_eq!(refused.json()["error"], "temporarily_unavailable");
-    assert_eq!(refused.header("retry-after"), Some("1"));
-    // Whoever shows no credential learns nothing else, as ever.
     given
-        .send(Request::new("GET", PRODUCTS))
+        .send(given.live("GET", PRODUCTS))
         .await
-        .expect(401, "invalid_token");
-
+        .expect_status(200);
     held.write_all(body.as_bytes()).expect("it reads");
     expect(&mut held, "HTTP/1.1 201 Created\r\n");
-    given.send(list).await.expect_status(200);
 }

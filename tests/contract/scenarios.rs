@@ -10,7 +10,7 @@ use crate::given::{given, given_own, product, unique};
 
 mod broken;
 
-pub use broken::{broken_database, locked_database};
+pub use broken::{broken_database, lock_writes, locked_database};
 
 /// The valid request itself.
 pub async fn success(operation: &str) -> Result<Answer, Skip> {

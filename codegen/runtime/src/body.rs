@@ -1,5 +1,9 @@
 //! The body of a request: read within limits, or drained when nobody reads it.
 //!
+//! A body is copied into one buffer of its own as it comes. A frame of hyper's holds on to the buffer that the
+//! connection was read into, so that frames that are kept for their few bytes keep all of those buffers. Only a body
+//! that comes whole in its first frame, as nearly all do, is taken as it is.
+//!
 //! A server that answers without having read the body, and then closes the connection, makes the
 //! client's system discard the answer together with what could not be sent. So a body that is dropped
 //! before its end goes on being read, in the background and for a while, while the answer is on its
@@ -14,7 +18,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -74,21 +78,58 @@ impl RequestBody {
             return Ok(Bytes::new());
         };
         self.awaits_continue = false;
-        let whole = Limited::new(body, MAX_BYTES).collect();
-        match timeout_at(self.received + DEADLINE, whole).await {
-            Err(_) => Err(Refusal::timeout(DEADLINE.as_secs())),
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::too_large(MAX_BYTES)),
-            // The connection broke, or the framing of the body is wrong.
-            Ok(Err(_)) => Err(Refusal {
-                cause: Cause::Body,
-                violations: vec![Violation::new(
-                    "",
-                    constraint::JSON,
-                    "must arrive completely",
-                )],
-            }),
+        timeout_at(self.received + DEADLINE, collect(body))
+            .await
+            .unwrap_or_else(|_| Err(Refusal::timeout(DEADLINE.as_secs())))
+    }
+
+    /// The most memory that reading it takes: what it declares, otherwise what it may have.
+    pub(crate) fn expected_bytes(&self) -> usize {
+        let declared = self
+            .body
+            .as_ref()
+            .map_or(Some(0), |body| body.size_hint().upper());
+        declared.map_or(MAX_BYTES, |bytes| {
+            usize::try_from(bytes).map_or(MAX_BYTES, |bytes| bytes.min(MAX_BYTES))
+        })
+    }
+}
+
+/// All frames of a body, in one buffer.
+async fn collect(body: &mut dropshot::Body) -> Result<Bytes, Refusal> {
+    let mut whole = Vec::new();
+    while let Some(frame) = body.frame().await {
+        // The connection broke, or the framing of the body is wrong.
+        let frame = frame.map_err(|_| incomplete())?;
+        // What is no data is a trailer, which nothing here reads.
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let length = whole.len() + data.len();
+        if length > MAX_BYTES {
+            return Err(Refusal::too_large(MAX_BYTES));
         }
+        if whole.is_empty() && body.is_end_stream() {
+            return Ok(data);
+        }
+        if length > whole.capacity() {
+            // Doubled, so that crumbs cost no more than their number, but never beyond the limit.
+            let capacity = length.next_power_of_two().clamp(1024, MAX_BYTES);
+            whole.reserve_exact(capacity - whole.len());
+        }
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole.into())
+}
+
+fn incomplete() -> Refusal {
+    Refusal {
+        cause: Cause::Body,
+        violations: vec![Violation::new(
+            "",
+            constraint::JSON,
+            "must arrive completely",
+        )],
     }
 }
 

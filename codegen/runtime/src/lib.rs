@@ -14,7 +14,7 @@ pub mod schema;
 
 /// For generated code.
 #[doc(hidden)]
-pub use http;
+pub use {bytes::Bytes, http};
 
 mod body;
 mod decimal;

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use bytes::Bytes;
 use dropshot::HttpResponseHeaders;
 use dropshot::{ApiEndpointResponse, Body, HttpCodedResponse, HttpError, HttpResponse};
 use http::header::{self, HeaderMap, HeaderValue};
@@ -78,23 +79,25 @@ pub fn json_body<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> 
     Ok(body)
 }
 
-/// An error answer. One that cannot be written is answered without a body.
-pub(crate) fn error_response<E: Serialize>(failure: Failure<E>) -> Response<Body> {
-    let mut response = match json_body(&failure.body) {
-        Ok(body) => response(failure.status, failure.headers, Some(body)),
-        Err(_) => response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None),
-    };
-    *response.extensions_mut() = failure.notes;
-    response
+impl<E: Serialize> Failure<E> {
+    /// The answer. One that cannot be written is answered without a body.
+    pub fn into_response(self) -> Response<Bytes> {
+        let mut response = match json_body(&self.body) {
+            Ok(body) => response(self.status, self.headers, Some(body)),
+            Err(_) => response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None),
+        };
+        *response.extensions_mut() = self.notes;
+        response
+    }
 }
 
 pub(crate) fn response(
     status: StatusCode,
     headers: HeaderMap,
     body: Option<Vec<u8>>,
-) -> Response<Body> {
+) -> Response<Bytes> {
     let is_json = body.is_some();
-    let mut response = Response::new(body.map_or_else(Body::empty, Body::from));
+    let mut response = Response::new(body.map_or_else(Bytes::new, Bytes::from));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     if is_json {

@@ -144,6 +144,14 @@ impl<R: Request> Unchecked<R> {
         R::headers(&self.parameters(Location::Header)?)
     }
 
+    /// The most bytes of memory that its body takes while it is read: nothing where the operation has none.
+    pub fn expected_bytes(&self) -> usize {
+        match R::operation().body {
+            Some(_) => self.0.body.expected_bytes(),
+            None => 0,
+        }
+    }
+
     /// The request, when it passes everything that the document says.
     ///
     /// # Errors

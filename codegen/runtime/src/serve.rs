@@ -10,7 +10,8 @@
 //! 5. the headers that came with the admission are added to whatever is answered;
 //! 6. an answer whose status or headers the document does not list is sent all the same, and logged
 //!    as an error: the client learns more from it than from anything else;
-//! 7. the trait's hook is told of the answer, and may add headers of the connection to it.
+//! 7. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
+//!    how the bytes go out.
 //!
 //! A method that a path does not have is answered before all that ([`register_absent_methods`]).
 
@@ -20,6 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
     RequestContext, ServerContext,
@@ -33,7 +35,7 @@ use serde::Serialize;
 use crate::metadata::Described;
 use crate::operation::Operation;
 use crate::refusal::{Cause, Failure, Refusal, Rejection};
-use crate::reply::{Answer, Reply, error_response, response};
+use crate::reply::{Answer, Reply, response};
 use crate::request::{Captured, Request};
 
 /// A caller who may go on.
@@ -96,7 +98,7 @@ pub async fn serve<C, P, A, X, E, G, F>(
     admit: impl FnOnce() -> G,
     handle: impl FnOnce(P) -> F,
     fail: impl Fn(Rejection<X>) -> Failure<E>,
-    answered: impl FnOnce(&mut Response<Body>, Duration),
+    answered: impl FnOnce(Response<Bytes>, Duration) -> Response<Body>,
 ) -> Served<A, E>
 where
     C: ServerContext,
@@ -129,13 +131,12 @@ where
     });
     let mut response = match outcome {
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
-        Err(rejection) => failed(|| error_response(fail(rejection)), &context.log),
+        Err(rejection) => failed(|| fail(rejection).into_response(), &context.log),
     };
     response.headers_mut().extend(extra);
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
-    answered(&mut response, start.elapsed());
-    Ok(Reply::of(response))
+    Ok(Reply::of(answered(response, start.elapsed())))
 }
 
 /// Tells the log about a request that passed the document and yet did not fit the types made of it. The
@@ -154,7 +155,7 @@ fn tell_misfit<X>(rejection: &Rejection<X>, log: &slog::Logger) {
 }
 
 /// The answer that a hook makes; a bare one when the hook itself panics.
-fn failed(answer: impl FnOnce() -> Response<Body>, log: &slog::Logger) -> Response<Body> {
+fn failed(answer: impl FnOnce() -> Response<Bytes>, log: &slog::Logger) -> Response<Bytes> {
     catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|panic| {
         slog::error!(log, "an error cannot be answered"; "panic" => panic_message(&*panic));
         response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None)
@@ -170,7 +171,12 @@ pub fn register_absent_methods<C, R, X, E>(
     api: &mut ApiDescription<C>,
     operations: &'static [&'static Operation],
     fail: fn(&RequestContext<C>, &'static Operation, Rejection<X>) -> Failure<E>,
-    answered: fn(&RequestContext<C>, &'static Operation, &mut Response<Body>, Duration),
+    answered: fn(
+        &RequestContext<C>,
+        &'static Operation,
+        Response<Bytes>,
+        Duration,
+    ) -> Response<Body>,
 ) -> Result<(), ApiDescriptionRegisterError>
 where
     C: ServerContext,
@@ -193,8 +199,8 @@ where
             let start = Instant::now();
             let refusal = Refusal::method(context.request.method(), &allow);
             let failure = fail(&context, R::operation(), Rejection::Refusal(refusal));
-            let mut response = error_response(failure.header(header::ALLOW, &allow));
-            answered(&context, R::operation(), &mut response, start.elapsed());
+            let response = failure.header(header::ALLOW, &allow).into_response();
+            let response = answered(&context, R::operation(), response, start.elapsed());
             std::future::ready(Ok::<_, HttpError>(response))
         };
         let id = format!("{}_{}", name.to_ascii_lowercase(), R::operation().id);
@@ -220,7 +226,7 @@ const UNLISTED: [&str; 3] = [
 ];
 
 /// Tells the log about an answer that the document does not list.
-fn audit(operation: &Operation, response: &Response<Body>, log: &slog::Logger) {
+fn audit(operation: &Operation, response: &Response<Bytes>, log: &slog::Logger) {
     let status = response.status();
     let Some(answer) = operation.listed(status) else {
         slog::error!(log, "an answer is not in the document";

@@ -50,6 +50,17 @@ pub async fn locked_database(operation: &str) -> Result<Answer, Skip> {
     Ok(given.send(request).await)
 }
 
+/// What keeps a service from changing its database, until it is dropped.
+pub fn lock_writes(address: &str) -> Box<dyn std::any::Any> {
+    let Some(file) = address.strip_prefix("sqlite:") else {
+        return Box::new(postgres::Locked::all(address));
+    };
+    let database = Connection::open(file).expect("it is a database");
+    let begin = database.execute_batch("BEGIN IMMEDIATE");
+    begin.expect("no request holds a lock for long");
+    Box::new(database)
+}
+
 /// Takes the locks that readers and writers of a SQLite database in WAL mode need: the eight bytes
 /// from 120 on, <https://sqlite.org/walformat.html#wal_locks>. They are free again when the file is
 /// closed.

@@ -138,19 +138,22 @@ fn error_method(schema: &str) -> TokenStream {
     }
 }
 
-/// The hook that is told of every answer.
+/// The hook that every answer passes on its way out.
 fn answered_method() -> TokenStream {
     quote! {
-        /// Told of every answer once it is known, for a log or for statistics. The notes that came
-        /// with the admission are among its extensions. What it adds to the answer is not compared with
-        /// the document: headers of the connection may come from here, and nothing else should.
+        /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
+        /// and for a bound on what waits to be sent. The notes that came with the admission are among its
+        /// extensions. What is added to the answer here is not compared with the document: headers of the
+        /// connection may come from here, and nothing else should.
         #[allow(unused_variables)]
         fn answered(
             context: &dropshot::RequestContext<Self::Context>,
             operation: &'static codegen_runtime::Operation,
-            answer: &mut codegen_runtime::http::Response<dropshot::Body>,
+            answer: codegen_runtime::http::Response<codegen_runtime::Bytes>,
             latency: ::std::time::Duration,
-        ) {}
+        ) -> codegen_runtime::http::Response<dropshot::Body> {
+            answer.map(dropshot::Body::from)
+        }
     }
 }
 

@@ -1,0 +1,354 @@
+//! Answers that their peers have not taken yet, and the memory that they hold.
+//!
+//! hyper asks for an answer's bytes as fast as it can put them somewhere, and a peer may leave them there for as long as
+//! it likes: behind a window of zero in HTTP/2, or in a socket that is never read. So the bytes are counted, as long as
+//! they are anywhere in the process, for the caller who asked for them ([`Budget`]):
+//!
+//! 1. The bytes that hyper gets own their [`Charge`]. It ends when hyper lets go of them, which is when they are in the
+//!    socket, or when the stream or connection is gone.
+//! 2. An answer of at most [`WHOLE`] bytes goes to hyper in one piece.
+//! 3. Of a larger one hyper gets pieces, each a copy of its own, and no more than [`WINDOW`] bytes before it has let go of
+//!    others. The rest can be taken back. The last piece waits until all others have gone, so that an answer that
+//!    stands still is never one that hyper believes to be done with.
+//! 4. When nothing of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in HTTP/1,
+//!    the connection ends when hyper asks for more. (A stream with a window of zero does not even ask. It keeps one
+//!    piece.)
+//! 5. An answer that is more than its caller may hold is not sent; another takes its place, which says so (503). One of
+//!    at most [`PIECE`] bytes always is, since refusing would take as much. Who holds too much already is refused
+//!    before anything is done ([`super::credential`]).
+//!
+//! Not counted is what hyper copies: over TLS it puts up to 400 KiB of a connection of HTTP/1 into a buffer of its own,
+//! since dropshot's TLS streams do not take several buffers at once.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use dropshot::Body;
+use http_body::{Frame, SizeHint};
+use tokio::time::Instant;
+
+use crate::budget::{Budget, Charge, Holder};
+use crate::traffic::{self, Traffic};
+
+/// The most bytes that hyper gets at once of an answer that is sent in pieces.
+const PIECE: usize = 16 * 1024;
+
+/// The most bytes that hyper has at a time of an answer that is sent in pieces.
+const WINDOW: usize = 4 * PIECE;
+
+/// The most bytes of an answer that is sent in one piece.
+const WHOLE: usize = WINDOW;
+
+/// How long a peer may take nothing of an answer.
+const STALL_LIMIT: Duration = Duration::from_secs(10);
+
+/// The answers of a server that have not been sent.
+#[derive(Debug)]
+pub struct Unsent {
+    budget: Arc<Budget>,
+    traffic: Arc<Traffic>,
+}
+
+impl Unsent {
+    /// None yet, and at most so many bytes in all.
+    pub fn new(bytes: usize, traffic: Arc<Traffic>) -> Unsent {
+        Unsent {
+            budget: Budget::new(bytes),
+            traffic,
+        }
+    }
+
+    /// Whether `holder` may be answered anything that is not small.
+    pub fn has_room(&self, holder: Holder) -> bool {
+        self.budget.has_room(holder)
+    }
+
+    /// A body of these bytes; `None` when `holder` may not have that many more.
+    pub fn body(&self, holder: Holder, bytes: Bytes) -> Option<Body> {
+        let charge = match bytes.len() {
+            0 => return Some(Body::empty()),
+            small if small <= PIECE => self.budget.charge_anyway(holder, small),
+            large => self.budget.charge(holder, large)?,
+        };
+        Some(self.charged(holder, charge, bytes))
+    }
+
+    /// The same, of bytes that all answers share, and that hence cost nothing to hold.
+    pub fn shared_body(&self, holder: Holder, bytes: Bytes) -> Body {
+        self.charged(holder, self.budget.charge_anyway(holder, 0), bytes)
+    }
+
+    fn charged(&self, holder: Holder, charge: Charge, bytes: Bytes) -> Body {
+        if bytes.len() <= WHOLE {
+            let piece = Piece {
+                bytes,
+                _charge: charge,
+                _under_way: self.traffic.piece(),
+                answer: None,
+            };
+            return Body::from(Bytes::from_owner(piece));
+        }
+        let answer = Arc::new(Answer {
+            holder,
+            budget: Arc::clone(&self.budget),
+            traffic: Arc::clone(&self.traffic),
+            state: Mutex::new(State {
+                rest: bytes,
+                charge: Some(charge),
+                given_up: false,
+                with_hyper: 0,
+                moved_at: Instant::now(),
+                waker: None,
+            }),
+        });
+        // Outside of a runtime there is no connection either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(watch(Arc::downgrade(&answer)));
+        }
+        Body::wrap(Pieces(answer))
+    }
+}
+
+/// Bytes that hyper has, and what they count for.
+struct Piece {
+    bytes: Bytes,
+    _charge: Charge,
+    _under_way: traffic::Piece,
+    /// What it is a piece of.
+    answer: Option<Arc<Answer>>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if let Some(answer) = &self.answer {
+            answer.piece_has_gone(self.bytes.len());
+        }
+    }
+}
+
+/// An answer that is sent in pieces.
+struct Answer {
+    holder: Holder,
+    budget: Arc<Budget>,
+    traffic: Arc<Traffic>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What hyper has not got yet.
+    rest: Bytes,
+    /// For all of the answer, until hyper has got all of it.
+    charge: Option<Charge>,
+    given_up: bool,
+    /// How many bytes hyper has.
+    with_hyper: usize,
+    /// When hyper last let go of some.
+    moved_at: Instant,
+    /// Whom to wake when there is something to say again.
+    waker: Option<Waker>,
+}
+
+impl Answer {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is locked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn piece_has_gone(&self, bytes: usize) {
+        let mut state = self.state();
+        state.with_hyper -= bytes;
+        state.moved_at = Instant::now();
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Step 4. Answers when to look again; `None` when it has been given up.
+    fn give_up_if_stuck(&self) -> Option<Instant> {
+        let mut state = self.state();
+        let end = state.moved_at + STALL_LIMIT;
+        if Instant::now() < end {
+            return Some(end);
+        }
+        state.given_up = true;
+        let (rest, charge) = (std::mem::take(&mut state.rest), state.charge.take());
+        let waker = state.waker.take();
+        drop(state);
+        drop((rest, charge));
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        None
+    }
+}
+
+/// Gives an answer up when its time has come, unless it is gone before.
+async fn watch(answer: std::sync::Weak<Answer>) {
+    let mut next = Instant::now() + STALL_LIMIT;
+    loop {
+        tokio::time::sleep_until(next).await;
+        let Some(answer) = answer.upgrade() else {
+            return;
+        };
+        match answer.give_up_if_stuck() {
+            Some(later) => next = later,
+            None => return,
+        }
+    }
+}
+
+/// The body of an answer that is sent in pieces.
+struct Pieces(Arc<Answer>);
+
+/// The peer has taken nothing for too long.
+#[derive(Debug, thiserror::Error)]
+#[error("the peer has not taken the answer")]
+struct GivenUp;
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = GivenUp;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, GivenUp>>> {
+        let answer = &self.0;
+        let mut state = answer.state();
+        if state.given_up {
+            return Poll::Ready(Some(Err(GivenUp)));
+        }
+        let length = state.rest.len().min(PIECE);
+        if length == 0 {
+            return Poll::Ready(None);
+        }
+        let is_last = length == state.rest.len();
+        let has_room = match is_last {
+            true => state.with_hyper == 0,
+            false => state.with_hyper + length <= WINDOW,
+        };
+        if !has_room {
+            state.waker = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let piece = Piece {
+            // A copy, because a slice would keep all of the answer.
+            bytes: Bytes::copy_from_slice(&state.rest.split_to(length)),
+            _charge: answer.budget.charge_anyway(answer.holder, length),
+            _under_way: answer.traffic.piece(),
+            answer: Some(Arc::clone(answer)),
+        };
+        state.with_hyper += length;
+        let all = is_last.then(|| (std::mem::take(&mut state.rest), state.charge.take()));
+        drop(state);
+        drop(all);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(piece)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let state = self.0.state();
+        state.rest.is_empty() && !state.given_up
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.state().rest.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use http_body::Body as _;
+    use http_body_util::BodyExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const HOLDER: Holder = Holder::Team(Uuid::nil());
+    const MIB: usize = 1024 * 1024;
+
+    fn unsent() -> Unsent {
+        Unsent::new(64 * MIB, Arc::default())
+    }
+
+    fn answer(length: usize) -> Bytes {
+        (0..length).map(|it| it as u8).collect()
+    }
+
+    /// What comes of a body without waiting: all that a peer gets who lets go of nothing.
+    fn taken(body: &mut Body) -> Vec<Bytes> {
+        let mut pieces = Vec::new();
+        while let Some(Some(Ok(frame))) = body.frame().now_or_never() {
+            pieces.extend(frame.into_data());
+        }
+        pieces
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_takes_what_it_gets_gets_all_of_it() {
+        let unsent = unsent();
+        for length in [1, PIECE, WHOLE, WHOLE + 1, MIB + 7] {
+            let mut body = unsent.body(HOLDER, answer(length)).unwrap();
+            assert_eq!(body.size_hint().exact(), Some(length as u64));
+            let mut received = Vec::new();
+            while let Some(frame) = body.frame().await {
+                received.extend(frame.unwrap().into_data().unwrap());
+            }
+            assert!(received == answer(length), "{length} bytes are other ones");
+            assert_eq!(unsent.budget.held(), 0, "{length} bytes");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_peer_leaves_for_ten_seconds_is_freed_but_for_what_it_has() {
+        let unsent = unsent();
+        let mut body = unsent.body(HOLDER, answer(MIB)).unwrap();
+        let pieces = taken(&mut body);
+        assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>(), WINDOW);
+        assert_eq!(unsent.budget.held(), MIB + WINDOW);
+
+        // hyper is woken, asks again, and is told.
+        let told = body.frame().await;
+        assert!(told.is_some_and(|it| it.is_err()));
+        assert_eq!(unsent.budget.held(), WINDOW);
+        drop(pieces);
+        assert_eq!(unsent.budget.held(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_takes_a_little_now_and_then_keeps_its_answer() {
+        let unsent = unsent();
+        let mut body = unsent.body(HOLDER, answer(2 * WINDOW)).unwrap();
+        let mut pieces = taken(&mut body);
+        let mut received = 0;
+        while !pieces.is_empty() {
+            tokio::time::sleep(STALL_LIMIT - Duration::from_millis(1)).await;
+            received += pieces.remove(0).len();
+            pieces.extend(taken(&mut body));
+        }
+        assert_eq!(received, 2 * WINDOW);
+        assert_eq!(unsent.budget.held(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_beyond_the_budget_is_refused_and_a_small_one_is_not() {
+        let unsent = unsent();
+        let bodies: Vec<_> = std::iter::from_fn(|| unsent.body(HOLDER, answer(MIB))).collect();
+        assert_eq!(bodies.len(), 32, "half of the whole");
+        assert!(!unsent.has_room(HOLDER));
+        assert!(unsent.body(HOLDER, answer(PIECE)).is_some());
+        let other = Holder::Team(Uuid::max());
+        assert!(unsent.body(other, answer(MIB)).is_some());
+    }
+}

@@ -1,0 +1,128 @@
+//! What is under way, so that a server that is asked to stop knows when it may.
+//!
+//! dropshot waits for every connection to close, and one of HTTP/2 stays open for as long as its client does not answer
+//! the server's goodbye. So what counts here is not who is connected, but what somebody still waits for:
+//!
+//! 1. a request, from the moment at which its caller is looked at until its answer is made;
+//! 2. an answer, until its last byte has been handed to the connection's socket, or given up;
+//! 3. an answer of which nobody has taken a byte for [`STUCK`] is not waited for.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+/// How long nothing may be under way before the server takes it that nothing comes. Long enough for bytes that TLS still
+/// holds to reach their socket.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How long a peer may leave its answer where it is while the server waits to stop.
+const STUCK: Duration = Duration::from_secs(5);
+
+/// How often it is looked at.
+const STEP: Duration = Duration::from_millis(50);
+
+/// What is under way in a server.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    requests: Arc<()>,
+    answers: Arc<()>,
+    /// How many pieces of answers have gone.
+    sent: AtomicU64,
+}
+
+/// A request that is worked on, until its last copy is gone.
+#[derive(Clone, Debug)]
+pub struct Request(#[expect(dead_code, reason = "it is kept to be dropped")] Arc<()>);
+
+/// A piece of an answer that waits to be sent.
+#[derive(Debug)]
+pub struct Piece {
+    traffic: Arc<Traffic>,
+    #[expect(dead_code, reason = "it is kept to be dropped")]
+    counted: Arc<()>,
+}
+
+impl Traffic {
+    /// A request is worked on.
+    pub fn request(&self) -> Request {
+        Request(Arc::clone(&self.requests))
+    }
+
+    /// A piece of an answer waits to be sent.
+    pub fn piece(self: &Arc<Self>) -> Piece {
+        Piece {
+            traffic: Arc::clone(self),
+            counted: Arc::clone(&self.answers),
+        }
+    }
+
+    /// Waits until nothing is under way.
+    pub async fn settled(&self) {
+        let (mut seen, mut since) = (self.sent.load(Ordering::Relaxed), Instant::now());
+        loop {
+            sleep(STEP).await;
+            let sent = self.sent.load(Ordering::Relaxed);
+            // One reference of each is our own.
+            let requests = Arc::strong_count(&self.requests) > 1;
+            let answers = Arc::strong_count(&self.answers) > 1;
+            if requests || sent != seen {
+                (seen, since) = (sent, Instant::now());
+            } else if since.elapsed() >= if answers { STUCK } else { QUIET } {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.traffic.sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long it takes until nothing is under way.
+    async fn settled(traffic: &Traffic) -> Duration {
+        let start = Instant::now();
+        traffic.settled().await;
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_quiet_server_settles_within_a_second() {
+        assert!(settled(&Traffic::default()).await < Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_is_waited_for_however_long_it_takes() {
+        let traffic = Traffic::default();
+        let request = traffic.request();
+        let end = async {
+            sleep(Duration::from_secs(20)).await;
+            drop(request);
+        };
+        let (took, ()) = tokio::join!(settled(&traffic), end);
+        assert_eq!(took.as_secs(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_waited_for_while_its_peer_takes_of_it() {
+        let traffic = Arc::new(Traffic::default());
+        let mut piece = traffic.piece();
+        let peer = async {
+            for _ in 0..5 {
+                sleep(Duration::from_secs(4)).await;
+                let next = traffic.piece();
+                drop(std::mem::replace(&mut piece, next));
+            }
+        };
+        let (took, ()) = tokio::join!(settled(&traffic), peer);
+        // The last piece is left where it is.
+        assert_eq!(took.as_secs(), 5 * 4 + STUCK.as_secs());
+    }
+}
