@@ -1,1 +1,128 @@
-//! Bodies that come slowly, or in crumbs, stand in nobody's way.
+//! Bodies that come slowly, or in pieces: who is only sending stands in nobody's way.
+
+use std::time::Duration;
+
+use test_support::given;
+use test_support::service::Service;
+
+use crate::BINARY;
+use crate::attack::bodies::{self, Cut};
+use crate::attack::{self, Protocol, Request, Target};
+use crate::others::Others;
+use crate::process::Process;
+use crate::scale::sized;
+
+/// What one address sends at once.
+const EACH: u32 = 60;
+
+/// How long the server may take to read what is sent: less than it allows a body.
+const SENDING: Duration = Duration::from_secs(8);
+
+/// Others work while so many addresses have begun bodies. There are as many slots for each address as at the
+/// defaults, with the 120 addresses of the full size.
+async fn begun_by_many_addresses(protocol: Protocol) {
+    let _turn = attack::turn().await;
+    let addresses = sized(30, 120);
+    let slots = (4_096 * addresses / 120).to_string();
+    let service = given!(Service::own(
+        BINARY,
+        &[("INVOICING_MAX_CONCURRENT_REQUESTS", &slots)]
+    ));
+    let others = given!(Others::of(&service).await);
+    let target = Target::new(service.caller.base_url());
+    let held = bodies::begun(&target, &Request::token(), protocol, addresses, EACH);
+    assert!(!held.is_empty(), "the attack has not begun");
+    others.work(20).await;
+    drop(held);
+}
+
+#[tokio::test]
+async fn token_requests_begun_over_http1_leave_others_their_slots() {
+    begun_by_many_addresses(Protocol::Http1).await;
+}
+
+#[tokio::test]
+async fn token_requests_begun_over_http2_leave_others_their_slots() {
+    begun_by_many_addresses(Protocol::Http2).await;
+}
+
+/// Six keys of one team, with more requests than there are slots.
+#[tokio::test]
+async fn creates_begun_by_one_team_leave_another_its_slots() {
+    let _turn = attack::turn().await;
+    let streams = sized(100, 700);
+    let slots = (streams * 6 - 100).min(4_096).to_string();
+    let service = given!(Service::own(
+        BINARY,
+        &[("INVOICING_MAX_CONCURRENT_REQUESTS", &slots)]
+    ));
+    let others = given!(Others::of(&service).await);
+    let target = Target::new(service.caller.base_url());
+    let team = given!(service.team());
+    let mut held = Vec::new();
+    for _ in 0..6 {
+        let key = given!(service.api_key(&team.id, "live", "read-write"));
+        let create = Request::create(&key);
+        for begun in (0..streams).step_by(100) {
+            let streams = (streams - begun).min(100);
+            let connection = bodies::begin_over_http2(&target, &create, 0, streams);
+            held.push(connection.expect("the server takes a connection"));
+        }
+    }
+    others.work(20).await;
+    drop(held);
+}
+
+#[tokio::test]
+async fn one_token_request_that_is_begun_leaves_the_only_slot_to_others() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(
+        BINARY,
+        &[("INVOICING_MAX_CONCURRENT_REQUESTS", "1")]
+    ));
+    let others = given!(Others::of(&service).await);
+    let target = Target::new(service.caller.base_url());
+    let held = bodies::begun(&target, &Request::token(), Protocol::Http1, 1, 1);
+    assert_eq!(held.len(), 1, "the attack has not begun");
+    others.work(5).await;
+    drop(held);
+}
+
+/// What many bodies in pieces of one byte take, beyond what the same bodies take when they are sent plainly.
+async fn pieces_cost_little(protocol: Protocol) {
+    const SIZE: usize = 60_000;
+    let _turn = attack::turn().await;
+    let count = sized(40, 400);
+    let service = given!(Service::own(BINARY, &[]));
+    let others = given!(Others::of(&service).await);
+    let target = Target::new(service.caller.base_url());
+    let create = Request::create(&given!(service.team()).live);
+    let process = Process::of(&service);
+    let mut growth = [Cut::Plain, Cut::Bytes].map(|cut| (cut, 0.0));
+    for (cut, growth) in &mut growth {
+        let memory = process.watch();
+        let held = bodies::unended(&target, &create, protocol, (SIZE, *cut), count);
+        assert_eq!(held.len(), count as usize, "bodies that were begun");
+        others.get_for(SENDING).await;
+        *growth = memory.growth();
+        drop(held);
+    }
+    // 64 MiB for 400 of them, and what the allocator keeps at hand.
+    let most = 64.0 * f64::from(count) / 400.0 + 8.0;
+    let more = growth[1].1 - growth[0].1;
+    assert!(
+        more <= most,
+        "{count} bodies took {more:.0} MiB more in pieces, more than {most:.0}: {growth:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_body_in_chunks_of_one_byte_takes_no_more_than_its_size() {
+    pieces_cost_little(Protocol::Http1).await;
+}
+
+/// hyper's HTTP/2 ends a connection with so many frames that are all but empty.
+#[tokio::test]
+async fn a_body_in_frames_of_one_byte_takes_no_more_than_its_size() {
+    pieces_cost_little(Protocol::Http2).await;
+}

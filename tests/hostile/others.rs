@@ -1,0 +1,94 @@
+//! Those who do nothing wrong while somebody attacks: their calls have to go on as ever.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use test_support::caller::{Answer, Caller, Request};
+use test_support::deployment::Skip;
+use test_support::service::Service;
+use tokio::time::interval;
+
+const PRODUCTS: &str = "/api/v1/products";
+
+/// How long one of their calls may take.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// A team that has nothing to do with the attacker, and one product.
+pub struct Others {
+    caller: Caller,
+    key: String,
+    product: String,
+}
+
+impl Others {
+    /// A team of its own on this service.
+    pub async fn of(service: &Service) -> Result<Self, Skip> {
+        let mut others = Self {
+            caller: service.caller.clone(),
+            key: service.new_team()?.live,
+            product: String::new(),
+        };
+        others.product = others.create().await;
+        Ok(others)
+    }
+
+    /// Forty gets a second for so long: each is answered in time.
+    pub async fn get_for(&self, duration: Duration) {
+        let (begun, mut next) = (Instant::now(), interval(Duration::from_millis(25)));
+        while begun.elapsed() < duration {
+            next.tick().await;
+            let sent = Instant::now();
+            let answer = self.call("GET", &self.product, None).await;
+            answer.expect_status(200);
+            in_time(sent, &format!("a get, {:?} after the first,", sent - begun));
+        }
+    }
+
+    /// So many rounds of everything that a key can do: each call is answered in time.
+    pub async fn work(&self, rounds: u32) {
+        for round in 0..rounds {
+            let begun = Instant::now();
+            self.call("GET", PRODUCTS, None).await.expect_status(200);
+            in_time(begun, &format!("list {round} of {rounds}"));
+            let begun = Instant::now();
+            let path = self.create().await;
+            in_time(begun, &format!("create {round} of {rounds}"));
+            let change = json!({ "name": "changed" });
+            for (method, body, status) in [
+                ("GET", None, 200),
+                ("PATCH", Some(&change), 200),
+                ("DELETE", None, 204),
+            ] {
+                let begun = Instant::now();
+                self.call(method, &path, body).await.expect_status(status);
+                in_time(begun, &format!("{method} {round} of {rounds}"));
+            }
+        }
+    }
+
+    /// Creates a product, and gives its path.
+    async fn create(&self) -> String {
+        let product = json!({ "name": "of others", "unitPrice": 1, "currency": "EUR" });
+        let created = self.call("POST", PRODUCTS, Some(&product)).await;
+        let id = created.expect_status(201).data()["id"].take();
+        format!("{PRODUCTS}/{}", id.as_str().expect("a product has an id"))
+    }
+
+    async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+        let request = Request::new(method, path).bearer(&self.key);
+        let request = match body {
+            Some(body) => request.json(body),
+            None => request,
+        };
+        self.caller.send(request).await
+    }
+}
+
+#[track_caller]
+fn in_time(begun: Instant, what: &str) {
+    let took = begun.elapsed();
+    assert!(
+        took <= LIMIT,
+        "{what} took {took:?}, while somebody attacked"
+    );
+}

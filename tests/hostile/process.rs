@@ -1,0 +1,77 @@
+//! What an attack costs the process of the server, as the kernel counts it.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use test_support::service::Service;
+
+/// Longer than a server may take to end, so that one that hangs fails a test.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The process of a server that the test has started.
+#[derive(Clone, Copy, Debug)]
+pub struct Process(u32);
+
+impl Process {
+    /// The process of an own server.
+    pub fn of(service: &Service) -> Self {
+        Self(service.process_id().expect("the server is the test's own"))
+    }
+
+    /// From here on, [`Watch::growth`] says by how much its memory grew at most.
+    pub fn watch(self) -> Watch {
+        // Lets the kernel forget the highest so far (proc(5), `clear_refs`).
+        std::fs::write(format!("/proc/{}/clear_refs", self.0), "5").expect("it is our process");
+        Watch {
+            process: self,
+            before: self.mebibytes("VmRSS"),
+        }
+    }
+
+    /// Asks it to stop, and says how long that took.
+    pub fn stop(self) -> Duration {
+        let id = self.0.to_string();
+        let begun = Instant::now();
+        let sent = Command::new("kill").args(["-s", "TERM", &id]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "kill {id}");
+        // Ended, it is there until the test looks at how.
+        while !self.status("State").starts_with('Z') {
+            assert!(begun.elapsed() < PATIENCE, "the server does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        begun.elapsed()
+    }
+
+    fn mebibytes(self, name: &str) -> f64 {
+        let text = self.status(name);
+        let kibibytes = text.trim_end_matches(" kB").parse::<f64>();
+        kibibytes.unwrap_or_else(|_| panic!("{name}: {text:?}")) / 1024.0
+    }
+
+    /// A line of `/proc/PID/status`.
+    fn status(self, name: &str) -> String {
+        let path = format!("/proc/{}/status", self.0);
+        let status = std::fs::read_to_string(path).expect("the server runs");
+        let value = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        value
+            .unwrap_or_else(|| panic!("no {name} in {status}"))
+            .trim()
+            .to_owned()
+    }
+}
+
+/// The memory of a process since a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch {
+    process: Process,
+    before: f64,
+}
+
+impl Watch {
+    /// The most that it took since then beyond what it took then, in MiB.
+    pub fn growth(self) -> f64 {
+        self.process.mebibytes("VmHWM") - self.before
+    }
+}
