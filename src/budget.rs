@@ -4,12 +4,13 @@
 //!
 //! 1. Who holds nothing may hold one thing, however large: whatever makes things bounds their size.
 //! 2. Everybody may hold a share, a 64th of the whole, however much others hold.
-//! 3. Beyond its share, a holder may have up to half of the whole, while the whole is not used up.
+//! 3. Beyond its share, a holder may have up to a quarter of the whole, while the whole is not used up.
 //!
 //! So nobody who stays within a share is refused because of others, and what is held at most is the whole, and one
 //! share, or one thing, for each who holds anything.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,14 +40,25 @@ impl Holder {
 /// How many shares the whole has.
 const SHARES: usize = 64;
 
+/// What part of the whole one holder may have beyond its share.
+const QUARTER: usize = 4;
+
 /// What may be held, and what is.
 #[derive(Debug)]
 pub struct Budget {
     whole: usize,
     /// The sum of `holders`, to be read without their lock.
     held: AtomicUsize,
-    /// Who holds how many bytes; nobody who holds none is in it.
-    holders: Mutex<HashMap<Holder, usize>>,
+    /// Everybody who holds anything.
+    holders: Mutex<HashMap<Holder, Account>>,
+}
+
+/// What one holder has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    held: usize,
+    /// The most that it was refused since it last got as much: who asks for more than there is asks for it again.
+    refused: usize,
 }
 
 /// Bytes that are held for somebody, until this is dropped.
@@ -70,9 +82,14 @@ impl Budget {
     /// Holds `bytes` for `holder`; `None` when that is more than it may have.
     pub fn charge(self: &Arc<Self>, holder: Holder, bytes: usize) -> Option<Charge> {
         let mut holders = self.holders();
-        let already = holders.get(&holder).copied().unwrap_or(0);
-        if !self.admits(already, bytes) {
-            return None;
+        if let Some(account) = holders.get_mut(&holder) {
+            if !self.admits(account.held, bytes) {
+                account.refused = account.refused.max(bytes);
+                return None;
+            }
+            if bytes >= account.refused {
+                account.refused = 0;
+            }
         }
         Some(self.hold(&mut holders, holder, bytes))
     }
@@ -82,12 +99,12 @@ impl Budget {
         self.hold(&mut self.holders(), holder, bytes)
     }
 
-    /// Whether `holder` may have anything more.
+    /// Whether `holder` may have anything more: as much as it was refused, if it was.
     pub fn has_room(&self, holder: Holder) -> bool {
-        // The common case, without a lock: where so little is held in all, nobody has more than half of the whole.
-        self.held() < self.whole / 2 || {
-            let already = self.holders().get(&holder).copied().unwrap_or(0);
-            self.admits(already, 1)
+        // The common case, without a lock: so little is held in all that hardly anything is refused.
+        self.held() < self.whole / QUARTER / 2 || {
+            let account = self.holders().get(&holder).copied().unwrap_or_default();
+            self.admits(account.held, account.refused.max(1))
         }
     }
 
@@ -101,16 +118,16 @@ impl Budget {
         let then = already.saturating_add(bytes);
         already == 0
             || then <= self.whole / SHARES
-            || then <= self.whole / 2 && self.held().saturating_add(bytes) <= self.whole
+            || then <= self.whole / QUARTER && self.held().saturating_add(bytes) <= self.whole
     }
 
     fn hold(
         self: &Arc<Self>,
-        holders: &mut HashMap<Holder, usize>,
+        holders: &mut HashMap<Holder, Account>,
         holder: Holder,
         bytes: usize,
     ) -> Charge {
-        *holders.entry(holder).or_default() += bytes;
+        holders.entry(holder).or_default().held += bytes;
         self.held.fetch_add(bytes, Ordering::Relaxed);
         Charge {
             budget: Arc::clone(self),
@@ -119,7 +136,7 @@ impl Budget {
         }
     }
 
-    fn holders(&self) -> MutexGuard<'_, HashMap<Holder, usize>> {
+    fn holders(&self) -> MutexGuard<'_, HashMap<Holder, Account>> {
         // Nothing panics while it is locked.
         self.holders.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,10 +145,10 @@ impl Budget {
 impl Drop for Charge {
     fn drop(&mut self) {
         let mut holders = self.budget.holders();
-        if let Some(held) = holders.get_mut(&self.holder) {
-            *held = held.saturating_sub(self.bytes);
-            if *held == 0 {
-                holders.remove(&self.holder);
+        if let Entry::Occupied(mut account) = holders.entry(self.holder) {
+            account.get_mut().held -= self.bytes;
+            if account.get().held == 0 {
+                account.remove();
             }
         }
         self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
@@ -150,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn a_holder_may_have_half_of_the_whole_and_not_more() {
+    fn a_holder_may_have_a_quarter_of_the_whole_and_not_more() {
         let budget = Budget::new(WHOLE);
-        let _half = budget.charge(team(1), WHOLE / 2).unwrap();
+        let _quarter = budget.charge(team(1), WHOLE / 4).unwrap();
         assert!(!budget.has_room(team(1)));
         assert!(budget.charge(team(1), 1).is_none());
         assert!(budget.charge(team(2), 1).is_some());
@@ -161,24 +178,37 @@ mod tests {
     #[test]
     fn a_share_is_there_however_much_others_hold() {
         let budget = Budget::new(WHOLE);
-        let _others = [1, 2].map(|it| budget.charge(team(it), WHOLE / 2).unwrap());
-        let small = budget.charge(team(3), SHARE - 1).unwrap();
-        assert!(budget.has_room(team(3)));
-        assert!(budget.charge(team(3), 2).is_none());
+        let _others = [1, 2, 3, 4].map(|it| budget.charge(team(it), WHOLE / 4).unwrap());
+        let small = budget.charge(team(5), SHARE - 1).unwrap();
+        assert!(budget.has_room(team(5)));
+        assert!(budget.charge(team(5), 2).is_none());
         drop(small);
         // Who holds nothing may hold one thing that is larger than a share.
-        assert!(budget.charge(team(3), SHARE * 5).is_some());
+        assert!(budget.charge(team(5), SHARE * 5).is_some());
+    }
+
+    #[test]
+    fn who_was_refused_something_large_has_no_room_until_that_fits() {
+        let budget = Budget::new(WHOLE);
+        let held = [1, 2].map(|_| budget.charge(team(1), WHOLE / 8 - 1).unwrap());
+        assert!(budget.has_room(team(1)));
+        assert!(budget.charge(team(1), WHOLE / 8).is_none());
+        assert!(!budget.has_room(team(1)));
+        assert!(budget.has_room(team(2)));
+        let [_kept, gone] = held;
+        drop(gone);
+        assert!(budget.has_room(team(1)));
     }
 
     #[test]
     fn what_is_dropped_makes_room() {
         let budget = Budget::new(WHOLE);
-        let half = budget.charge(team(1), WHOLE / 2).unwrap();
+        let quarter = budget.charge(team(1), WHOLE / 4).unwrap();
         let more = budget.charge_anyway(team(1), WHOLE);
-        assert_eq!(budget.held(), WHOLE / 2 + WHOLE);
-        drop((half, more));
+        assert_eq!(budget.held(), WHOLE / 4 + WHOLE);
+        drop((quarter, more));
         assert_eq!(budget.held(), 0);
         assert!(budget.holders().is_empty());
-        assert!(budget.charge(team(1), WHOLE / 2).is_some());
+        assert!(budget.charge(team(1), WHOLE / 4).is_some());
     }
 }

@@ -142,9 +142,9 @@ pub struct Settings {
     /// MiB of memory for what is on its way: bodies that are being received, and as much again for answers
     /// that their clients have not taken yet.
     ///
-    /// A team, a user or, without a credential, a client address may have half of it while there is room, and a 64th of
-    /// it whatever others have; beyond that, requests are refused with 503 `unavailable`. An answer of which nothing is
-    /// taken for ten seconds is given up.
+    /// A team, a user or, without a credential, a client address may have a quarter of it while there is room, and a
+    /// 64th of it whatever others have; beyond that, requests are refused with 503 `unavailable`. An answer of which
+    /// nothing is taken for ten seconds is given up.
     #[arg(
         long,
         env = "INVOICING_TRANSFER_MEMORY",

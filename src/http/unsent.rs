@@ -345,7 +345,7 @@ mod tests {
     async fn a_large_answer_beyond_the_budget_is_refused_and_a_small_one_is_not() {
         let unsent = unsent();
         let bodies: Vec<_> = std::iter::from_fn(|| unsent.body(HOLDER, answer(MIB))).collect();
-        assert_eq!(bodies.len(), 32, "half of the whole");
+        assert_eq!(bodies.len(), 16, "a quarter of the whole");
         assert!(!unsent.has_room(HOLDER));
         assert!(unsent.body(HOLDER, answer(PIECE)).is_some());
         let other = Holder::Team(Uuid::max());
