@@ -898,16 +898,19 @@ pub trait AbsenceApi: Sized + Send + Sync + 'static {
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::Failure<types::Failure>;
-    /// Told of every answer once it is known, for a log or for statistics. The notes that came
-    /// with the admission are among its extensions. What it adds to the answer is not compared with
-    /// the document: headers of the connection may come from here, and nothing else should.
+    /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
+    /// and for a bound on what waits to be sent. The notes that came with the admission are among its
+    /// extensions. What is added to the answer here is not compared with the document: headers of the
+    /// connection may come from here, and nothing else should.
     #[allow(unused_variables)]
     fn answered(
         context: &dropshot::RequestContext<Self::Context>,
         operation: &'static codegen_runtime::Operation,
-        answer: &mut codegen_runtime::http::Response<dropshot::Body>,
+        answer: codegen_runtime::http::Response<codegen_runtime::Bytes>,
         latency: ::std::time::Duration,
-    ) {}
+    ) -> codegen_runtime::http::Response<dropshot::Body> {
+        answer.map(dropshot::Body::from)
+    }
     /// `PATCH /notes/{id}`
     fn change_note(
         context: &dropshot::RequestContext<Self::Context>,
