@@ -187,7 +187,11 @@ impl Drain for Framework {
             self.forward(record, values);
         } else if message == "request completed" {
             self.refused_by_router(record, values);
-        } else if record.level().is_at_least(Level::Warning) && !message.starts_with("request ") {
+        } else if record.level().is_at_least(Level::Warning)
+            && !message.starts_with("request ")
+            // What it says of a request that is refused before the router; the request has its line besides.
+            && message != "failed to determine request API version"
+        {
             let text = record.msg().to_string();
             if text.starts_with("tls accept err") {
                 // Anybody who connects can cause it, so it must not fill the log.

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codegen_runtime::Methods;
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, BuildError, ConfigDropshot, ConfigTls,
     HandlerTaskMode, HttpServer, ServerBuilder, ServerContext,
@@ -141,13 +142,14 @@ enum Asked {
 }
 
 impl<C: ServerContext> Server<C> {
-    /// Starts a server for `api` (steps 1 and 2).
+    /// Starts a server for `api`, whose paths have these methods (steps 1 and 2).
     ///
     /// # Errors
     /// [`StartError`], whose text is for the person who starts the program.
     pub fn start(
         settings: &Settings,
         api: ApiDescription<C>,
+        methods: Methods,
         context: C,
         operations: Arc<Operations>,
         log: &Logger,
@@ -165,6 +167,7 @@ impl<C: ServerContext> Server<C> {
         };
         let http = ServerBuilder::new(api, context, log::for_framework(log))
             .config(config)
+            .version_policy(methods.into())
             .tls(tls.map(ConfigTls::Dynamic))
             .start()
             .map_err(|error| StartError::building("--listen", error))?;

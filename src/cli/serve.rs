@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use dropshot::ApiDescription;
 use slog::{Logger, error, info, warn};
 
 use crate::app::App;
@@ -67,12 +66,19 @@ impl Serve {
 /// Starts a server for `api`, and says where its documentation is.
 pub(super) fn start(
     settings: &Settings,
-    api: ApiDescription<http::Context>,
+    api: http::Api,
     context: http::Context,
     operations: Arc<Operations>,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    let server = Server::start(settings, api, context, operations, log)?;
+    let server = Server::start(
+        settings,
+        api.endpoints,
+        api.methods,
+        context,
+        operations,
+        log,
+    )?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)
 }

@@ -3,7 +3,7 @@
 //! Nothing is decided here and nothing is stored here. What a request passes through, in this order
 //! (decisions.md, "Both APIs"), and where it is:
 //!
-//! 1. the method (405), by the generated registration;
+//! 1. whether it is written as a route is (404), and the method (405), by the runtime and the generated registration;
 //! 2. who calls (401), unless the server has enough to do (503, `slots`), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
 //!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
@@ -25,7 +25,7 @@ mod unpublished;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codegen_runtime::Operation;
+use codegen_runtime::{Methods, Operation};
 use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
 use http::header::{CONNECTION, HeaderValue};
 use http::{Response, Version};
@@ -87,14 +87,27 @@ impl Context {
 /// The implementation of the generated traits.
 pub enum Service {}
 
+/// What a server answers.
+pub struct Api {
+    /// Every method of every path.
+    pub endpoints: ApiDescription<Context>,
+    /// What is said to methods that nobody knows.
+    pub methods: Methods,
+}
+
 /// Everything that the server answers: both published interfaces, their documents, and pages that show them.
 ///
 /// # Errors
 /// When two endpoints are in each other's way, which a test shows.
-pub fn api() -> Result<ApiDescription<Context>, ApiDescriptionRegisterError> {
-    let mut api = ApiDescription::new();
-    catalog::register::<Service>(&mut api)?;
-    mobile::register::<Service>(&mut api)?;
+pub fn api() -> Result<Api, ApiDescriptionRegisterError> {
+    let mut api = Api {
+        endpoints: ApiDescription::new(),
+        methods: Methods::default(),
+    };
+    catalog::register::<Service>(&mut api.endpoints)?;
+    api.methods.add_published(catalog::OPERATIONS);
+    mobile::register::<Service>(&mut api.endpoints)?;
+    api.methods.add_published(mobile::OPERATIONS);
     document::register(&mut api)?;
     docs::register(&mut api)?;
     Ok(api)

@@ -6,6 +6,7 @@ use dropshot::HttpResponseHeaders;
 use dropshot::{ApiEndpointResponse, Body, HttpCodedResponse, HttpError, HttpResponse};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
+use hyper::body::Body as _;
 use schemars::r#gen::SchemaGenerator;
 use schemars::schema::Schema;
 use serde::Serialize;
@@ -76,6 +77,16 @@ pub fn json_body<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> 
     let mut body = Vec::with_capacity(1024);
     serde_json::to_writer(&mut body, value)?;
     Ok(body)
+}
+
+/// The same answer to HEAD: all but the body, whose length is told (RFC 9110, section 9.3.2). hyper leaves a body out
+/// over HTTP/1 and sends it over HTTP/2.
+pub fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    if let Some(length @ 1..) = body.size_hint().exact() {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, Body::empty())
 }
 
 /// An error answer. One that cannot be written is answered without a body.

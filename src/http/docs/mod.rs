@@ -16,14 +16,14 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
+use dropshot::{ApiDescriptionRegisterError, Body};
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
     IF_NONE_MATCH, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Response, StatusCode};
 
-use super::{Context, unpublished};
+use super::{Api, unpublished};
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
@@ -39,7 +39,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Adds the pages and their files, unpublished.
-pub fn register(api: &mut ApiDescription<Context>) -> Result<(), ApiDescriptionRegisterError> {
+pub fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     for path in ["/", "/docs"] {
         unpublished::get(api, path, |_| to_start())?;
     }
@@ -78,8 +78,15 @@ fn to_start() -> Response<Body> {
     let headers = answer.headers_mut();
     headers.insert(LOCATION, HeaderValue::from_static(START));
     headers.insert(CONTENT_TYPE, HTML);
-    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    protect(headers);
     answer
+}
+
+/// Step 4, for every answer of this folder; and no browser guesses another type, or tells others where it was.
+fn protect(headers: &mut HeaderMap) {
+    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
 }
 
 /// Step 2: the page of the document below `path`.
@@ -146,9 +153,7 @@ impl File {
         let headers = answer.headers_mut();
         headers.insert(ETAG, self.tag.clone());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(CONTENT_SECURITY_POLICY, POLICY);
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        protect(headers);
         answer
     }
 }
