@@ -82,11 +82,7 @@ impl RequestBody {
             // The connection broke, or the framing of the body is wrong.
             Ok(Err(_)) => Err(Refusal {
                 cause: Cause::Body,
-                violations: vec![Violation::new(
-                    "",
-                    constraint::JSON,
-                    "must arrive completely",
-                )],
+                violations: Violation::new("", constraint::JSON, "must arrive completely").into(),
             }),
         }
     }

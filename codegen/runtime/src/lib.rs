@@ -43,4 +43,4 @@ pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, method_not_allowed};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
 pub use time::rfc3339;
-pub use violation::{Violation, constraint};
+pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};
