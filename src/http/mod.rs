@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use codegen_runtime::{Methods, Operation};
 use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
-use http::header::{CONNECTION, HeaderValue};
+use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Response, Version};
 use slog::Logger;
 
@@ -49,6 +49,7 @@ pub struct Context {
     slots: Slots,
     trusted_proxies: TrustedProxies,
     operations: Arc<Operations>,
+    hsts: Option<HeaderValue>,
     log: Logger,
     rehearsal: Option<Box<dyn Rehearsal>>,
 }
@@ -70,6 +71,7 @@ impl Context {
             slots: Slots::new(settings.max_concurrent_requests),
             trusted_proxies: settings.trusted_proxies.clone(),
             operations,
+            hsts: settings.hsts(),
             log: log.clone(),
             rehearsal: None,
         }
@@ -125,14 +127,18 @@ fn answered(
     send_off(context, operation.path, answer, latency);
 }
 
-/// The way of all answers: while the server drains, the connection ends with it; and it has a line in
-/// the log.
+/// The way of all answers: over TLS, browsers may be told to stay with it; while the server drains, the connection ends with
+/// the answer; and it has a line in the log.
 fn send_off(
     context: &RequestContext,
     route: &'static str,
     answer: &mut Response<Body>,
     latency: Duration,
 ) {
+    if let Some(hsts) = &context.context().hsts {
+        let headers = answer.headers_mut();
+        headers.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
     // HTTP/2 has no such header, and says goodbye by itself.
     if context.context().operations.draining() && context.request.version() <= Version::HTTP_11 {
         let close = HeaderValue::from_static("close");

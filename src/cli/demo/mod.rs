@@ -61,6 +61,7 @@ impl Demo {
             listen,
             tls_cert: None,
             tls_key: None,
+            hsts: 0,
             // A demo is one process, and ends when it is told to.
             operations_listen: None,
             drain_delay: 0,
