@@ -114,7 +114,7 @@ impl Limits {
 }
 
 /// What a client address counts as: an IPv6 customer is given a /64, and may use any address in it.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),

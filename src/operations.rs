@@ -36,7 +36,7 @@ use slog::{Logger, info};
 
 use crate::app::App;
 use crate::app::health::Ailment;
-use crate::log;
+use crate::log::{self, Strangers};
 use crate::server::StartError;
 use metrics::Metrics;
 
@@ -46,6 +46,8 @@ pub struct Operations {
     draining: AtomicBool,
     /// The counters.
     pub metrics: Metrics,
+    /// The lines of the log that strangers have had.
+    pub strangers: Arc<Strangers>,
 }
 
 impl Operations {

@@ -165,7 +165,10 @@ impl<C: ServerContext> Server<C> {
             default_handler_task_mode: HandlerTaskMode::Detached,
             ..ConfigDropshot::default()
         };
-        let http = ServerBuilder::new(api, context, log::for_framework(log))
+        let strangers = Arc::clone(&operations.strangers);
+        let proxies = settings.trusted_proxies.clone();
+        let of_framework = log::for_public_framework(log, strangers, proxies);
+        let http = ServerBuilder::new(api, context, of_framework)
             .config(config)
             .version_policy(methods.into())
             .tls(tls.map(ConfigTls::Dynamic))

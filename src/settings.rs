@@ -244,7 +244,8 @@ pub struct Settings {
 
     /// The least severe message that is logged: error, warn, info or debug.
     ///
-    /// A line a request comes with `info`.
+    /// A line a request comes with `info`: each of a known caller, and of strangers (a wrong credential or none, a path that
+    /// nothing has) the first twenty a minute from one address, with `client_address`, and then one that counts the others.
     #[arg(
         long,
         env = "INVOICING_LOG_LEVEL",

@@ -32,6 +32,7 @@ use http::{Response, Version};
 use slog::Logger;
 
 use crate::app::App;
+use crate::client_address::client_address;
 use crate::generated::{catalog, mobile};
 use crate::limit::Limits;
 use crate::log;
@@ -144,16 +145,21 @@ fn send_off(
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
     }
+    let (request, shared) = (&context.request, context.context());
     let caller = answer.extensions().get().copied();
-    log::request(
-        &context.context().log,
-        &log::Request {
-            method: context.request.method().as_str(),
-            route: Some(route),
-            status: answer.status().as_u16(),
-            latency,
-            request_id: &context.request_id,
-            caller: caller.unwrap_or(log::Caller::Unknown),
-        },
-    );
+    let caller = caller.unwrap_or(log::Caller::Unknown);
+    let client_address = (caller == log::Caller::Unknown).then(|| {
+        let peer = request.remote_addr().ip();
+        client_address(peer, request.headers(), &shared.trusted_proxies)
+    });
+    let line = log::Request {
+        method: request.method().as_str(),
+        route: Some(route),
+        status: answer.status().as_u16(),
+        latency,
+        request_id: &context.request_id,
+        caller,
+        client_address,
+    };
+    shared.operations.strangers.request(&shared.log, &line);
 }
