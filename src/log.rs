@@ -1,7 +1,8 @@
 //! What the server writes to standard error: one line a request, and what somebody should know.
 //!
-//! - Every request has exactly one line, written by [`request`]: the generated glue calls it once the
-//!   answer is known. Requests that no route takes never reach the glue; their line is made from what
+//! - Every request of a known caller has exactly one line, written by [`request`]: the generated glue calls it once the
+//!   answer is known. So has a request of anybody else, with the address that it comes from, until an address has had
+//!   enough of them ([`Strangers`]). Requests that no route takes never reach the glue; their line is made from what
 //!   dropshot says about them ([`for_framework`]).
 //! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that
 //!   was sent: the secret of a share link stands in a path, and a query may hold anything. Bodies and
@@ -14,9 +15,12 @@
 
 mod json;
 mod lines;
+mod strangers;
 
 use std::io::{self, IsTerminal};
+use std::net::{IpAddr, SocketAddr};
 use std::panic::UnwindSafe;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::Duration;
@@ -28,7 +32,9 @@ use slog::{
 use slog_async::{Async, OverflowStrategy};
 use uuid::Uuid;
 
-use crate::settings::{LogFormat, LogLevel, Settings};
+use crate::settings::{LogFormat, LogLevel, Settings, TrustedProxies};
+
+pub use strangers::Strangers;
 
 /// How long the process, at its end, waits for whoever reads the log.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -129,6 +135,8 @@ pub struct Request<'a> {
     pub request_id: &'a str,
     /// Who made it.
     pub caller: Caller,
+    /// Where it came from, if nobody that was recognized has made it: for what bans addresses by what they find in a log.
+    pub client_address: Option<IpAddr>,
 }
 
 /// Writes the line of a request; what the service answers for (5xx) is an error.
@@ -153,6 +161,9 @@ impl KV for Request<'_> {
         let latency = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
         to.emit_u64("latency_us".into(), latency)?;
         to.emit_str("request_id".into(), self.request_id)?;
+        if let Some(address) = &self.client_address {
+            to.emit_arguments("client_address".into(), &format_args!("{address}"))?;
+        }
         let mut id = Uuid::encode_buffer();
         match self.caller {
             Caller::Unknown => Ok(()),
@@ -171,11 +182,34 @@ impl KV for Request<'_> {
 /// dropshot gives every request a logger that carries its whole URI, and writes several lines with it.
 /// Whatever is written through such a logger loses these values here and keeps the request id only.
 pub fn for_framework(log: &Logger) -> Logger {
-    Logger::root(Framework(log.clone()), o!())
+    let log = log.clone();
+    Logger::root(Framework { log, public: None }, o!())
+}
+
+/// The same of a server that strangers reach.
+pub fn for_public_framework(
+    log: &Logger,
+    strangers: Arc<Strangers>,
+    trusted_proxies: TrustedProxies,
+) -> Logger {
+    let public = Some(Public {
+        strangers,
+        trusted_proxies,
+    });
+    let log = log.clone();
+    Logger::root(Framework { log, public }, o!())
 }
 
 /// Chooses from dropshot's lines before they cost anything.
-struct Framework(Logger);
+struct Framework {
+    log: Logger,
+    public: Option<Public>,
+}
+
+struct Public {
+    strangers: Arc<Strangers>,
+    trusted_proxies: TrustedProxies,
+}
 
 impl Drain for Framework {
     type Ok = ();
@@ -187,11 +221,15 @@ impl Drain for Framework {
             self.forward(record, values);
         } else if message == "request completed" {
             self.refused_by_router(record, values);
-        } else if record.level().is_at_least(Level::Warning) && !message.starts_with("request ") {
+        } else if record.level().is_at_least(Level::Warning)
+            && !message.starts_with("request ")
+            // What it says of a request that is refused before the router; the request has its line besides.
+            && message != "failed to determine request API version"
+        {
             let text = record.msg().to_string();
             if text.starts_with("tls accept err") {
                 // Anybody who connects can cause it, so it must not fill the log.
-                debug!(self.0, "{text}");
+                debug!(self.log, "{text}");
             } else {
                 self.forward(record, values);
             }
@@ -204,8 +242,8 @@ impl Framework {
     /// The line as it is, with the request's id, but without its other values.
     fn forward(&self, record: &Record<'_>, values: &slog::OwnedKVList) {
         match Values::of(record, values).request_id {
-            Some(id) => self.0.new(o!("request_id" => id)).log(record),
-            None => self.0.log(record),
+            Some(id) => self.log.new(o!("request_id" => id)).log(record),
+            None => self.log.log(record),
         }
     }
 
@@ -219,7 +257,16 @@ impl Framework {
             return; // All other requests come by here, too, and nothing more is made for them.
         }
         let values = Values::of(record, values);
-        if let Some(request_id) = values.request_id {
+        let Some(request_id) = values.request_id else {
+            return;
+        };
+        // The peer stands for its clients where it is a proxy: their addresses are in headers, which are not here.
+        let (mut client_address, mut may_be_written) = (None, true);
+        if let (Some(public), Some(peer)) = (&self.public, values.peer) {
+            client_address = Some(peer).filter(|peer| !public.trusted_proxies.contains(*peer));
+            may_be_written = public.strangers.admit(peer);
+        }
+        if may_be_written {
             let line = Request {
                 method: &values.method,
                 route: None,
@@ -227,8 +274,9 @@ impl Framework {
                 latency: Duration::from_micros(values.latency_us),
                 request_id: &request_id,
                 caller: Caller::Unknown,
+                client_address,
             };
-            request(&self.0, &line);
+            request(&self.log, &line);
         }
     }
 }
@@ -240,6 +288,7 @@ struct Values {
     status: u16,
     latency_us: u64,
     request_id: Option<String>,
+    peer: Option<IpAddr>,
 }
 
 impl Values {
@@ -259,6 +308,10 @@ impl Serializer for Values {
             "response_code" => self.status = value.to_string().parse().unwrap_or_default(),
             "latency_us" => self.latency_us = value.to_string().parse().unwrap_or_default(),
             "req_id" => self.request_id = Some(value.to_string()),
+            "remote_addr" => {
+                let peer = value.to_string().parse::<SocketAddr>().ok();
+                self.peer = peer.map(|it| it.ip().to_canonical());
+            }
             _ => {}
         }
         Ok(())

@@ -24,6 +24,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use codegen_runtime::without_body;
 use dropshot::{
     ApiDescription, Body, ConfigDropshot, HttpError, HttpServer, RequestContext, ServerBuilder,
     endpoint,
@@ -35,7 +36,7 @@ use slog::{Logger, info};
 
 use crate::app::App;
 use crate::app::health::Ailment;
-use crate::log;
+use crate::log::{self, Strangers};
 use crate::server::StartError;
 use crate::traffic::Traffic;
 use metrics::Metrics;
@@ -48,6 +49,8 @@ pub struct Operations {
     pub(crate) traffic: Arc<Traffic>,
     /// The counters.
     pub metrics: Metrics,
+    /// The lines of the log that strangers have had.
+    pub strangers: Arc<Strangers>,
 }
 
 impl Operations {
@@ -83,8 +86,11 @@ pub fn listen(
 ) -> Result<Listener, StartError> {
     let mut api = ApiDescription::new();
     api.register(healthz)?;
+    api.register(healthz_head)?;
     api.register(readyz)?;
+    api.register(readyz_head)?;
     api.register(metrics_page)?;
+    api.register(metrics_head)?;
     let config = ConfigDropshot {
         bind_address: address,
         ..ConfigDropshot::default()
@@ -104,13 +110,32 @@ type Answered = Result<Response<Body>, HttpError>;
 /// Whether the process runs.
 #[endpoint { method = GET, path = "/healthz", unpublished = true }]
 async fn healthz(_: RequestContext<Context>) -> Answered {
+    alive()
+}
+
+/// The same without its body.
+#[endpoint { method = HEAD, path = "/healthz", unpublished = true }]
+async fn healthz_head(_: RequestContext<Context>) -> Answered {
+    alive().map(without_body)
+}
+
+fn alive() -> Answered {
     answer(StatusCode::OK, JSON, json!({ "alive": true }).to_string())
 }
 
 /// Whether requests should be sent here.
 #[endpoint { method = GET, path = "/readyz", unpublished = true }]
 async fn readyz(context: RequestContext<Context>) -> Answered {
-    let Context { app, operations } = context.context();
+    ready(context.context()).await
+}
+
+/// The same without its body.
+#[endpoint { method = HEAD, path = "/readyz", unpublished = true }]
+async fn readyz_head(context: RequestContext<Context>) -> Answered {
+    ready(context.context()).await.map(without_body)
+}
+
+async fn ready(Context { app, operations }: &Context) -> Answered {
     let ailment = app.check_health().await.err().map(|ailment| match ailment {
         Ailment::Database => "database",
         Ailment::Migrations => "migrations",
@@ -127,7 +152,17 @@ async fn readyz(context: RequestContext<Context>) -> Answered {
 /// The counters.
 #[endpoint { method = GET, path = "/metrics", unpublished = true }]
 async fn metrics_page(context: RequestContext<Context>) -> Answered {
-    let page = context.context().operations.metrics.page();
+    counters(context.context())
+}
+
+/// The same without its body.
+#[endpoint { method = HEAD, path = "/metrics", unpublished = true }]
+async fn metrics_head(context: RequestContext<Context>) -> Answered {
+    counters(context.context()).map(without_body)
+}
+
+fn counters(context: &Context) -> Answered {
+    let page = context.operations.metrics.page();
     answer(StatusCode::OK, metrics::CONTENT_TYPE, page)
 }
 

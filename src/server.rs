@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codegen_runtime::Methods;
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, BuildError, ConfigDropshot, ConfigTls,
     HandlerTaskMode, HttpServer, ServerBuilder, ServerContext,
@@ -144,13 +145,14 @@ enum Asked {
 }
 
 impl<C: ServerContext> Server<C> {
-    /// Starts a server for `api` (steps 1 and 2).
+    /// Starts a server for `api`, whose paths have these methods (steps 1 and 2).
     ///
     /// # Errors
     /// [`StartError`], whose text is for the person who starts the program.
     pub fn start(
         settings: &Settings,
         api: ApiDescription<C>,
+        methods: Methods,
         context: C,
         operations: Arc<Operations>,
         log: &Logger,
@@ -166,8 +168,12 @@ impl<C: ServerContext> Server<C> {
             default_handler_task_mode: HandlerTaskMode::Detached,
             ..ConfigDropshot::default()
         };
-        let http = ServerBuilder::new(api, context, log::for_framework(log))
+        let strangers = Arc::clone(&operations.strangers);
+        let proxies = settings.trusted_proxies.clone();
+        let of_framework = log::for_public_framework(log, strangers, proxies);
+        let http = ServerBuilder::new(api, context, of_framework)
             .config(config)
+            .version_policy(methods.into())
             .tls(tls.map(ConfigTls::Dynamic))
             .start()
             .map_err(|error| StartError::building("--listen", error))?;

@@ -27,6 +27,9 @@ mod values;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use codegen_runtime::header_value;
+use http::HeaderValue;
+
 pub use crate::store::Address as Database;
 pub use redis::RedisUrl;
 pub use values::{LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
@@ -94,6 +97,21 @@ pub struct Settings {
     /// Private key of the certificate in PEM (PKCS #8, PKCS #1 or SEC 1).
     #[arg(long, env = "INVOICING_TLS_KEY", value_name = "FILE", help_heading = HEADING)]
     pub tls_key: Option<PathBuf>,
+
+    /// Seconds for which a browser that was here reaches this host by TLS alone (HSTS); 0 sends no such header.
+    ///
+    /// Needs `tls_cert` and `tls_key`: where a proxy speaks TLS, the proxy says it. It is the whole host that browsers
+    /// remember it of, with all ports, and they cannot be told otherwise in clear; begin with an hour (3600), and end with a
+    /// year (31536000) or two. The header comes with every answer to a path that the server has.
+    #[arg(
+        long,
+        env = "INVOICING_HSTS",
+        default_value = "0",
+        value_name = "SECONDS",
+        value_parser = values::whole_number::<0, TWO_YEARS>,
+        help_heading = HEADING
+    )]
+    pub hsts: u32,
 
     /// Address and port that tell operators and balancers about this replica: `/healthz`, `/readyz`,
     /// `/metrics`.
@@ -242,7 +260,8 @@ pub struct Settings {
 
     /// The least severe message that is logged: error, warn, info or debug.
     ///
-    /// A line a request comes with `info`.
+    /// A line a request comes with `info`: each of a known caller, and of strangers (a wrong credential or none, a path that
+    /// nothing has) the first twenty a minute from one address, with `client_address`, and then one that counts the others.
     #[arg(
         long,
         env = "INVOICING_LOG_LEVEL",
@@ -271,6 +290,9 @@ const HEADING: &str = "Settings";
 /// More than a machine can answer, and small enough for exact arithmetic in nanoseconds.
 const MOST_REQUESTS: u32 = 1_000_000;
 
+/// The longest that browsers are asked to remember anything: what their lists of such hosts ask for.
+const TWO_YEARS: u32 = 63_072_000;
+
 /// Certificate and key files of a server that speaks TLS.
 #[derive(Clone, Copy, Debug)]
 pub struct TlsFiles<'a> {
@@ -293,6 +315,13 @@ impl Settings {
                 "tls_cert and tls_key go together: give both (--tls-cert FILE --tls-key FILE) or neither\n",
             ));
         }
+        if settings.hsts > 0 && settings.tls_cert.is_none() {
+            return Err(clap::Error::raw(
+                clap::error::ErrorKind::MissingRequiredArgument,
+                "hsts is for a server that speaks TLS: give tls_cert and tls_key too (--tls-cert FILE --tls-key FILE), \
+                 or leave it to the proxy in front\n",
+            ));
+        }
         Ok(settings)
     }
 
@@ -308,6 +337,12 @@ impl Settings {
             (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
             _ => None,
         }
+    }
+
+    /// What browsers are told to remember, if anything.
+    pub fn hsts(&self) -> Option<HeaderValue> {
+        let told = self.hsts > 0 && self.tls().is_some();
+        told.then(|| header_value(format_args!("max-age={}", self.hsts)))
     }
 }
 

@@ -254,6 +254,7 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
                     | "public_url"
                     | "tls_cert"
                     | "tls_key"
+                    | "hsts"
                     | "operations_listen"
                     | "drain_delay"
                     | "redis"

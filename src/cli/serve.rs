@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use dropshot::ApiDescription;
 use slog::{Logger, error, info, warn};
 
 use crate::app::App;
 use crate::http;
-use crate::log;
+use crate::log::{self, Strangers};
 use crate::operations::{self, Operations};
 use crate::server::{Server, StartError};
 use crate::settings::Settings;
@@ -26,7 +25,7 @@ use super::{Failure, open};
         --tls-cert cert.pem --tls-key key.pem --public-url https://invoices.example.com
     INVOICING_LOG_LEVEL=warn invoicing serve --config /etc/invoicing.toml
 
-One line a request goes to standard error, in JSON unless that is a terminal."#)]
+One line a request goes to standard error, in JSON unless that is a terminal; a stranger gets twenty a minute."#)]
 pub struct Serve {}
 
 impl Serve {
@@ -41,7 +40,8 @@ impl Serve {
             .build()?;
         let result = runtime.block_on(async {
             let app = Arc::new(open(settings).await?);
-            let operations = Arc::default();
+            let operations: Arc<Operations> = Arc::default();
+            let strangers = Arc::clone(&operations.strangers);
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&operations), &log).await;
             let server = start(
@@ -56,7 +56,7 @@ impl Serve {
                 .operations_listen
                 .map(|address| operations::listen(address, Arc::clone(&app), operations, &log))
                 .transpose()?;
-            run(server, &app, &log).await
+            run(server, &app, &strangers, &log).await
         });
         // Requests that were left behind must not hold up the end.
         runtime.shutdown_background();
@@ -67,12 +67,19 @@ impl Serve {
 /// Starts a server for `api`, and says where its documentation is.
 pub(super) fn start(
     settings: &Settings,
-    api: ApiDescription<http::Context>,
+    api: http::Api,
     context: http::Context,
     operations: Arc<Operations>,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    let server = Server::start(settings, api, context, operations, log)?;
+    let server = Server::start(
+        settings,
+        api.endpoints,
+        api.methods,
+        context,
+        operations,
+        log,
+    )?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)
 }
@@ -81,12 +88,15 @@ pub(super) fn start(
 pub(super) async fn run(
     server: Server<http::Context>,
     app: &App,
+    strangers: &Strangers,
     log: &Logger,
 ) -> Result<(), Failure> {
     let ended = tokio::select! {
         ended = server.run() => ended,
         () = app.run_background_tasks(log) => Ok(()),
+        () = strangers.tell_each_minute(log) => Ok(()),
     };
+    strangers.tell(log);
     if let Err(failure) = app.record_uses().await {
         let cause = failure
             .cause()

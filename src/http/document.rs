@@ -1,10 +1,11 @@
 //! The published documents, as the server serves them: to anybody, and not part of themselves.
 
-use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
+use bytes::Bytes;
+use dropshot::ApiDescriptionRegisterError;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue};
 
-use super::{Context, unpublished};
+use super::{Api, unpublished};
 use crate::openapi::Document;
 
 /// RFC 9512.
@@ -23,10 +24,10 @@ const DOCUMENTS: [(&str, HeaderValue, Text); 4] = [
 ];
 
 /// Adds one unpublished endpoint for each document and format.
-pub fn register(api: &mut ApiDescription<Context>) -> Result<(), ApiDescriptionRegisterError> {
+pub fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     for (path, content_type, text) in DOCUMENTS {
         unpublished::get(api, path, move |_| {
-            let mut answer = Response::new(Body::from(text()));
+            let mut answer = Response::new(Bytes::from_static(text().as_bytes()));
             answer
                 .headers_mut()
                 .insert(CONTENT_TYPE, content_type.clone());

@@ -14,10 +14,10 @@
 
 mod token;
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::fmt::Display;
 
-use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, header_value};
+use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, Violations, header_value};
 use http::header::{HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, StatusCode};
 
@@ -85,7 +85,7 @@ pub struct Problem {
     kind: Kind,
     code: &'static str,
     message: &'static str,
-    violations: Vec<Violation>,
+    violations: Violations,
     headers: HeaderMap,
     /// Who it happened to, when nobody else says it.
     who: Option<Caller>,
@@ -110,7 +110,7 @@ impl Problem {
             kind,
             code,
             message,
-            violations: Vec::new(),
+            violations: Violations::default(),
             headers: HeaderMap::new(),
             who: None,
         }
@@ -121,9 +121,20 @@ impl Problem {
         self
     }
 
-    fn violations(mut self, violations: Vec<Violation>) -> Problem {
+    fn violations(mut self, violations: Violations) -> Problem {
         self.violations = violations;
         self
+    }
+
+    /// The message, with how many violations there were if not all of them are listed.
+    fn message(&self) -> Cow<'static, str> {
+        match (self.violations.total(), self.violations.len()) {
+            (total, listed) if total > listed => {
+                let message = self.message;
+                format!("{message}; {total} violations, of which {listed} are listed").into()
+            }
+            _ => self.message.into(),
+        }
     }
 }
 
@@ -179,11 +190,7 @@ fn of_app(error: &app::Error) -> Problem {
         ),
         Error::InvalidCursor => of_refusal(Refusal {
             cause: Cause::Query,
-            violations: vec![Violation::new(
-                "after",
-                "cursor",
-                "is not a cursor of this list",
-            )],
+            violations: Violation::new("after", "cursor", "is not a cursor of this list").into(),
         }),
         Error::InvalidGrant | Error::GrantReused(_) => grant(
             "invalid_grant",
@@ -293,8 +300,7 @@ fn of_refusal(refusal: Refusal) -> Problem {
 /// A text of ours in a type of the document.
 fn ours<T: for<'a> TryFrom<&'a str, Error: Display>>(text: &str) -> T {
     // Cannot fail. Texts are written in this file or in the runtime, and a test puts each of them into
-    // both documents. Only paths are as long as a caller likes, within the limits of a request, from
-    // which the limit of the documents is derived. The text is not shown, since a panic is logged.
+    // both documents. The runtime makes no longer path and no more violations than the documents have. The text is not shown, since a panic is logged.
     T::try_from(text)
         .unwrap_or_else(|error| panic!("an error is not what the document says: {error}"))
 }
@@ -307,14 +313,9 @@ macro_rules! in_the_words_of {
                 use $api::types;
                 let is_validation = matches!(self.kind, Kind::Validation);
                 let details = is_validation.then(|| {
-                    // Of thousands of violations, few differ in this, which is dear to check.
-                    let mut constraints = HashMap::<_, types::ErrorConstraint>::new();
                     let detail = |violation: &Violation| types::ErrorDetail {
                         path: ours(&violation.path),
-                        constraint: constraints
-                            .entry(violation.constraint)
-                            .or_insert_with(|| ours(violation.constraint))
-                            .clone(),
+                        constraint: ours(violation.constraint),
                         message: ours(&violation.message),
                     };
                     self.violations.iter().map(detail).collect()
@@ -330,7 +331,7 @@ macro_rules! in_the_words_of {
                         Kind::Server => types::ErrorType::ServerError,
                     },
                     code: ours(self.code),
-                    message: ours(self.message),
+                    message: ours(&self.message()),
                     details,
                     request_id: ours(request_id),
                 };

@@ -23,7 +23,10 @@ pub async fn list_links(
     let request = request.check().await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
     let links = app.list_links(team_id, item_id).await?;
-    Ok(ListLinksAnswer::new(page_response(app, links)?))
+    Ok(ListLinksAnswer::new(
+        page_response(app, links)?,
+        types::CacheControl::NoStore,
+    ))
 }
 
 fn item_type(target: types::TargetType) -> ItemType {

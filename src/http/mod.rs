@@ -3,7 +3,7 @@
 //! Nothing is decided here and nothing is stored here. What a request passes through, in this order
 //! (decisions.md, "Both APIs"), and where it is:
 //!
-//! 1. the method (405), by the generated registration;
+//! 1. whether it is written as a route is (404), and the method (405), by the runtime and the generated registration;
 //! 2. who calls (401), unless the server has enough to do (503, `slots`), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
 //!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
@@ -28,15 +28,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Failure, Operation, Rejection, Request, Unchecked};
+use codegen_runtime::{Failure, Methods, Operation, Rejection, Request, Unchecked};
 use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
-use http::header::{CONNECTION, HeaderValue};
+use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Response, Version};
 use serde::Serialize;
 use slog::Logger;
 
 use crate::app::App;
 use crate::budget::{Budget, Holder};
+use crate::client_address::client_address;
 use crate::generated::{catalog, mobile};
 use crate::limit::Limits;
 use crate::log;
@@ -58,6 +59,7 @@ pub struct Context {
     unsent: Unsent,
     trusted_proxies: TrustedProxies,
     operations: Arc<Operations>,
+    hsts: Option<HeaderValue>,
     log: Logger,
     rehearsal: Option<Box<dyn Rehearsal>>,
 }
@@ -81,6 +83,7 @@ impl Context {
             unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&operations.traffic)),
             trusted_proxies: settings.trusted_proxies.clone(),
             operations,
+            hsts: settings.hsts(),
             log: log.clone(),
             rehearsal: None,
         }
@@ -98,14 +101,27 @@ impl Context {
 /// The implementation of the generated traits.
 pub enum Service {}
 
+/// What a server answers.
+pub struct Api {
+    /// Every method of every path.
+    pub endpoints: ApiDescription<Context>,
+    /// What is said to methods that nobody knows.
+    pub methods: Methods,
+}
+
 /// Everything that the server answers: both published interfaces, their documents, and pages that show them.
 ///
 /// # Errors
 /// When two endpoints are in each other's way, which a test shows.
-pub fn api() -> Result<ApiDescription<Context>, ApiDescriptionRegisterError> {
-    let mut api = ApiDescription::new();
-    catalog::register::<Service>(&mut api)?;
-    mobile::register::<Service>(&mut api)?;
+pub fn api() -> Result<Api, ApiDescriptionRegisterError> {
+    let mut api = Api {
+        endpoints: ApiDescription::new(),
+        methods: Methods::default(),
+    };
+    catalog::register::<Service>(&mut api.endpoints)?;
+    api.methods.add_published(catalog::OPERATIONS);
+    mobile::register::<Service>(&mut api.endpoints)?;
+    api.methods.add_published(mobile::OPERATIONS);
     document::register(&mut api)?;
     docs::register(&mut api)?;
     Ok(api)
@@ -164,28 +180,38 @@ fn answered<E: Serialize>(
     answer.map(|_| body)
 }
 
-/// What all answers have in common: while the server drains, the connection ends with it; and it has a line in the log.
+/// What all answers have in common: over TLS, browsers may be told to stay with it; while the server drains, the connection
+/// ends with the answer; and it has a line in the log.
 fn finish<B>(
     context: &RequestContext,
     route: &'static str,
     answer: &mut Response<B>,
     latency: Duration,
 ) {
+    if let Some(hsts) = &context.context().hsts {
+        let headers = answer.headers_mut();
+        headers.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
     // HTTP/2 has no such header, and says goodbye by itself.
     if context.context().operations.draining() && context.request.version() <= Version::HTTP_11 {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
     }
+    let (request, shared) = (&context.request, context.context());
     let caller = answer.extensions().get().copied();
-    log::request(
-        &context.context().log,
-        &log::Request {
-            method: context.request.method().as_str(),
-            route: Some(route),
-            status: answer.status().as_u16(),
-            latency,
-            request_id: &context.request_id,
-            caller: caller.unwrap_or(log::Caller::Unknown),
-        },
-    );
+    let caller = caller.unwrap_or(log::Caller::Unknown);
+    let client_address = (caller == log::Caller::Unknown).then(|| {
+        let peer = request.remote_addr().ip();
+        client_address(peer, request.headers(), &shared.trusted_proxies)
+    });
+    let line = log::Request {
+        method: request.method().as_str(),
+        route: Some(route),
+        status: answer.status().as_u16(),
+        latency,
+        request_id: &context.request_id,
+        caller,
+        client_address,
+    };
+    shared.operations.strangers.request(&shared.log, &line);
 }

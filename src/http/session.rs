@@ -6,6 +6,7 @@ use bytes::Bytes;
 use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
+use http::header::CACHE_CONTROL;
 
 use super::{Context, Error, RequestContext, Service, answered, credential, error, link, received};
 use crate::app;
@@ -38,7 +39,9 @@ impl MobileApi for Service {
         _: &'static Operation,
         rejection: Rejection<Error>,
     ) -> Failure<types::ErrorResponse> {
-        error::answer(context, rejection).into_mobile(&context.request_id)
+        // What is told here is about one person: nobody may store that something is missing, either.
+        let failure = error::answer(context, rejection).into_mobile(&context.request_id);
+        failure.header(CACHE_CONTROL, "no-store")
     }
 
     fn token_error(

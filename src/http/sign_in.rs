@@ -12,10 +12,9 @@
 
 use std::time::Instant;
 
-use codegen_runtime::header_value;
+use codegen_runtime::{check_path, header_value};
 use dropshot::{
-    ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
-    Query,
+    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Query,
 };
 use form_urlencoded::Serializer;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
@@ -23,7 +22,7 @@ use http::{Method, Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Context, RequestContext, finish};
+use super::{Api, RequestContext, finish, unpublished};
 use crate::app::Error;
 use crate::app::auth_code::{CodeChallenge, NotAChallenge};
 use crate::app::id::UserId;
@@ -57,12 +56,10 @@ enum ChallengeMethod {
 ///
 /// # Errors
 /// When another endpoint has its path.
-pub(crate) fn register(
-    api: &mut ApiDescription<Context>,
-    user: UserId,
-) -> Result<(), ApiDescriptionRegisterError> {
+pub(crate) fn register(api: &mut Api, user: UserId) -> Result<(), ApiDescriptionRegisterError> {
     let handler = move |context: RequestContext, request: Query<AuthorizationRequest>| async move {
         let start = Instant::now();
+        check_path(PATH, context.request.uri().path())?;
         let mut answer = authorize(&context, user, request.into_inner()).await?;
         finish(&context, PATH, &mut answer, start.elapsed());
         Ok::<_, HttpError>(answer)
@@ -76,7 +73,9 @@ pub(crate) fn register(
         PATH,
         all,
     );
-    api.register(endpoint.visible(false))
+    api.endpoints.register(endpoint.visible(false))?;
+    // HEAD is none of them: what it asks for would be made and then not told.
+    unpublished::refuse_others(api, PATH, "GET")
 }
 
 /// Steps 2 and 3.

@@ -1,37 +1,83 @@
 //! What the server answers besides the published operations: to anybody, and in no document.
+//!
+//! HEAD is answered like GET, without the body. Every other method is 405, in dropshot's words and with one `Allow`.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use dropshot::{
-    ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
-};
+use bytes::Bytes;
+use codegen_runtime::{METHODS, check_path, header_value, method_not_allowed, without_body};
+use dropshot::{ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError};
 use http::{Method, Response};
 
-use super::{Context, RequestContext, finish};
+use super::{Api, Context, RequestContext, credential, finish};
 
-/// Adds `GET path`, which answers what `answer` makes of the request.
+/// Adds `GET path`, which answers what `answer` makes of the request, and `HEAD path`.
 ///
 /// # Errors
 /// When another endpoint has this path.
 pub fn get(
-    api: &mut ApiDescription<Context>,
+    api: &mut Api,
     path: &'static str,
-    answer: impl Fn(&RequestContext) -> Response<Body> + Send + Sync + 'static,
+    answer: impl Fn(&RequestContext) -> Response<Bytes> + Send + Sync + 'static,
 ) -> Result<(), ApiDescriptionRegisterError> {
+    let answer = Arc::new(answer);
+    for method in [Method::GET, Method::HEAD] {
+        let answer = Arc::clone(&answer);
+        register(api, path, method, move |context| {
+            let start = Instant::now();
+            let mut answer = answer(context);
+            finish(context, path, &mut answer, start.elapsed());
+            let stranger = credential::stranger(context);
+            let unsent = &context.context().unsent;
+            let answer = answer.map(|bytes| unsent.shared_body(stranger, bytes));
+            Ok(match *context.request.method() {
+                Method::HEAD => without_body(answer),
+                _ => answer,
+            })
+        })?;
+    }
+    refuse_others(api, path, "GET, HEAD")
+}
+
+/// Refuses all methods of a path but those that `allow` lists.
+///
+/// # Errors
+/// When another endpoint has this path.
+pub fn refuse_others(
+    api: &mut Api,
+    path: &'static str,
+    allow: &str,
+) -> Result<(), ApiDescriptionRegisterError> {
+    api.methods.add(path, allow);
+    let present: Vec<_> = allow.split(", ").collect();
+    for name in METHODS.into_iter().filter(|name| !present.contains(name)) {
+        // All of them are tokens, which is all that a method has to be.
+        let Ok(method) = Method::from_bytes(name.as_bytes()) else {
+            continue;
+        };
+        let allow = header_value(allow);
+        register(api, path, method, move |_| {
+            Err(method_not_allowed(allow.clone()))
+        })?;
+    }
+    Ok(())
+}
+
+/// Adds one method of a path, which is taken only as it is written here.
+fn register(
+    api: &mut Api,
+    path: &'static str,
+    method: Method,
+    answer: impl Fn(&RequestContext) -> Result<Response<Body>, HttpError> + Send + Sync + 'static,
+) -> Result<(), ApiDescriptionRegisterError> {
+    let id = format!("{method} {path}");
     let handler = move |context: RequestContext| {
-        let start = Instant::now();
-        let mut answer = answer(&context);
-        finish(&context, path, &mut answer, start.elapsed());
-        std::future::ready(Ok::<_, HttpError>(answer))
+        let written = check_path(path, context.request.uri().path());
+        std::future::ready(written.and_then(|()| answer(&context)))
     };
     let all = ApiEndpointVersions::All;
-    let endpoint = ApiEndpoint::new(
-        path.to_owned(),
-        handler,
-        Method::GET,
-        "application/json",
-        path,
-        all,
-    );
-    api.register(endpoint.visible(false))
+    let endpoint: ApiEndpoint<Context> =
+        ApiEndpoint::new(id, handler, method, "application/json", path, all);
+    api.endpoints.register(endpoint.visible(false))
 }

@@ -48,6 +48,7 @@ const REQUEST: Request<'static> = Request {
     latency: Duration::from_micros(1_234),
     request_id: "r-1",
     caller: Caller::ApiKey(Uuid::nil()),
+    client_address: None,
 };
 
 #[test]
@@ -67,6 +68,7 @@ fn a_request_is_one_line_of_json() {
         &Request {
             route: None,
             caller: Caller::Unknown,
+            client_address: Some([192, 0, 2, 1].into()),
             ..REQUEST
         },
     );
@@ -86,7 +88,10 @@ fn a_request_is_one_line_of_json() {
         [
             line("info", json!({ "key_id": nil })),
             line("error", json!({ "user_id": nil, "status": 503 })),
-            line("info", json!({ "route": null })),
+            line(
+                "info",
+                json!({ "route": null, "client_address": "192.0.2.1" })
+            ),
         ]
     );
 }

@@ -170,10 +170,20 @@ fn unique_sku(value: &mut Value) {
     }
 }
 
+/// A violation as the service tells it: where a pointer would be too long, of the object that has the member.
+fn as_told(violation: &Violation) -> Violation {
+    let told = match violation.path.rsplit_once('/') {
+        Some((object, _)) if violation.path.chars().count() > 256 => object,
+        _ => &violation.path,
+    };
+    Violation::new(told, violation.constraint.as_str())
+}
+
 /// The service's violations are the judge's.
 fn same_violations(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<(), String> {
     let refused = answer.code() == "invalid_body";
-    if refused != violations.is_empty() && answer.violations() == *violations {
+    let told: BTreeSet<_> = violations.iter().map(as_told).collect();
+    if refused != violations.is_empty() && answer.violations() == told {
         return Ok(());
     }
     Err(format!("expected {violations:?}, got {}", answer.text()))

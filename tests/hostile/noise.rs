@@ -1,1 +1,182 @@
-//! What a stranger can write into the log.
+//! What strangers ask does not fill the log, and is counted all the same.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use test_support::caller::{Caller, Request};
+
+#[path = "../cli/server.rs"]
+#[expect(dead_code, reason = "the tests of the command line ask more of it")]
+mod server;
+
+use server::Server;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
+
+/// Lines that one address gets in a minute.
+const IN_FULL: usize = 20;
+
+/// A server whose log is read.
+struct Noisy {
+    server: Server,
+    caller: Caller,
+    folder: TempDir,
+}
+
+impl Noisy {
+    fn start(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off"];
+        let server = Server::start(&mut command(&folder, &[&serve, options].concat()));
+        let caller = Caller::new(server.url.as_str());
+        Self {
+            server,
+            caller,
+            folder,
+        }
+    }
+
+    /// What a command prints.
+    fn run(&self, arguments: &[&str]) -> Value {
+        let arguments = [arguments, &["--json"]].concat();
+        let output = command(&self.folder, &arguments).output();
+        let output = output.expect("the binary can be run");
+        serde_json::from_slice(&output.stdout).expect("a command prints JSON")
+    }
+
+    async fn send(&self, request: Request) -> u16 {
+        let sent = self.caller.send_unjudged(request.clone()).await;
+        sent.unwrap_or_else(|error| panic!("no answer: {error:?}\n{request:?}"))
+            .status
+    }
+
+    /// Stops the server, and gives its lines about requests, then those that count others.
+    fn lines(mut self) -> (Vec<Value>, Vec<Value>) {
+        self.server.signal("TERM");
+        assert!(self.server.wait().success());
+        let log = self.server.whole_log();
+        let of = |message: &str| {
+            let lines = log.iter().filter(|line| line["msg"] == message);
+            lines.cloned().collect()
+        };
+        let lines = (of("request"), of("requests without a line of their own"));
+        assert!(
+            log.iter().all(|line| line["level"] != "error"),
+            "a stranger causes no error: {log:#?}"
+        );
+        lines
+    }
+}
+
+fn command(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("INVOICING_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).current_dir(folder.path());
+    command
+}
+
+/// How many lines stand for an address, and how many requests are counted for it.
+fn of(lines: &(Vec<Value>, Vec<Value>), address: &str) -> (usize, u64) {
+    let is_its = |line: &&Value| line["client_address"] == address;
+    let told = lines.0.iter().filter(is_its).count();
+    let counted = lines.1.iter().filter(is_its);
+    (
+        told,
+        counted.filter_map(|line| line["count"].as_u64()).sum(),
+    )
+}
+
+#[tokio::test]
+async fn an_address_that_is_refused_again_and_again_has_few_lines_and_a_count() {
+    let noisy = Noisy::start(&["--operations-listen", "127.0.0.1:0"]);
+    let mut noisy = noisy;
+    let operators = noisy.server.wait_for("listening for operators")["url"].clone();
+    let refused = [
+        (401, Request::new("GET", "/api/v1/products")),
+        (
+            401,
+            Request::new("GET", "/api/v1/products").bearer("inv_live_none"),
+        ),
+        (404, Request::new("GET", "/nothing")),
+        (404, Request::new("GET", "//api/v1/products")),
+        (405, Request::new("PUT", "/api/v1/products")),
+        (405, Request::new("FOO", "/api/v1/products")),
+        (
+            400,
+            Request::new("POST", "/api/auth/mobile/token").text("{"),
+        ),
+        (200, Request::new("GET", "/docs/page.css")),
+    ];
+    for _ in 0..50 {
+        for (status, request) in &refused {
+            assert_eq!(noisy.send(request.clone()).await, *status, "{request:?}");
+        }
+    }
+    let metrics = Caller::new(operators.as_str().expect("a url"));
+    let page = metrics.send_unjudged(Request::new("GET", "/metrics")).await;
+    let page = String::from_utf8(page.expect("an answer comes").body).expect("text");
+    // 401 twice, and the 405 of a method that is known.
+    let counted = "invoicing_requests_total{operation=\"list_products\",status=\"4xx\"} 150";
+    assert!(page.lines().any(|line| line == counted), "{page}");
+
+    let lines = noisy.lines();
+    assert_eq!(lines.0.len(), IN_FULL, "{:#?}", lines.0);
+    assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL, 400 - IN_FULL as u64));
+    assert_eq!(lines.1.len(), 1, "{:#?}", lines.1);
+}
+
+#[tokio::test]
+async fn every_request_of_a_known_caller_has_its_line_without_an_address() {
+    let noisy = Noisy::start(&[]);
+    let team = noisy.run(&["team", "create", "--name", "noise"]);
+    let team = team["id"].as_str().expect("an id");
+    let make = ["api-key", "create", "--team", team, "--mode", "live"];
+    let key = noisy.run(&[&make[..], &["--scope", "read-write"]].concat());
+    let (id, key) = (key["id"].clone(), key["key"].as_str().expect("a key"));
+    for _ in 0..3 * IN_FULL {
+        let list = Request::new("GET", "/api/v1/products");
+        assert_eq!(noisy.send(list.clone().bearer(key)).await, 200);
+        assert_eq!(noisy.send(list).await, 401);
+    }
+    let lines = noisy.lines();
+    let known = lines.0.iter().filter(|line| line["key_id"] == id);
+    assert_eq!(known.count(), 3 * IN_FULL);
+    let addressed = lines.0.iter().filter(|line| line["status"] == 200);
+    assert!(
+        addressed
+            .into_iter()
+            .all(|it| it["client_address"].is_null())
+    );
+    assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL, 2 * IN_FULL as u64));
+}
+
+#[tokio::test]
+async fn behind_a_proxy_the_line_of_a_401_names_the_client_and_no_line_names_the_proxy() {
+    let noisy = Noisy::start(&["--trusted-proxies", "127.0.0.1"]);
+    let through = |request: Request, client: &str| {
+        // What a client writes itself stands on the left, and counts for nothing.
+        request.header("x-forwarded-for", format!("203.0.113.9, {client}"))
+    };
+    for client in ["198.51.100.1", "198.51.100.2"] {
+        for _ in 0..2 * IN_FULL {
+            let request = Request::new("GET", "/api/v1/products");
+            assert_eq!(noisy.send(through(request, client)).await, 401);
+        }
+    }
+    let nothing = Request::new("GET", "/nothing");
+    assert_eq!(noisy.send(through(nothing, "198.51.100.1")).await, 404);
+    let lines = noisy.lines();
+    for client in ["198.51.100.1", "198.51.100.2"] {
+        assert_eq!(of(&lines, client), (IN_FULL, IN_FULL as u64), "{client}");
+    }
+    for absent in ["127.0.0.1", "203.0.113.9"] {
+        assert_eq!(of(&lines, absent), (0, 0), "{absent}");
+    }
+    let statuses: Vec<_> = lines.0.iter().map(|line| line["status"].clone()).collect();
+    assert!(statuses.contains(&json!(404)), "{statuses:?}");
+}

@@ -143,7 +143,8 @@ impl Paths {
         let operations = Arc::default();
         let context =
             Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log).await;
-        let server = Server::start(&settings, http::api()?, context, operations, &log)?;
+        let http::Api { endpoints, methods } = http::api()?;
+        let server = Server::start(&settings, endpoints, methods, context, operations, &log)?;
         let connection = TcpStream::connect(server.address()).await?;
         connection.set_nodelay(true)?;
         tokio::spawn(server.run());

@@ -37,7 +37,7 @@ fn told(rejection: Rejection<Refused>) -> (codegen_runtime::http::StatusCode, Ve
         Rejection::Refusal(refusal) => {
             let cause = match refusal.cause {
                 Cause::Internal => vec![Violation::new("", "internal", "a mistake of ours")],
-                _ => refusal.violations,
+                _ => refusal.violations.to_vec(),
             };
             (refusal.cause.status(), cause)
         }

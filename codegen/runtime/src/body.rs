@@ -125,11 +125,7 @@ async fn collect(body: &mut dropshot::Body) -> Result<Bytes, Refusal> {
 fn incomplete() -> Refusal {
     Refusal {
         cause: Cause::Body,
-        violations: vec![Violation::new(
-            "",
-            constraint::JSON,
-            "must arrive completely",
-        )],
+        violations: Violation::new("", constraint::JSON, "must arrive completely").into(),
     }
 }
 

@@ -7,6 +7,7 @@
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
+//! - what is served only as it is written: [`Methods`], [`check_path`];
 //! - answers: [`Answer`], [`Reply`], and for errors [`Refusal`], [`Failure`], [`Rejection`].
 
 pub mod json;
@@ -25,6 +26,7 @@ mod parameters;
 mod refusal;
 mod reply;
 mod request;
+mod routes;
 mod serve;
 mod time;
 mod violation;
@@ -36,8 +38,9 @@ pub use metadata::{Described, document_schema};
 pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter};
 pub use parameters::Parameters;
 pub use refusal::{Cause, Failure, Refusal, Rejection, header_of, header_value};
-pub use reply::{Answer, Reply, json_body};
+pub use reply::{Answer, Reply, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
+pub use routes::{METHODS, Methods, check_path, method_not_allowed};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
 pub use time::rfc3339;
-pub use violation::{Violation, constraint};
+pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};

@@ -122,20 +122,30 @@ fn described(schema: Schema, description: Option<&str>) -> Schema {
     wrapper.into()
 }
 
-/// The error type that dropshot wants of a handler: it describes `E`, and is never made, because every
-/// answer, errors included, goes through [`Reply`](crate::Reply).
+/// The error type that dropshot wants of a handler. It describes `E`, and has dropshot's own body: every answer of an
+/// operation, errors included, goes through [`Reply`](crate::Reply).
 #[derive(Debug)]
 pub struct Described<E> {
     error: dropshot::HttpError,
+    request_id: String,
     body: PhantomData<fn() -> E>,
 }
 
-impl<E> From<dropshot::HttpError> for Described<E> {
-    fn from(error: dropshot::HttpError) -> Described<E> {
+impl<E> Described<E> {
+    /// What dropshot would answer to this request.
+    pub(crate) fn told(error: dropshot::HttpError, request_id: &str) -> Described<E> {
         Described {
             error,
+            request_id: request_id.to_owned(),
             body: PhantomData,
         }
+    }
+}
+
+/// For dropshot's own extractors, of which no operation has one.
+impl<E> From<dropshot::HttpError> for Described<E> {
+    fn from(error: dropshot::HttpError) -> Described<E> {
+        Described::told(error, "")
     }
 }
 
@@ -147,7 +157,12 @@ impl<E> std::fmt::Display for Described<E> {
 
 impl<E> Serialize for Described<E> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.error.external_message)
+        let body = dropshot::HttpErrorResponseBody {
+            request_id: self.request_id.clone(),
+            error_code: self.error.error_code.clone(),
+            message: self.error.external_message.clone(),
+        };
+        body.serialize(serializer)
     }
 }
 

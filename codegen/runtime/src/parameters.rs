@@ -3,7 +3,7 @@
 //! 1. Path variables are the decoded segments of the path.
 //! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
 //!    for a space. A name that the operation does not have is `unknown`, one of its own that comes twice
-//!    is `repeated`; each is told once, however often it comes.
+//!    is `repeated`; each counts once, however often it comes.
 //! 3. Of the headers, those that the operation names are read; each may come once.
 //! 4. A value that is not UTF-8 violates `format`.
 //! 5. The schema says what a text stands for: `20` is a number where the schema asks for one.
@@ -21,7 +21,7 @@ use crate::json::Value;
 use crate::operation::{Location, Operation};
 use crate::refusal::{Cause, Refusal};
 use crate::schema::check_parameter;
-use crate::violation::{Violation, constraint};
+use crate::violation::{Path, Violation, Violations, constraint};
 
 /// The texts of the parameters of one location, checked.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl<'a> Parameters<'a> {
             unreadable: Vec::new(),
             repeated: Vec::new(),
             unknown: HashSet::new(),
-            violations: Vec::new(),
+            violations: Violations::default(),
         };
         let cause = match location {
             Location::Path => {
@@ -130,8 +130,8 @@ struct Found<'a> {
     /// The positions of those that come more than once.
     repeated: Vec<usize>,
     /// The names that the operation does not have.
-    unknown: HashSet<String>,
-    violations: Vec<Violation>,
+    unknown: HashSet<Cow<'a, str>>,
+    violations: Violations,
 }
 
 impl<'a> Found<'a> {
@@ -150,18 +150,13 @@ impl<'a> Found<'a> {
     fn query(&mut self, query: &'a str) {
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = String::from_utf8_lossy(&decode_query(name)).into_owned();
+            let name = readable(decode_query(name));
             match self.position(&name) {
                 Some(at) if self.texts[at].is_some() => self.repeated(at),
                 Some(at) => self.set(at, decode_query(text)),
                 None if self.unknown.contains(&name) => {}
                 None => {
-                    let message = "is not a parameter of this operation";
-                    self.violations.push(Violation::new(
-                        name.clone(),
-                        constraint::UNKNOWN,
-                        message,
-                    ));
+                    self.violations.add(|| unknown(&name));
                     self.unknown.insert(name);
                 }
             }
@@ -199,7 +194,7 @@ impl<'a> Found<'a> {
             self.unreadable.push(at);
             let name = self.operation.parameters[at].name;
             self.violations
-                .push(Violation::new(name, "format", "must be UTF-8"));
+                .add(|| Violation::new(name, "format", "must be UTF-8"));
         }
         self.texts[at] = Some(text.unwrap_or_default());
     }
@@ -210,7 +205,7 @@ impl<'a> Found<'a> {
             let name = self.operation.parameters[at].name;
             let message = "must not be given more than once";
             self.violations
-                .push(Violation::new(name, constraint::REPEATED, message));
+                .add(|| Violation::new(name, constraint::REPEATED, message));
         }
     }
 
@@ -224,17 +219,38 @@ impl<'a> Found<'a> {
             match self.texts[at].as_deref() {
                 Some(text) => {
                     let value = parameter.schema.read_text(text);
-                    let found = check_parameter(name, &parameter.schema, &value);
-                    self.violations.extend(found);
+                    check_parameter(name, &parameter.schema, &value, &mut self.violations);
                 }
                 None if parameter.required => {
                     let message = "is required, but missing";
                     self.violations
-                        .push(Violation::new(name, "required", message));
+                        .add(|| Violation::new(name, "required", message));
                 }
                 None => {}
             }
         }
+    }
+}
+
+/// Of a name that the operation does not have.
+fn unknown(name: &str) -> Violation {
+    let message = "is not a parameter of this operation";
+    match Path::of(name) {
+        Some(path) => Violation::new(path, constraint::UNKNOWN, message),
+        None => {
+            let length = name.chars().count();
+            let message =
+                format!("has a parameter, with a name of {length} characters, that {message}");
+            Violation::new("", constraint::UNKNOWN, message)
+        }
+    }
+}
+
+/// A name as text, whatever it is.
+fn readable(name: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
     }
 }
 

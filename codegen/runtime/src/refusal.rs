@@ -1,6 +1,6 @@
 //! How a request ends that is not answered by a success.
 //!
-//! - [`Refusal`]: what the runtime itself finds wrong. It knows every violation, but not the document's
+//! - [`Refusal`]: what the runtime itself finds wrong. It knows the violations, but not the document's
 //!   words for it.
 //! - [`Rejection`]: a refusal, or an error of the service's own, so that `?` works in a handler for
 //!   both.
@@ -14,15 +14,15 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Method, StatusCode};
 use serde::Serialize;
 
-use crate::violation::{Violation, constraint};
+use crate::violation::{Violation, Violations, constraint};
 
 /// Why the runtime does not hand a request to the handler, or could not finish it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What was judged.
     pub cause: Cause,
-    /// Everything that is wrong, for the caller; empty for [`Cause::Internal`].
-    pub violations: Vec<Violation>,
+    /// What is wrong, for the caller; empty for [`Cause::Internal`].
+    pub violations: Violations,
 }
 
 /// What a [`Refusal`] is about.
@@ -64,7 +64,7 @@ impl Cause {
 
 impl Refusal {
     /// `Ok` when nothing is wrong.
-    pub(crate) fn unless_empty(cause: Cause, violations: Vec<Violation>) -> Result<(), Refusal> {
+    pub(crate) fn unless_empty(cause: Cause, violations: Violations) -> Result<(), Refusal> {
         if violations.is_empty() {
             Ok(())
         } else {
@@ -75,7 +75,7 @@ impl Refusal {
     pub(crate) fn internal() -> Refusal {
         Refusal {
             cause: Cause::Internal,
-            violations: Vec::new(),
+            violations: Violations::default(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Refusal {
     ) -> Refusal {
         Refusal {
             cause,
-            violations: vec![Violation::new("", constraint, message)],
+            violations: Violation::new("", constraint, message).into(),
         }
     }
 }

@@ -7,6 +7,7 @@ use dropshot::HttpResponseHeaders;
 use dropshot::{ApiEndpointResponse, Body, HttpCodedResponse, HttpError, HttpResponse};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
+use hyper::body::Body as _;
 use schemars::r#gen::SchemaGenerator;
 use schemars::schema::Schema;
 use serde::Serialize;
@@ -89,6 +90,16 @@ impl<E: Serialize> Failure<E> {
         *response.extensions_mut() = self.notes;
         response
     }
+}
+
+/// The same answer to HEAD: all but the body, whose length is told (RFC 9110, section 9.3.2). hyper leaves a body out
+/// over HTTP/1 and sends it over HTTP/2.
+pub fn without_body(response: Response<Body>) -> Response<Body> {
+    let (mut head, body) = response.into_parts();
+    if let Some(length @ 1..) = body.size_hint().exact() {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, Body::empty())
 }
 
 pub(crate) fn response(

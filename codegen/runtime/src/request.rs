@@ -185,7 +185,7 @@ impl<R: Request> Unchecked<R> {
 fn check_body(schema: &schema::Schema, text: &[u8]) -> Result<(), Refusal> {
     let violations = match json::parse(text) {
         Ok(value) => schema::check(schema, &value),
-        Err(violation) => vec![violation],
+        Err(violation) => violation.into(),
     };
     Refusal::unless_empty(Cause::Body, violations)
 }

@@ -2,18 +2,20 @@
 //!
 //! Each request goes through these steps once:
 //!
-//! 1. the trait's hook of the operation's security scheme admits the caller, or answers;
-//! 2. the handler gets the [`Unchecked`](crate::Unchecked) request, checks it and answers;
-//! 3. a panic in either is logged, and is a refusal for internal reasons: without an answer, a client
+//! 1. a path that is not written as the operation's is answered like one that no route has ([`check_path`]);
+//! 2. the trait's hook of the operation's security scheme admits the caller, or answers;
+//! 3. the handler gets the [`Unchecked`](crate::Unchecked) request, checks it and answers;
+//! 4. a panic in either is logged, and is a refusal for internal reasons: without an answer, a client
 //!    would try again;
-//! 4. what is no success becomes an answer by the trait's hook for the document's error body;
-//! 5. the headers that came with the admission are added to whatever is answered;
-//! 6. an answer whose status or headers the document does not list is sent all the same, and logged
+//! 5. what is no success becomes an answer by the trait's hook for the document's error body;
+//! 6. the headers that came with the admission are added to whatever is answered;
+//! 7. an answer whose status or headers the document does not list is sent all the same, and logged
 //!    as an error: the client learns more from it than from anything else;
-//! 7. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
+//! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
 //!    how the bytes go out.
 //!
-//! A method that a path does not have is answered before all that ([`register_absent_methods`]).
+//! A method that a path does not have is answered before all that ([`register_absent_methods`]), and so is a request that
+//! is not written as its route is ([`Methods`](crate::Methods)).
 
 use std::any::Any;
 use std::future::Future;
@@ -23,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dropshot::{
-    ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError,
+    ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body,
     RequestContext, ServerContext,
 };
 use futures::FutureExt;
@@ -35,8 +37,9 @@ use serde::Serialize;
 use crate::metadata::Described;
 use crate::operation::Operation;
 use crate::refusal::{Cause, Failure, Refusal, Rejection};
-use crate::reply::{Answer, Reply, response};
+use crate::reply::{Answer, Reply, response, without_body};
 use crate::request::{Captured, Request};
+use crate::routes::{METHODS, check_path};
 
 /// A caller who may go on.
 #[derive(Debug)]
@@ -92,7 +95,7 @@ where
 /// Serves one request, by the steps of this module.
 ///
 /// # Errors
-/// None: every error is an answer, too.
+/// In step 1 alone: every other error is an answer, too.
 pub async fn serve<C, P, A, X, E, G, F>(
     context: &RequestContext<C>,
     admit: impl FnOnce() -> G,
@@ -108,6 +111,8 @@ where
     F: Future<Output = Result<A, Rejection<X>>>,
 {
     let start = Instant::now();
+    check_path(A::operation().path, context.request.uri().path())
+        .map_err(|error| Described::told(error, &context.request_id))?;
     let (mut extra, mut notes) = (HeaderMap::new(), Extensions::new());
     let outcome = {
         // Pinned where it is made: each move of it would copy a thousand bytes or two.
@@ -197,11 +202,17 @@ where
         let allow = allow.clone();
         let answer = move |context: RequestContext<C>, _: Captured<R>| {
             let start = Instant::now();
+            if let Err(error) = check_path(R::operation().path, context.request.uri().path()) {
+                return std::future::ready(Err(error));
+            }
             let refusal = Refusal::method(context.request.method(), &allow);
             let failure = fail(&context, R::operation(), Rejection::Refusal(refusal));
             let response = failure.header(header::ALLOW, &allow).into_response();
-            let response = answered(&context, R::operation(), response, start.elapsed());
-            std::future::ready(Ok::<_, HttpError>(response))
+            let mut response = answered(&context, R::operation(), response, start.elapsed());
+            if context.request.method() == Method::HEAD {
+                response = without_body(response);
+            }
+            std::future::ready(Ok(response))
         };
         let id = format!("{}_{}", name.to_ascii_lowercase(), R::operation().id);
         let path = R::operation().path;
@@ -211,11 +222,6 @@ where
     }
     Ok(())
 }
-
-/// The methods of RFC 9110 and RFC 5789, and QUERY. dropshot answers any other itself.
-const METHODS: [&str; 9] = [
-    "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY",
-];
 
 /// Headers that every answer may carry, whatever the document lists: those that describe the message
 /// itself, and the one that dropshot adds.

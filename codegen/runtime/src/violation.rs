@@ -5,10 +5,15 @@
 //! list is shown, when it is short. Whatever a request carries may be a secret, and answers and logs
 //! are read by more people than requests.
 //!
-//! Names are told whole, however long, in the path of the violation and not again in its message: all
-//! violations together are no longer than the request times a constant.
+//! Names are told whole, in the path of the violation and not again in its message. A path of more than [`MAX_PATH`]
+//! characters is not written: the violation is then told of the place above, and its message says how long the name is.
+//!
+//! An answer must not be many times as long as what it answers to. So at most [`MAX_VIOLATIONS`] are told, and no more than
+//! [`MAX_TOLD`] bytes of them; what comes then is counted, and not made at all.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::ops::Deref;
 
 /// What is wrong with one value of a request, as it stands in an error's `details`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +38,122 @@ impl Violation {
             constraint,
             message: message.into(),
         }
+    }
+}
+
+/// The most violations that are told.
+pub const MAX_VIOLATIONS: usize = 100;
+
+/// The most characters of a path.
+pub const MAX_PATH: usize = 256;
+
+/// The most bytes of all violations that are told, as JSON: less than 64 KiB, by more than an answer has besides.
+pub const MAX_TOLD: usize = 60 * 1024;
+
+/// What is wrong with a request: what is told of it, and how much there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Violations {
+    told: Vec<Violation>,
+    /// What they take as JSON.
+    bytes: usize,
+    total: usize,
+}
+
+impl Violations {
+    /// How many there are, told or not.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Adds one, which is only made if there is room for it. Those that are told are the first ones.
+    pub(crate) fn add(&mut self, make: impl FnOnce() -> Violation) {
+        let all_told = self.told.len() == self.total;
+        self.total += 1;
+        if !all_told || self.told.len() == MAX_VIOLATIONS {
+            return;
+        }
+        let violation = make();
+        self.bytes += violation.json_length();
+        if self.bytes <= MAX_TOLD {
+            self.told.push(violation);
+        }
+    }
+}
+
+/// Those that are told.
+impl Deref for Violations {
+    type Target = [Violation];
+
+    fn deref(&self) -> &[Violation] {
+        &self.told
+    }
+}
+
+impl IntoIterator for Violations {
+    type Item = Violation;
+    type IntoIter = std::vec::IntoIter<Violation>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.told.into_iter()
+    }
+}
+
+impl FromIterator<Violation> for Violations {
+    fn from_iter<I: IntoIterator<Item = Violation>>(all: I) -> Violations {
+        let mut violations = Violations::default();
+        all.into_iter().for_each(|it| violations.add(|| it));
+        violations
+    }
+}
+
+impl From<Violation> for Violations {
+    fn from(violation: Violation) -> Violations {
+        Violations::from_iter([violation])
+    }
+}
+
+impl Violation {
+    /// The bytes of `{"path":...,"constraint":...,"message":...},`.
+    fn json_length(&self) -> usize {
+        const AROUND: usize = r#"{"path":"","constraint":"","message":""},"#.len();
+        let texts = [&self.path, self.constraint, &self.message];
+        AROUND + texts.into_iter().map(json_length).sum::<usize>()
+    }
+}
+
+/// The bytes of a text in JSON, without its quotes.
+fn json_length(text: &str) -> usize {
+    let length = |character| match character {
+        '"' | '\\' => 2,
+        '\0'..'\x20' => "\\u0000".len(),
+        other => other.len_utf8(),
+    };
+    text.chars().map(length).sum()
+}
+
+/// A text of at most [`MAX_PATH`] characters: what is longer cannot be written into it.
+#[derive(Default)]
+pub(crate) struct Path {
+    text: String,
+    characters: usize,
+}
+
+impl Path {
+    /// A path, unless it is too long.
+    pub(crate) fn of(place: impl fmt::Display) -> Option<String> {
+        let mut path = Path::default();
+        write!(path, "{place}").ok().map(|()| path.text)
+    }
+}
+
+impl fmt::Write for Path {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.characters += text.chars().count();
+        if self.characters > MAX_PATH {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(text);
+        Ok(())
     }
 }
 

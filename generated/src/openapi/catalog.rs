@@ -869,11 +869,10 @@ pub mod types {
         pub type_: ErrorType,
         pub code: ErrorCode,
         pub message: ErrorMessage,
-        /// All violations, each once. Present whenever `type` is `validation_error`. The limit cuts nothing off, as no
-        /// request can have more: an unknown query parameter takes two bytes of an address of at most 65,534
-        /// bytes, and an unknown member of an object takes six of a body of at most 65,536.
+        /// All violations, each once, at most 100 and as many as fit into an answer of 64 KiB. Present whenever `type` is
+        /// `validation_error`. Where some are left out, `message` says how many there were.
         ///
-        /// Limits: at least 1 items, at most 32767 items.
+        /// Limits: at least 1 items, at most 100 items.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub details: ::std::option::Option<::std::vec::Vec<ErrorDetail>>,
         pub request_id: RequestId,
@@ -1108,8 +1107,8 @@ pub mod types {
     }
     /// What is wrong: a JSON Pointer into the body (`/unitPrice`; empty for the whole body; for `required` and
     /// `additionalProperties` the missing or unknown member itself), or the name of the parameter or header. Names are
-    /// whole, however long. The limit cuts nothing off: a body of 64 KiB cannot name more, each `~` and `/` being
-    /// written as two characters (RFC 6901).
+    /// whole: where a pointer or a name would be longer than 256 characters, this is the pointer to the object that has
+    /// the member, or empty for a parameter, and `message` says how long the name is.
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
@@ -1137,8 +1136,8 @@ pub mod types {
         fn check(
             value: &str,
         ) -> ::std::result::Result<(), self::error::ConversionError> {
-            if value.len() > 131072usize && value.chars().count() > 131072usize {
-                return Err("longer than 131072 characters".into());
+            if value.len() > 256usize && value.chars().count() > 256usize {
+                return Err("longer than 256 characters".into());
             }
             Ok(())
         }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::http;
 use crate::log;
+use crate::operations::Operations;
 use crate::server::StartError;
 use crate::settings::{Database, PublicUrl, Settings};
 
@@ -61,6 +62,7 @@ impl Demo {
             listen,
             tls_cert: None,
             tls_key: None,
+            hsts: 0,
             // A demo is one process, and ends when it is told to.
             operations_listen: None,
             drain_delay: 0,
@@ -83,7 +85,8 @@ impl Demo {
             if self.fixed {
                 http::sign_in::register(&mut api, seed.credentials.user)?;
             }
-            let operations = Arc::default();
+            let operations: Arc<Operations> = Arc::default();
+            let strangers = Arc::clone(&operations.strangers);
             let context =
                 http::Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log)
                     .await
@@ -91,7 +94,7 @@ impl Demo {
             let server =
                 serve::start(&settings, api, context, operations, &log)?.stopping_at_hang_up();
             output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
-            serve::run(server, &app, &log).await
+            serve::run(server, &app, &strangers, &log).await
         });
         runtime.shutdown_background();
         folder.close()?;

@@ -16,14 +16,14 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
+use dropshot::ApiDescriptionRegisterError;
 use http::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
     IF_NONE_MATCH, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Response, StatusCode};
 
-use super::{Context, unpublished};
+use super::{Api, unpublished};
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
@@ -39,7 +39,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Adds the pages and their files, unpublished.
-pub fn register(api: &mut ApiDescription<Context>) -> Result<(), ApiDescriptionRegisterError> {
+pub fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     for path in ["/", "/docs"] {
         unpublished::get(api, path, |_| to_start())?;
     }
@@ -69,17 +69,24 @@ pub fn register(api: &mut ApiDescription<Context>) -> Result<(), ApiDescriptionR
 }
 
 /// Step 1.
-fn to_start() -> Response<Body> {
+fn to_start() -> Response<Bytes> {
     let link = format!(
         "<!DOCTYPE html><title>Documentation</title><a href=\"{START}\">Documentation</a>\n"
     );
-    let mut answer = Response::new(Body::from(link));
+    let mut answer = Response::new(Bytes::from(link));
     *answer.status_mut() = StatusCode::FOUND;
     let headers = answer.headers_mut();
     headers.insert(LOCATION, HeaderValue::from_static(START));
     headers.insert(CONTENT_TYPE, HTML);
-    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    protect(headers);
     answer
+}
+
+/// Step 4, for every answer of this folder; and no browser guesses another type, or tells others where it was.
+fn protect(headers: &mut HeaderMap) {
+    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
 }
 
 /// Step 2: the page of the document below `path`.
@@ -129,13 +136,13 @@ impl File {
     }
 
     /// The file, unless the browser has it already (step 5).
-    fn answer(&self, request: &HeaderMap) -> Response<Body> {
+    fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
         let mut answer = if request.get(IF_NONE_MATCH) == Some(&self.tag) {
-            let mut unchanged = Response::new(Body::empty());
+            let mut unchanged = Response::new(Bytes::new());
             *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
             unchanged
         } else {
-            let mut whole = Response::new(Body::from(self.bytes.clone()));
+            let mut whole = Response::new(self.bytes.clone());
             let headers = whole.headers_mut();
             headers.insert(CONTENT_TYPE, self.content_type.clone());
             if self.compressed {
@@ -146,9 +153,7 @@ impl File {
         let headers = answer.headers_mut();
         headers.insert(ETAG, self.tag.clone());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        headers.insert(CONTENT_SECURITY_POLICY, POLICY);
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        protect(headers);
         answer
     }
 }

@@ -17,9 +17,9 @@ const REQUEST_ID: &str = "3f0f3d7e-52a7-4a53-9d3c-0c6a1f4be0a2";
 fn of_cause(cause: Cause) -> Problem {
     let violation = Violation::new("/é", constraint::JSON, "says \"no\" \\ to \u{1F600}");
     let violations = if cause == Cause::Internal {
-        Vec::new()
+        Violations::default()
     } else {
-        vec![violation]
+        violation.into()
     };
     of_refusal(Refusal { cause, violations })
 }
@@ -123,7 +123,7 @@ fn an_unknown_grant_type_is_unsupported_and_a_missing_one_is_invalid() {
         ("required", "invalid_request"),
         ("type", "invalid_request"),
     ] {
-        let violations = vec![Violation::new("/grant_type", constraint, "is wrong")];
+        let violations = Violation::new("/grant_type", constraint, "is wrong").into();
         let problem = of_refusal(Refusal {
             cause: Cause::Body,
             violations,
@@ -143,7 +143,8 @@ fn a_description_has_the_characters_of_rfc_6749_and_an_end() {
 
 #[test]
 fn a_description_tells_as_many_violations_as_fit_and_counts_the_rest() {
-    let description = |violations| {
+    let description = |violations: Vec<Violation>| {
+        let violations = violations.into_iter().collect();
         let cause = Cause::Body;
         let failure = of_refusal(Refusal { cause, violations }).into_token(REQUEST_ID);
         let text = json(failure.body)["error_description"].clone();
@@ -163,6 +164,22 @@ fn a_description_tells_as_many_violations_as_fit_and_counts_the_rest() {
         description(vec![long, wrong]),
         format!("/{}... is wrong; /x is wrong", "x".repeat(63))
     );
+}
+
+#[test]
+fn a_message_says_how_many_violations_there_were_where_not_all_are_listed() {
+    let message = |count| {
+        let wrong = Violation::new("/x", "maxLength", "is wrong");
+        let violations = std::iter::repeat_n(wrong, count).collect();
+        let cause = Cause::Body;
+        let failure = of_refusal(Refusal { cause, violations }).into_catalog(REQUEST_ID);
+        let error = json(failure.body)["error"].take();
+        let listed = error["details"].as_array().map_or(0, Vec::len);
+        (error["message"].as_str().unwrap().to_owned(), listed)
+    };
+    assert_eq!(message(100), ("Validation failed".to_owned(), 100));
+    let cut = "Validation failed; 4711 violations, of which 100 are listed";
+    assert_eq!(message(4711), (cut.to_owned(), 100));
 }
 
 #[test]

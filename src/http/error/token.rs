@@ -44,7 +44,7 @@ impl Problem {
             let is_first = text.is_empty();
             // Bytes, of which there are at least as many as characters.
             if !is_first && text.len() + clause.len() > DESCRIPTION - MORE {
-                text.push_str(&format!("; and {} more", self.violations.len() - told));
+                text.push_str(&format!("; and {} more", self.violations.total() - told));
                 break;
             }
             if !is_first {

@@ -1,4 +1,4 @@
-//! All violations at once: however many, and with names that are whole, however long.
+//! All violations at once: the first hundred listed, with names that are whole, and all of them counted.
 
 use std::collections::BTreeSet;
 
@@ -35,33 +35,50 @@ fn unknown_members(names: &[String]) -> BTreeSet<Violation> {
         .collect()
 }
 
+/// Asserts that the first hundred of these are listed, and what the message says of all.
+fn assert_counted(answer: &Answer, message: &str, expected: &[Violation]) {
+    let listed = expected.len().min(100);
+    assert_told(answer, &expected[..listed].iter().cloned().collect());
+    let expected = match expected.len() {
+        ..=100 => message.to_owned(),
+        all => format!("{message}; {all} violations, of which {listed} are listed"),
+    };
+    assert_eq!(answer.json()["error"]["message"], expected);
+}
+
 #[tokio::test]
-async fn a_hundred_and_more_unknown_members_are_all_told() {
+async fn a_hundred_violations_are_listed_and_the_message_says_how_many_there_were() {
     let given = given!(given());
-    for count in [100, 101, 5_000] {
-        let names: Vec<_> = (0..count).map(|index| format!("x{index}")).collect();
+    for count in [99, 100, 101, 5_000] {
+        // In the order of their names, which is the order in which they are sent.
+        let names: Vec<_> = (0..count).map(|index| format!("x{index:04}")).collect();
         let answer = create_with(&given, &names).await;
-        assert_told(
-            &answer.expect(400, "invalid_body"),
-            &unknown_members(&names),
-        );
+        let answer = answer.expect(400, "invalid_body");
+        let unknown: Vec<_> = unknown_members(&names).into_iter().collect();
+        assert_counted(&answer, "Validation failed", &unknown);
     }
 }
 
 #[tokio::test]
-async fn an_unknown_member_is_told_by_its_whole_name() {
+async fn an_unknown_member_is_told_by_its_whole_name_or_by_the_length_of_it() {
     let given = given!(given());
-    for name in [
-        "x".repeat(64),
-        "x".repeat(65),
-        "x".repeat(60_000),
-        "~/é".repeat(15_000),
-    ] {
+    for name in ["x".repeat(64), "x".repeat(255), "é".repeat(255)] {
         let answer = create_with(&given, std::slice::from_ref(&name)).await;
         assert_told(
             &answer.expect(400, "invalid_body"),
             &unknown_members(&[name]),
         );
+    }
+    for name in ["x".repeat(256), "x".repeat(60_000), "~/é".repeat(15_000)] {
+        let length = name.chars().count();
+        let answer = create_with(&given, &[name])
+            .await
+            .expect(400, "invalid_body");
+        let whole = Violation::new("", "additionalProperties");
+        assert_told(&answer, &BTreeSet::from([whole]));
+        let message =
+            format!("has a member, with a name of {length} characters, that is not a known member");
+        assert_eq!(answer.json()["error"]["details"][0]["message"], message);
     }
 }
 
@@ -78,22 +95,27 @@ async fn a_value_of_the_wrong_type_is_told_not_to_be_in_the_list_either() {
 }
 
 #[tokio::test]
-async fn unknown_parameters_are_all_told_by_their_whole_names() {
+async fn unknown_parameters_are_told_by_their_whole_names_and_counted() {
     let given = given!(given());
     let mut names: Vec<_> = (0..500).map(|index| format!("x{index}")).collect();
-    names.push("y".repeat(1_000));
+    names.insert(1, "y".repeat(257));
     let query = names.join("&");
     // What comes twice is one name that the operation does not have.
     let list = given.live("GET", format!("{PRODUCTS}?{query}&x0=1"));
     let answer = given.send(list).await.expect(400, "invalid_query");
+    names[1] = String::new();
     let unknown = names.iter().map(|name| Violation::new(name, "unknown"));
-    assert_told(&answer, &unknown.collect());
+    let unknown: Vec<_> = unknown.collect();
+    assert_counted(&answer, "The query is not valid", &unknown);
+    let message =
+        "has a parameter, with a name of 257 characters, that is not a parameter of this operation";
+    assert_eq!(answer.json()["error"]["details"][1]["message"], message);
     // The token endpoint has no list to tell them in: it tells some, and how many more there are.
     let exchange = Request::new("POST", format!("{TOKEN}?{query}")).json(&json!({}));
     let answer = given.send(exchange).await.expect(400, "invalid_request");
     let description = answer.json()["error_description"].clone();
     let description = description.as_str().unwrap_or_default();
-    let told = description.matches("x").count();
+    let told = description.matches("not a parameter").count();
     assert!(
         description.ends_with(&format!("; and {} more", 501 - told)),
         "{description}"

@@ -1,4 +1,4 @@
-//! Methods that a path does not have.
+//! Methods that a path does not have, and paths that are not written as published.
 
 use crate::connection::Server;
 
@@ -54,4 +54,19 @@ async fn an_absent_method_is_answered_whatever_its_path_variables_are() {
         server.send("POST /pets/no-number", &[], "").await.status,
         405
     );
+}
+
+#[tokio::test]
+async fn a_path_leads_to_an_operation_only_as_it_is_written() {
+    let server = Server::start();
+    for path in ["//pets/1", "/pets//1", "/pets/1/", "/%70ets/1"] {
+        for method in ["GET", "DELETE", "POST"] {
+            let answer = server.send(&format!("{method} {path}"), &[], "").await;
+            assert_eq!(answer.status, 404, "{method} {path}");
+            let id = answer.header("x-request-id").expect("every answer has one");
+            assert_eq!(answer.json()["message"], "Not Found", "{method} {path}");
+            assert_eq!(answer.json()["request_id"], id, "{method} {path}");
+        }
+    }
+    assert_ne!(server.send("GET /pets/%31", &[], "").await.status, 404);
 }

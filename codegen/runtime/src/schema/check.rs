@@ -8,9 +8,8 @@
 //! - Keywords are independent of each other: a value of the wrong type is not among those of an `enum`
 //!   either, and violates both.
 //!
-//! A value that passes costs no allocation, unless a list asks for items that differ. One that does not
-//! costs time and memory in proportion to its text: a path leads through properties that the schema
-//! knows, of which no schema has more than a few levels, and only its end can be as long as the text.
+//! A value that passes costs no allocation, unless a list asks for items that differ. One that does not costs what its first
+//! violations take to be told ([`Violations`]); those that are not told cost none, either.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -20,20 +19,23 @@ use std::fmt;
 use super::{Array, Bounds, Kind, Object, OneOf, Schema, Text};
 use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
-use crate::violation::{Violation, constraint, shown};
+use crate::violation::{Path, Violation, Violations, constraint, shown};
 
-/// Everything that is wrong with a body, by its schema. Empty when it passes.
-pub fn check(schema: &Schema, value: &Value<'_>) -> Vec<Violation> {
-    let mut check = Check::default();
-    check.value(schema, value, &Place::Body);
-    check.violations
+/// What is wrong with a body, by its schema. Empty when it passes.
+pub fn check(schema: &Schema, value: &Value<'_>) -> Violations {
+    let mut violations = Violations::default();
+    Check(&mut violations).value(schema, value, &Place::Body);
+    violations
 }
 
-/// Everything that is wrong with the value of this parameter, by its schema.
-pub(crate) fn check_parameter(name: &str, schema: &Schema, value: &Value<'_>) -> Vec<Violation> {
-    let mut check = Check::default();
-    check.value(schema, value, &Place::Parameter(name));
-    check.violations
+/// Adds what is wrong with the value of this parameter, by its schema.
+pub(crate) fn check_parameter(
+    name: &str,
+    schema: &Schema,
+    value: &Value<'_>,
+    violations: &mut Violations,
+) {
+    Check(violations).value(schema, value, &Place::Parameter(name));
 }
 
 /// Where a value stands: a path that is only written out when something is wrong there.
@@ -62,20 +64,40 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-#[derive(Default)]
-struct Check {
-    violations: Vec<Violation>,
+impl Place<'_> {
+    /// The violation here, or, where this path is too long, at the nearest place above whose path is not.
+    fn violation(&self, constraint: &'static str, message: Cow<'static, str>) -> Violation {
+        if let Some(path) = Path::of(self) {
+            return Violation::new(path, constraint, message);
+        }
+        match self {
+            Place::Body => Violation::new("", constraint, message),
+            // The document's own, whatever its length.
+            Place::Parameter(name) => Violation::new(*name, constraint, message),
+            Place::Member(parent, name) => {
+                let length = name.chars().count();
+                let message =
+                    format!("has a member, with a name of {length} characters, that {message}");
+                parent.violation(constraint, message.into())
+            }
+            Place::Item(parent, index) => parent.violation(
+                constraint,
+                format!("has item {index}, that {message}").into(),
+            ),
+        }
+    }
 }
 
-impl Check {
-    fn report(
+struct Check<'a>(&'a mut Violations);
+
+impl Check<'_> {
+    fn report<M: Into<Cow<'static, str>>>(
         &mut self,
         place: &Place<'_>,
         constraint: &'static str,
-        message: impl Into<Cow<'static, str>>,
+        message: impl FnOnce() -> M,
     ) {
-        self.violations
-            .push(Violation::new(place.to_string(), constraint, message));
+        self.0.add(|| place.violation(constraint, message().into()));
     }
 
     fn value(&mut self, schema: &Schema, value: &Value<'_>, place: &Place<'_>) {
@@ -105,12 +127,15 @@ impl Check {
             (Kind::Object(_) | Kind::OneOf(_), _) => "an object",
         };
         let or_null = if schema.nullable { " or null" } else { "" };
-        let message = format!("must be {expected}{or_null}, but is {}", value.kind());
-        self.report(place, "type", message);
+        self.report(place, "type", || {
+            format!("must be {expected}{or_null}, but is {}", value.kind())
+        });
         if let Kind::String(rules) = &schema.kind
             && !rules.enumeration.is_empty()
         {
-            self.report(place, "enum", not_one_of(rules.enumeration, value.kind()));
+            self.report(place, "enum", || {
+                not_one_of(rules.enumeration, value.kind())
+            });
         }
     }
 
@@ -119,8 +144,9 @@ impl Check {
             Ok(number) => number,
             // Of syntax the reader of the text took care.
             Err(error @ (DecimalError::Precision | DecimalError::Syntax)) => {
-                let message = format!("must be a number of reasonable size, but has {error}");
-                return self.report(place, constraint::PRECISION, message);
+                return self.report(place, constraint::PRECISION, || {
+                    format!("must be a number of reasonable size, but has {error}")
+                });
             }
         };
         let came = if literal.len() <= Decimal::MAX_DIGITS {
@@ -157,33 +183,32 @@ impl Check {
                 } else {
                     inclusive
                 };
-                let message = format!("must be {relation} {}, but is {came}", bound.value);
-                self.report(place, keyword, message);
+                self.report(place, keyword, || {
+                    format!("must be {relation} {}, but is {came}", bound.value)
+                });
             }
         }
     }
 
     fn text(&mut self, rules: &Text, text: &str, place: &Place<'_>) {
         if !rules.enumeration.is_empty() && !rules.enumeration.contains(&text) {
-            self.report(place, "enum", not_one_of(rules.enumeration, &shown(text)));
+            self.report(place, "enum", || {
+                not_one_of(rules.enumeration, &shown(text))
+            });
         }
         if rules.min_length > 0 || rules.max_length.is_some() {
             let length = text.chars().count();
             if length < rules.min_length {
-                let least = characters(rules.min_length);
-                self.report(
-                    place,
-                    "minLength",
-                    format!("must have at least {least}, but has {length}"),
-                );
+                self.report(place, "minLength", || {
+                    let least = characters(rules.min_length);
+                    format!("must have at least {least}, but has {length}")
+                });
             }
             if let Some(most) = rules.max_length.filter(|&most| length > most) {
-                let most = characters(most);
-                self.report(
-                    place,
-                    "maxLength",
-                    format!("must have at most {most}, but has {length}"),
-                );
+                self.report(place, "maxLength", || {
+                    let most = characters(most);
+                    format!("must have at most {most}, but has {length}")
+                });
             }
         }
         if let Some(pattern) = rules
@@ -191,30 +216,32 @@ impl Check {
             .as_ref()
             .filter(|pattern| !pattern.matches(text))
         {
-            let message = format!("must match the regular expression {}", pattern.source);
-            self.report(place, "pattern", message);
+            self.report(place, "pattern", || {
+                format!("must match the regular expression {}", pattern.source)
+            });
         }
         if let Some(format) = rules.format.filter(|format| !format.matches(text)) {
-            let message = format!("must be {}", format.description());
-            self.report(place, "format", message);
+            self.report(place, "format", || {
+                format!("must be {}", format.description())
+            });
         }
     }
 
     fn array(&mut self, rules: &Array, items: &[Value<'_>], place: &Place<'_>) {
         let length = items.len();
         if length < rules.min_items {
-            let message = format!(
-                "must have at least {} items, but has {length}",
-                rules.min_items
-            );
-            self.report(place, "minItems", message);
+            self.report(place, "minItems", || {
+                let least = rules.min_items;
+                format!("must have at least {least} items, but has {length}")
+            });
         }
         if let Some(most) = rules.max_items.filter(|&most| length > most) {
-            let message = format!("must have at most {most} items, but has {length}");
-            self.report(place, "maxItems", message);
+            self.report(place, "maxItems", || {
+                format!("must have at most {most} items, but has {length}")
+            });
         }
         if rules.unique_items && !are_unique(items) {
-            self.report(place, "uniqueItems", "must not have the same item twice");
+            self.report(place, "uniqueItems", || "must not have the same item twice");
         }
         for (index, item) in items.iter().enumerate() {
             self.value(rules.items, item, &Place::Item(place, index));
@@ -225,7 +252,7 @@ impl Check {
         for property in rules.properties.iter().filter(|property| property.required) {
             if find(members, property.name).is_none() {
                 let place = Place::Member(place, property.name);
-                self.report(&place, "required", "is required, but missing");
+                self.report(&place, "required", || "is required, but missing");
             }
         }
         for (name, value) in members {
@@ -238,7 +265,7 @@ impl Check {
                 Some(property) => self.value(&property.schema, value, &place),
                 None if rules.additional => {}
                 None => {
-                    self.report(&place, "additionalProperties", "is not a known member");
+                    self.report(&place, "additionalProperties", || "is not a known member");
                 }
             }
         }
@@ -261,17 +288,20 @@ impl Check {
                 shown(kind)
             }
             Some(other) => {
-                let message = format!("must be a string, but is {}", other.kind());
-                self.report(&place_of_kind, "type", message);
+                self.report(&place_of_kind, "type", || {
+                    format!("must be a string, but is {}", other.kind())
+                });
                 other.kind().to_owned()
             }
             None => {
                 let message = "is required, but missing";
-                return self.report(&place_of_kind, "required", message);
+                return self.report(&place_of_kind, "required", || message);
             }
         };
-        let names: Vec<&str> = rules.variants.iter().map(|(name, _)| *name).collect();
-        self.report(&place_of_kind, "enum", not_one_of(&names, &came));
+        self.report(&place_of_kind, "enum", || {
+            let names: Vec<&str> = rules.variants.iter().map(|(name, _)| *name).collect();
+            not_one_of(&names, &came)
+        });
     }
 }
 

@@ -1,0 +1,193 @@
+//! Requests that are not written as a route is.
+//!
+//! dropshot's router reads generously: it drops empty segments, decodes percent-encoding before it compares, and takes a
+//! method in any case. An operation would have many addresses, and a rule that somebody wrote for the published one, in a
+//! proxy say, would miss the others. So:
+//!
+//! 1. A path is taken only as the route has it: its literal parts byte by byte, and for a variable one segment that is not
+//!    empty, percent-encoded or not. Any other is answered as one that no route has, by the endpoint that it leads to
+//!    ([`check_path`]).
+//! 2. A method that is none of [`METHODS`], to the letter (RFC 9110, section 9.1), is answered before the router sees
+//!    it, which takes `get` for GET ([`Methods`]). Of a path that is written as a route the answer is 405, with one
+//!    `Allow`: the router's own would also name the methods that are registered only to be refused
+//!    ([`register_absent_methods`](crate::register_absent_methods)).
+//! 3. What remains is the router's, with its own 404 and, where a path cannot be decoded, 400.
+//!
+//! For step 2, dropshot has one place in front of its router: it asks which version of an API a request is for. All
+//! requests are for the same one; the question is what is needed.
+
+use dropshot::{
+    Body, ClientErrorStatusCode, DynamicVersionPolicy, HttpError, VersionPolicy, semver::Version,
+};
+use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
+use slog::Logger;
+
+use crate::operation::Operation;
+use crate::refusal::header_value;
+
+/// The methods of RFC 9110 and RFC 5789, and QUERY.
+pub const METHODS: [&str; 9] = [
+    "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY",
+];
+
+/// Which methods each path has, for the answer to a method that nobody knows.
+#[derive(Debug, Default)]
+pub struct Methods(Vec<Route>);
+
+#[derive(Debug)]
+struct Route {
+    path: &'static str,
+    allow: HeaderValue,
+}
+
+impl Methods {
+    /// Adds the paths of a document.
+    pub fn add_published(&mut self, operations: &'static [&'static Operation]) {
+        for operation in operations {
+            let of_path = operations.iter().filter(|it| it.path == operation.path);
+            let names: Vec<_> = of_path.map(|it| it.method.as_str()).collect();
+            self.add(operation.path, &names.join(", "));
+        }
+    }
+
+    /// Adds a path that has the methods that `allow` lists. What is said of it first counts.
+    pub fn add(&mut self, path: &'static str, allow: &str) {
+        let allow = header_value(allow);
+        self.0.push(Route { path, allow });
+    }
+}
+
+impl From<Methods> for VersionPolicy {
+    fn from(methods: Methods) -> VersionPolicy {
+        VersionPolicy::Dynamic(Box::new(methods))
+    }
+}
+
+impl DynamicVersionPolicy for Methods {
+    /// Step 2.
+    fn request_extract_version(
+        &self,
+        request: &http::Request<Body>,
+        _: &Logger,
+    ) -> Result<Version, HttpError> {
+        const ANY: Version = Version::new(1, 0, 0);
+        if METHODS.contains(&request.method().as_str()) {
+            return Ok(ANY);
+        }
+        let path = request.uri().path();
+        match self.0.iter().find(|route| is_written_as(route.path, path)) {
+            Some(route) => Err(method_not_allowed(route.allow.clone())),
+            None => Err(no_route()),
+        }
+    }
+}
+
+/// Step 1: refuses a path that has led to `route` and is not written like it.
+///
+/// # Errors
+/// The answer to a path that no route has.
+pub fn check_path(route: &str, path: &str) -> Result<(), HttpError> {
+    match is_written_as(route, path) {
+        true => Ok(()),
+        false => Err(no_route()),
+    }
+}
+
+/// dropshot's 405 with this `Allow`.
+pub fn method_not_allowed(allow: HeaderValue) -> HttpError {
+    let status = ClientErrorStatusCode::METHOD_NOT_ALLOWED;
+    let mut error = HttpError::for_client_error_with_status(None, status);
+    let headers = error.headers_mut();
+    headers.insert(ALLOW, allow);
+    // A cache might otherwise keep it (RFC 9110, section 15.1), also for a path whose answers nobody may store.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    error
+}
+
+fn no_route() -> HttpError {
+    let why = "no route is written like this";
+    HttpError::for_not_found(None, why.to_owned())
+}
+
+fn is_written_as(mut route: &str, mut path: &str) -> bool {
+    while let Some((literal, rest)) = route.split_once('{') {
+        let Some(value) = path.strip_prefix(literal) else {
+            return false;
+        };
+        let end = value.find('/').unwrap_or(value.len());
+        if end == 0 {
+            return false;
+        }
+        path = &value[end..];
+        // A variable is a whole segment: dropshot takes no route where it is not closed.
+        route = rest.split_once('}').map_or("", |(_, rest)| rest);
+    }
+    route == path
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_as_its_route_or_is_not() {
+        for (route, path) in [
+            ("/", "/"),
+            ("/docs", "/docs"),
+            ("/a/{id}", "/a/1"),
+            ("/a/{id}", "/a/%31"),
+            ("/a/{id}", "/a/%2F"),
+            ("/a/{kind}/{id}/b", "/a/x/y/b"),
+        ] {
+            assert!(is_written_as(route, path), "{route} {path}");
+        }
+        for (route, path) in [
+            ("/", ""),
+            ("/", "//"),
+            ("/docs", "/docs/"),
+            ("/docs", "//docs"),
+            ("/docs", "/%64ocs"),
+            ("/docs", "docs"),
+            ("/a/{id}", "/a//1"),
+            ("/a/{id}", "/a/1/"),
+            ("/a/{id}", "/a/"),
+            ("/a/{id}", "/%61/1"),
+            ("/a/{id}", "//a/1"),
+            ("/a/{kind}/{id}/b", "/a/x//y/b"),
+            ("/a/{kind}/{id}/b", "/a/x/y/%62"),
+            ("/a/{kind}/{id}/b", "/a/x/y/b/"),
+        ] {
+            assert!(!is_written_as(route, path), "{route} {path}");
+        }
+    }
+
+    /// The status and `Allow` of what is answered before the router, if anything is.
+    fn refused(method: &str, path: &str) -> Option<(StatusCode, Option<HeaderValue>)> {
+        let mut methods = Methods::default();
+        methods.add("/a/{id}", "GET, POST");
+        let request = http::Request::builder().method(method).uri(path);
+        let request = request.body(Body::empty()).unwrap();
+        let log = Logger::root(slog::Discard, slog::o!());
+        let error = methods.request_extract_version(&request, &log).err()?;
+        let allow = error.headers.as_ref().map(|it| it[ALLOW].clone());
+        Some((error.status_code.as_status(), allow))
+    }
+
+    #[test]
+    fn a_method_that_nobody_knows_is_told_those_of_the_path_in_one_header() {
+        let allowed = Some(HeaderValue::from_static("GET, POST"));
+        for method in ["get", "Post", "FOO", "GETS", "CONNECTED"] {
+            let expected = Some((StatusCode::METHOD_NOT_ALLOWED, allowed.clone()));
+            assert_eq!(refused(method, "/a/1"), expected, "{method}");
+            let nowhere = Some((StatusCode::NOT_FOUND, None));
+            for path in ["/b", "/a//1", "/%61/1"] {
+                assert_eq!(refused(method, path), nowhere, "{method} {path}");
+            }
+        }
+        for method in METHODS {
+            assert_eq!(refused(method, "/b"), None, "{method}");
+        }
+    }
+}
