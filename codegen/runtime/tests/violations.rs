@@ -141,8 +141,8 @@ fn costly(bytes: usize) -> Vec<(&'static str, String)> {
             "names of control characters",
             format!(
                 "{{{}}}",
-                (0..bytes / 1_540)
-                    .map(|index| format!("\"{}{index:04}\":0", "\\u0001".repeat(250)))
+                (0..bytes / 140)
+                    .map(|index| format!("\"{}{index:04}\":0", "\\u0001".repeat(20)))
                     .collect::<Vec<_>>()
                     .join(",")
             ),
