@@ -190,19 +190,18 @@ impl App {
     /// Adds a product to the caller's catalog.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the
-    /// store answers.
+    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] when the key has ended since it was looked up,
+    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
     pub async fn create_product(
         &self,
         caller: &ApiKey,
         product: NewProduct,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
-        caller.may_write()?;
-        let now = self.now();
+        let (author, now) = (caller.author()?, self.now());
         let product = product.into_product(self.ids.next(now), now);
         self.store
-            .create_product(caller.catalog(), product, request, now)
+            .create_product(author, product, request, now)
             .await
     }
 
@@ -246,8 +245,8 @@ impl App {
     /// Changes a product of the caller's catalog, active or archived.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::ProductNotFound`], [`Error::DuplicateSku`],
-    /// [`Error::IdempotencyKeyReused`]; what the store answers.
+    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] as for a creation, [`Error::ProductNotFound`],
+    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
     pub async fn update_product(
         &self,
         caller: &ApiKey,
@@ -255,21 +254,19 @@ impl App {
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
-        caller.may_write()?;
         self.store
-            .update_product(caller.catalog(), id, changes, request, self.now())
+            .update_product(caller.author()?, id, changes, request, self.now())
             .await
     }
 
     /// Archives a product of the caller's catalog.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::ProductNotFound`], [`Error::AlreadyArchived`]; what the
-    /// store answers.
+    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] as for a creation, [`Error::ProductNotFound`],
+    /// [`Error::AlreadyArchived`]; what the store answers.
     pub async fn archive_product(&self, caller: &ApiKey, id: ProductId) -> Result<(), Error> {
-        caller.may_write()?;
         self.store
-            .archive_product(caller.catalog(), id, self.now())
+            .archive_product(caller.author()?, id, self.now())
             .await
     }
 }

@@ -131,7 +131,11 @@ where
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
         Err(rejection) => failed(|| error_response(fail(rejection)), &context.log),
     };
-    response.headers_mut().extend(extra);
+    // Whoever is admitted first and refused as nobody later, whose credential has ended meanwhile, is told as little
+    // as a stranger.
+    if response.status() != StatusCode::UNAUTHORIZED {
+        response.headers_mut().extend(extra);
+    }
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
     answered(&mut response, start.elapsed());

@@ -139,8 +139,8 @@ mod tests {
 
     use super::*;
     use crate::app::Error;
-    use crate::app::api_key::Mode;
-    use crate::app::id::{ProductId, TeamId};
+    use crate::app::api_key::{Author, Mode};
+    use crate::app::id::{ApiKeyId, ProductId, TeamId};
     use crate::app::idempotency::IdempotentRequest;
     use crate::app::product::{Catalog, Product, ProductStatus, StatusFilter};
     use crate::app::time::Timestamp;
@@ -194,6 +194,9 @@ mod tests {
         let file = open(path, &MIGRATIONS[..2]).unwrap();
         let team = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";
         file.execute(team, []).unwrap();
+        let key = "INSERT INTO api_key (team_id, id, digest, mode, scope, created_at)
+                   VALUES (zeroblob(16), zeroblob(16), zeroblob(32), 'live', 'read-write', 0)";
+        file.execute(key, []).unwrap();
         let insert =
             "INSERT INTO product VALUES (zeroblob(16), 'live', ?1, 'A', '1.50', 'EUR', 'D', 'S',
                           '19.0', 'GOODS', 'pcs', ?2, 1, 1)";
@@ -234,16 +237,18 @@ mod tests {
         let store = Sqlite::open(&path).unwrap();
         let (team_id, mode) = (TeamId(uuid::Uuid::nil()), Mode::Live);
         let catalog = Catalog { team_id, mode };
+        let key_id = ApiKeyId(uuid::Uuid::nil());
+        let author = Author { key_id, catalog };
         for product in [&product, &old] {
             let found = store.get_product(catalog, product.id).await;
             assert_eq!(found.unwrap(), *product);
         }
         let all = store.list_products(catalog, StatusFilter::All, None, 9);
         assert_eq!(all.await.unwrap(), [old, product.clone()]);
-        let taken = store.create_product(catalog, other.clone(), None, now);
+        let taken = store.create_product(author, other.clone(), None, now);
         let taken = taken.await;
         assert!(matches!(taken, Err(Error::DuplicateSku)), "{taken:?}");
-        let repeat = store.create_product(catalog, other, Some(request), now);
+        let repeat = store.create_product(author, other, Some(request), now);
         let repeat = repeat.await.unwrap();
         assert_eq!((repeat.replayed, repeat.value), (true, product));
     }
