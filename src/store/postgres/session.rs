@@ -3,6 +3,11 @@
 //! Two exchanges that touch one session come one after the other: a refresh locks the row of its session
 //! before it looks at the token, an exchange the row of its code. What is read afterwards is what the one
 //! before has committed, on whichever replica, and the rules rule on that.
+//!
+//! A sealed pair that was erased is out of its row, not off the disk: the dead version of the row stays until it is
+//! vacuumed and written over, and the write-ahead log, its archive and every backup have it for as long as they are
+//! kept. SQLite forgets pairs by forgetting keys (`sqlite/pair.rs`); here the same log would have the keys. README.md
+//! tells operators.
 
 mod expired;
 
@@ -163,8 +168,8 @@ impl SessionStore for Postgres {
         .await
     }
 
-    async fn erase_successors(&self, spent_by: Timestamp, limit: u32) -> Result<u32, Error> {
-        self.write(|sql| async move { expired::erase_successors(&sql, spent_by, limit).await })
+    async fn erase_successors(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        self.write(|sql| async move { expired::erase_successors(&sql, now, limit).await })
             .await
     }
 

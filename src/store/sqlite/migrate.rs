@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_catalog.sql"),
     include_str!("migrations/0002_mobile.sql"),
     include_str!("migrations/0003_clustered.sql"),
+    include_str!("migrations/0004_grace_key.sql"),
 ];
 
 /// The newest version that this binary knows.
@@ -251,6 +252,24 @@ mod tests {
         let repeat = store.create_product(author, other, Some(request), now);
         let repeat = repeat.await.unwrap();
         assert_eq!((repeat.replayed, repeat.value), (true, product));
+    }
+
+    #[test]
+    fn pairs_of_version_3_are_wrapped_and_opened_again() {
+        let (_folder, path) = file();
+        let old = open(&path, &MIGRATIONS[..3]).unwrap();
+        let insert = "PRAGMA foreign_keys = false;
+            INSERT INTO refresh_token VALUES (zeroblob(32), zeroblob(16), 1795211340123, x'0506'),
+                (randomblob(32), zeroblob(16), 1795211340124, x'07'), (randomblob(32), zeroblob(16), NULL, NULL)";
+        old.execute_batch(insert).unwrap();
+        drop(old);
+        let new = open(&path, MIGRATIONS).unwrap();
+        let pair = |column: &str| -> Vec<u8> {
+            let select = format!("SELECT {column} FROM refresh_token WHERE digest = zeroblob(32)");
+            new.query_row(&select, [], |row| row.get(0)).unwrap()
+        };
+        assert_ne!(pair("successor"), [5, 6]);
+        assert_eq!(pair(crate::store::sqlite::pair::UNWRAPPED), [5, 6]);
     }
 
     #[cfg(unix)]

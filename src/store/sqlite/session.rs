@@ -8,6 +8,7 @@ use rusqlite::{Row, params};
 
 use super::Sqlite;
 use super::oauth_client::{client_exists, require_redirect_uri};
+use super::pair::{UNWRAPPED, forget, spend};
 use super::sql::Sql;
 use super::user::require_user;
 use crate::app::Error;
@@ -147,9 +148,16 @@ impl SessionStore for Sqlite {
         .await
     }
 
-    async fn erase_successors(&self, spent_by: Timestamp, limit: u32) -> Result<u32, Error> {
-        self.write(move |sql| expired::erase_successors(sql, spent_by, limit))
-            .await
+    async fn erase_successors(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        let emptying = self.emptying.clone();
+        self.write(move |sql| {
+            let erased = expired::erase_successors(sql, now, limit)?;
+            if erased < limit {
+                emptying.after(forget(sql, now)?);
+            }
+            Ok(erased)
+        })
+        .await
     }
 
     async fn delete_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
@@ -221,11 +229,13 @@ fn add_pair(
 }
 
 fn find_refresh_token(sql: Sql<'_>, digest: Digest) -> Result<Option<KnownToken>, Error> {
-    let select = "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at, \
-         spent_at, successor \
+    let select = format!(
+        "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at, \
+         spent_at, {UNWRAPPED} AS successor \
          FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
-         WHERE refresh_token.digest = ?1";
-    sql.optional(select, [digest], |row| {
+         WHERE refresh_token.digest = ?1"
+    );
+    sql.optional(&select, [digest], |row| {
         Ok(KnownToken {
             session_id: row.get("session_id")?,
             user_id: row.get("user_id")?,
@@ -265,8 +275,7 @@ fn carry_out(
 /// R5
 fn rotate(sql: Sql<'_>, known: &KnownToken, refresh: &Refresh) -> Result<(), Error> {
     let now = refresh.now;
-    let spend = "UPDATE refresh_token SET spent_at = ?2, successor = ?3 WHERE digest = ?1";
-    sql.execute(spend, params![refresh.token, now, refresh.sealed])?;
+    spend(sql, refresh)?;
     let expires_at = access_token_expires_at(known.created_at, now);
     add_pair(sql, known.session_id, refresh.pair, expires_at)?;
 
