@@ -12,7 +12,7 @@ use std::time::Duration;
 use slog::{Logger, warn};
 use tokio::time::MissedTickBehavior;
 
-use super::{App, Error, idempotency};
+use super::{App, Error};
 
 /// Rows deleted in one step: a few milliseconds of work.
 const STEP: u32 = 500;
@@ -47,13 +47,7 @@ impl App {
     /// What the store answers; what was deleted until then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
-        let forgotten = now.before(idempotency::LIFETIME);
-        while self
-            .store
-            .delete_idempotency_records(forgotten, STEP)
-            .await?
-            == STEP
-        {}
+        while self.store.delete_idempotency_records(now, STEP).await? == STEP {}
         while self.store.delete_expired_sessions(now, STEP).await? == STEP {}
         Ok(())
     }

@@ -74,13 +74,10 @@ pub trait ProductStore {
         now: Timestamp,
     ) -> Result<(), Error>;
 
-    /// Deletes at most `limit` idempotency records made at or before that time; says how many.
+    /// Sees to at most `limit` idempotency records, and says to how many: those that have expired `now` are deleted,
+    /// and those that lie ahead by more than [`AHEAD`](crate::app::idempotency::AHEAD) are made `now`.
     ///
     /// # Errors
     /// As every change.
-    async fn delete_idempotency_records(
-        &self,
-        made_by: Timestamp,
-        limit: u32,
-    ) -> Result<u32, Error>;
+    async fn delete_idempotency_records(&self, now: Timestamp, limit: u32) -> Result<u32, Error>;
 }

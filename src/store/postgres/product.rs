@@ -120,12 +120,8 @@ impl ProductStore for Postgres {
         .await
     }
 
-    async fn delete_idempotency_records(
-        &self,
-        made_by: Timestamp,
-        limit: u32,
-    ) -> Result<u32, Error> {
-        self.write(|sql| async move { delete_records(&sql, made_by, limit).await })
+    async fn delete_idempotency_records(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        self.write(|sql| async move { delete_records(&sql, now, limit).await })
             .await
     }
 }
