@@ -60,7 +60,8 @@ impl StatusFilter {
 }
 
 /// A product. Serialized, it is what an idempotency record remembers of an answer (what clients see is
-/// the published document's business). Records outlive an upgrade: a field added later needs a default.
+/// the published document's business). Records outlive an upgrade: a field added later needs a default. Of what a
+/// product does not have they say nothing.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Product {
     /// Identifies it, and places it in lists.
@@ -72,14 +73,19 @@ pub struct Product {
     /// ISO 4217 alphabetic code.
     pub currency: String,
     /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The team's own code for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sku: Option<String>,
     /// Percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tax_rate: Option<Decimal>,
     /// Goods or services.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub product_type: Option<String>,
     /// What one unit is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unit_of_measure: Option<String>,
     /// Active until it is archived.
     pub status: ProductStatus,
