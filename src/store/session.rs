@@ -37,7 +37,8 @@ pub trait SessionStore {
     /// As every change.
     async fn refresh(&self, refresh: Refresh) -> Result<Result<Refreshed, Refusal>, Error>;
 
-    /// Who is behind an access token that has not expired, in a session that has not ended; and the
+    /// Who is behind an access token that has not expired, and not for longer than
+    /// [`latest_access_token`](crate::app::session::rules::latest_access_token), in a session that has not ended; and the
     /// minute that the session is known to have been used last.
     ///
     /// # Errors

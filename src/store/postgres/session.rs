@@ -25,8 +25,8 @@ use crate::app::auth_code::{AuthCode, CodeChallenge};
 use crate::app::id::{SessionId, UserId};
 use crate::app::secret::Digest;
 use crate::app::session::rules::{
-    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, rule_on_code,
-    rule_on_refresh, session_expires_at,
+    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, latest_access_token,
+    rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::app::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
 use crate::app::time::Timestamp;
@@ -107,10 +107,12 @@ impl SessionStore for Postgres {
     ) -> Result<Option<(SignedIn, Timestamp)>, Error> {
         let select = "SELECT user_id, session_id, last_used_at \
              FROM access_token JOIN session ON session.id = access_token.session_id \
-             WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND session.ended_at IS NULL";
+             WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND access_token.expires_at <= $3 \
+             AND session.ended_at IS NULL";
+        let latest = latest_access_token(now);
         self.read(|sql| async move {
             let found = sql
-                .optional(select, params![token, now], |row| {
+                .optional(select, params![token, now, latest], |row| {
                     let (user_id, session_id) =
                         (row.try_get("user_id")?, row.try_get("session_id")?);
                     let signed_in = SignedIn {

@@ -17,8 +17,8 @@ use crate::app::id::{SessionId, UserId};
 use crate::app::secret::Digest;
 use crate::app::session::grace::Sealed;
 use crate::app::session::rules::{
-    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, rule_on_code,
-    rule_on_refresh, session_expires_at,
+    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, latest_access_token,
+    rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::app::session::{CodeExchange, PairDigests, Refresh, Refreshed, Session, SignedIn};
 use crate::app::time::Timestamp;
@@ -104,9 +104,11 @@ impl SessionStore for Sqlite {
     ) -> Result<Option<(SignedIn, Timestamp)>, Error> {
         let select = "SELECT user_id, session_id, last_used_at \
              FROM access_token JOIN session ON session.id = access_token.session_id \
-             WHERE access_token.digest = ?1 AND access_token.expires_at > ?2 AND session.ended_at IS NULL";
+             WHERE access_token.digest = ?1 AND access_token.expires_at > ?2 AND access_token.expires_at <= ?3 \
+             AND session.ended_at IS NULL";
+        let latest = latest_access_token(now);
         self.read(|sql| {
-            sql.optional(select, params![token, now], |row| {
+            sql.optional(select, params![token, now, latest], |row| {
                 let (user_id, session_id) = (row.get("user_id")?, row.get("session_id")?);
                 Ok((
                     SignedIn {
