@@ -6,7 +6,9 @@
 //! 2. The store has the SHA-256 of the key. The key itself is shown once, to whoever makes it.
 //! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
 //!    looked up, unless that was done a moment ago (`lease.rs`). Once a key is revoked, it works in no process.
-//! 4. The last use is kept to the minute. Requests only note it in memory; the background task hands
+//! 4. A change asks again, in its own transaction ([`Author`]): the body may have come long after the key, and the
+//!    key may have ended meanwhile. Whoever revokes a key waits for the changes that found it valid.
+//! 5. The last use is kept to the minute. Requests only note it in memory; the background task hands
 //!    the notes to the store together ([`App::record_uses`]).
 
 mod lease;
@@ -65,6 +67,15 @@ pub struct ApiKey {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// On whose word something is changed: step 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The key, which has to be valid still when the change is made.
+    pub key_id: ApiKeyId,
+    /// The catalog that it works on.
+    pub catalog: Catalog,
+}
+
 impl ApiKey {
     /// Whether the key may change anything.
     ///
@@ -85,6 +96,18 @@ impl ApiKey {
         }
     }
 
+    /// Whoever changes something with this key.
+    ///
+    /// # Errors
+    /// [`Error::ScopeInsufficient`] when it may change nothing.
+    pub fn author(&self) -> Result<Author, Error> {
+        self.may_write()?;
+        Ok(Author {
+            key_id: self.id,
+            catalog: self.catalog(),
+        })
+    }
+
     /// The error for an id that no key has; the command line shows it.
     pub(crate) fn missing(id: ApiKeyId) -> Error {
         let remedy = "`invoicing api-key list --team ID` shows the keys of a team";
@@ -95,8 +118,15 @@ impl ApiKey {
         }
     }
 
-    fn is_valid(&self, now: Timestamp) -> bool {
-        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    /// Refuses a key that has ended by `now`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`].
+    pub(crate) fn require_valid(&self, now: Timestamp) -> Result<(), Error> {
+        match self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end) {
+            true => Ok(()),
+            false => Err(Error::InvalidToken),
+        }
     }
 }
 
@@ -158,7 +188,7 @@ impl App {
         Ok(key)
     }
 
-    /// The key that a request brought: steps 3 and 4.
+    /// The key that a request brought: steps 3 and 5.
     ///
     /// # Errors
     /// [`Error::InvalidToken`] when it is malformed, unknown, expired or revoked; what the store answers.
@@ -170,9 +200,7 @@ impl App {
             .find_api_key(Secret::from_text(presented).digest())
             .await?;
         let now = self.now();
-        if !key.is_valid(now) {
-            return Err(Error::InvalidToken);
-        }
+        key.require_valid(now)?;
         self.key_uses.note(key.id, now, key.last_used_at);
         Ok(key)
     }

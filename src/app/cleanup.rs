@@ -12,8 +12,7 @@ use std::time::Duration;
 use slog::{Logger, warn};
 use tokio::time::MissedTickBehavior;
 
-use super::session::rules::GRACE;
-use super::{App, Error, idempotency};
+use super::{App, Error};
 
 /// Rows deleted in one step: a few milliseconds of work.
 const STEP: u32 = 500;
@@ -22,7 +21,7 @@ const STEP: u32 = 500;
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
 
 /// How often sealed pairs are erased, whose grace lasts 30 seconds.
-const ERASE_EVERY: Duration = Duration::from_secs(10);
+const ERASE_EVERY: Duration = Duration::from_secs(5);
 
 /// How often noted uses are recorded; they are kept to the minute.
 const RECORD_USES_EVERY: Duration = Duration::from_secs(10);
@@ -48,13 +47,7 @@ impl App {
     /// What the store answers; what was deleted until then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
-        let forgotten = now.before(idempotency::LIFETIME);
-        while self
-            .store
-            .delete_idempotency_records(forgotten, STEP)
-            .await?
-            == STEP
-        {}
+        while self.store.delete_idempotency_records(now, STEP).await? == STEP {}
         while self.store.delete_expired_sessions(now, STEP).await? == STEP {}
         Ok(())
     }
@@ -64,8 +57,8 @@ impl App {
     /// # Errors
     /// What the store answers; what was erased until then stays erased.
     pub async fn erase_successors(&self) -> Result<(), Error> {
-        let spent_by = self.now().before(GRACE);
-        while self.store.erase_successors(spent_by, STEP).await? == STEP {}
+        let now = self.now();
+        while self.store.erase_successors(now, STEP).await? == STEP {}
         Ok(())
     }
 }

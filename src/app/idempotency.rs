@@ -24,6 +24,10 @@ use super::time::Timestamp;
 /// How long the first answer of a key is given again.
 pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Further ahead than this no clock of a replica may be. A record that lies there was made by a clock that was wrong, and
+/// would stay, and keep its key taken, until that time has come: its [`LIFETIME`] begins anew when that is noticed.
+pub const AHEAD: Duration = Duration::from_secs(60 * 60);
+
 /// A request under an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentRequest {

@@ -60,7 +60,8 @@ impl StatusFilter {
 }
 
 /// A product. Serialized, it is what an idempotency record remembers of an answer (what clients see is
-/// the published document's business). Records outlive an upgrade: a field added later needs a default.
+/// the published document's business). Records outlive an upgrade: a field added later needs a default. Of what a
+/// product does not have they say nothing.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Product {
     /// Identifies it, and places it in lists.
@@ -72,14 +73,19 @@ pub struct Product {
     /// ISO 4217 alphabetic code.
     pub currency: String,
     /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The team's own code for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sku: Option<String>,
     /// Percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tax_rate: Option<Decimal>,
     /// Goods or services.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub product_type: Option<String>,
     /// What one unit is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unit_of_measure: Option<String>,
     /// Active until it is archived.
     pub status: ProductStatus,
@@ -190,19 +196,18 @@ impl App {
     /// Adds a product to the caller's catalog.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the
-    /// store answers.
+    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] when the key has ended since it was looked up,
+    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
     pub async fn create_product(
         &self,
         caller: &ApiKey,
         product: NewProduct,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
-        caller.may_write()?;
-        let now = self.now();
+        let (author, now) = (caller.author()?, self.now());
         let product = product.into_product(self.ids.next(now), now);
         self.store
-            .create_product(caller.catalog(), product, request, now)
+            .create_product(author, product, request, now)
             .await
     }
 
@@ -246,8 +251,8 @@ impl App {
     /// Changes a product of the caller's catalog, active or archived.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::ProductNotFound`], [`Error::DuplicateSku`],
-    /// [`Error::IdempotencyKeyReused`]; what the store answers.
+    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] as for a creation, [`Error::ProductNotFound`],
+    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
     pub async fn update_product(
         &self,
         caller: &ApiKey,
@@ -255,21 +260,19 @@ impl App {
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
-        caller.may_write()?;
         self.store
-            .update_product(caller.catalog(), id, changes, request, self.now())
+            .update_product(caller.author()?, id, changes, request, self.now())
             .await
     }
 
     /// Archives a product of the caller's catalog.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::ProductNotFound`], [`Error::AlreadyArchived`]; what the
-    /// store answers.
+    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] as for a creation, [`Error::ProductNotFound`],
+    /// [`Error::AlreadyArchived`]; what the store answers.
     pub async fn archive_product(&self, caller: &ApiKey, id: ProductId) -> Result<(), Error> {
-        caller.may_write()?;
         self.store
-            .archive_product(caller.catalog(), id, self.now())
+            .archive_product(caller.author()?, id, self.now())
             .await
     }
 }

@@ -167,8 +167,9 @@ fn of_app(error: &app::Error) -> Problem {
     let grant =
         |code, message| Problem::new(StatusCode::BAD_REQUEST, Kind::Validation, code, message);
     match error {
-        // Admission turns it into `Unauthenticated`, which knows what was asked for.
-        Error::InvalidToken => unauthenticated(Credential::AccessToken, true),
+        // At admission it is `Unauthenticated`, which knows what was asked for. Behind that, only what an API key
+        // changes finds that it has ended meanwhile.
+        Error::InvalidToken => unauthenticated(Credential::ApiKey, true),
         Error::ScopeInsufficient => denied(
             "scope_insufficient",
             "This key is READ_ONLY; the request needs a Read & Write key",

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use crate::app::Error;
+use crate::app::api_key::Author;
 use crate::app::id::ProductId;
 use crate::app::idempotency::{IdempotentRequest, Outcome};
 use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
@@ -13,15 +14,18 @@ use crate::app::time::Timestamp;
 /// A change under an idempotency key looks for a record of that key first and obeys
 /// [`Record::replay`](crate::app::idempotency::Record::replay); if there is none that counts, it makes
 /// the change and its record in one transaction. Changes under one key happen one after the other.
+///
+/// Before all of that, and in the same transaction, the API key of the author has to be valid `now`, and stays
+/// so until the commit: nobody revokes it in between.
 #[async_trait]
 pub trait ProductStore {
     /// Adds a product.
     ///
     /// # Errors
-    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`].
+    /// [`Error::InvalidToken`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`].
     async fn create_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         product: Product,
         request: Option<IdempotentRequest>,
         now: Timestamp,
@@ -48,10 +52,11 @@ pub trait ProductStore {
     /// Makes of a product what [`Product::update`] says, and answers it.
     ///
     /// # Errors
-    /// [`Error::ProductNotFound`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`].
+    /// [`Error::InvalidToken`], [`Error::ProductNotFound`], [`Error::DuplicateSku`],
+    /// [`Error::IdempotencyKeyReused`].
     async fn update_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         id: ProductId,
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
@@ -61,21 +66,18 @@ pub trait ProductStore {
     /// Makes of a product what [`Product::archive`] says.
     ///
     /// # Errors
-    /// [`Error::ProductNotFound`], [`Error::AlreadyArchived`].
+    /// [`Error::InvalidToken`], [`Error::ProductNotFound`], [`Error::AlreadyArchived`].
     async fn archive_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         id: ProductId,
         now: Timestamp,
     ) -> Result<(), Error>;
 
-    /// Deletes at most `limit` idempotency records made at or before that time; says how many.
+    /// Sees to at most `limit` idempotency records, and says to how many: those that have expired `now` are deleted,
+    /// and those that lie ahead by more than [`AHEAD`](crate::app::idempotency::AHEAD) are made `now`.
     ///
     /// # Errors
     /// As every change.
-    async fn delete_idempotency_records(
-        &self,
-        made_by: Timestamp,
-        limit: u32,
-    ) -> Result<u32, Error>;
+    async fn delete_idempotency_records(&self, now: Timestamp, limit: u32) -> Result<u32, Error>;
 }

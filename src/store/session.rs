@@ -37,7 +37,8 @@ pub trait SessionStore {
     /// As every change.
     async fn refresh(&self, refresh: Refresh) -> Result<Result<Refreshed, Refusal>, Error>;
 
-    /// Who is behind an access token that has not expired, in a session that has not ended; and the
+    /// Who is behind an access token that has not expired, and not for longer than
+    /// [`latest_access_token`](crate::app::session::rules::latest_access_token), in a session that has not ended; and the
     /// minute that the session is known to have been used last.
     ///
     /// # Errors
@@ -66,12 +67,13 @@ pub trait SessionStore {
     /// As every change.
     async fn record_session_uses(&self, uses: Vec<(SessionId, Timestamp)>) -> Result<(), Error>;
 
-    /// Erases the sealed pairs of at most `limit` tokens that were spent at or before that time; says how
-    /// many.
+    /// Erases the sealed pairs of at most `limit` tokens whose grace does not run `now`; says how many. It has
+    /// ended [`GRACE`](crate::app::session::rules::GRACE) after a token was spent; and a token that is to be spent
+    /// only so long after now was spent by a clock that was wrong.
     ///
     /// # Errors
     /// As every change.
-    async fn erase_successors(&self, spent_by: Timestamp, limit: u32) -> Result<u32, Error>;
+    async fn erase_successors(&self, now: Timestamp, limit: u32) -> Result<u32, Error>;
 
     /// Deletes at most `limit` rows of access tokens and unused codes that have expired, and of sessions that
     /// are over, with all that belongs to them; says how many. The spent tokens and the code of a session

@@ -1,1 +1,4 @@
 //! Handshakes that never end, a Redis that lies, clocks that jump, users that are removed.
+
+mod clock;
+mod removed;

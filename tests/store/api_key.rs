@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use invoicing::app::api_key::{ApiKey, Mode, Scope};
 use invoicing::app::id::{ApiKeyId, TeamId};
+use invoicing::app::idempotency::IdempotentRequest;
+use invoicing::app::product::StatusFilter;
 use invoicing::app::secret::Secret;
 use invoicing::app::time::{Clock, ManualClock, Timestamp};
 use invoicing::app::{App, Error};
 use uuid::Uuid;
 
-use super::support::{START, Service, plain};
+use super::support::{START, Service, plain, with_sku};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -279,5 +281,85 @@ async fn a_read_only_key_changes_nothing() {
         app.archive_product(&key, id).await.err(),
     ] {
         assert!(matches!(error, Some(Error::ScopeInsufficient)), "{error:?}");
+    }
+}
+
+/// "A key, token or membership that has ended by the time of the commit makes no change, even if it was good when
+/// the request began": whoever holds a key that was looked up before gets nothing for it, not even an answer again.
+#[tokio::test]
+async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays_nothing() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let made = |expires_in| {
+        let (mode, scope) = (Mode::Live, Scope::ReadWrite);
+        service
+            .app
+            .create_api_key(team, mode, scope, None, expires_in)
+    };
+    let (revoked, expired) = (made(None).await.unwrap().0, made(Some(MINUTE)).await);
+    let expired = expired.unwrap().0;
+    let request = || IdempotentRequest::new("k", "POST", "/api/v1/products", "1").ok();
+    let app = &service.app;
+    let first = app
+        .create_product(&revoked, with_sku("A"), request())
+        .await
+        .unwrap();
+    let id = first.value.id;
+
+    service.clock.advance(MINUTE);
+    app.revoke_api_key(revoked.id).await.unwrap();
+    for key in [&revoked, &expired] {
+        let changes = Default::default();
+        for error in [
+            app.create_product(key, plain("B"), None).await.err(),
+            app.create_product(key, with_sku("A"), None).await.err(),
+            app.create_product(key, with_sku("A"), request())
+                .await
+                .err(),
+            app.update_product(key, id, changes, None).await.err(),
+            app.archive_product(key, id).await.err(),
+            app.archive_product(key, Uuid::from_u128(1).into())
+                .await
+                .err(),
+        ] {
+            assert!(matches!(error, Some(Error::InvalidToken)), "{error:?}");
+        }
+    }
+    let all = app.list_products(&revoked, StatusFilter::All, 10, None);
+    assert_eq!(all.await.unwrap().items, [first.value]);
+}
+
+/// A revocation does not slip in between the question and the commit: what is there when it has returned is all
+/// that there will be.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_is_committed_on_the_word_of_a_key_once_it_is_revoked() {
+    const MOST: usize = 200;
+    for _ in 0..5 {
+        let service = Service::new().await;
+        let key = service.writer().await;
+        let (made, mut seen) = tokio::sync::watch::channel(0);
+        let clients: Vec<_> = (0..16)
+            .map(|_| {
+                let (app, key, made) = (service.app.clone(), key.clone(), made.clone());
+                tokio::spawn(async move {
+                    for _ in 0..MOST {
+                        match app.create_product(&key, plain("A"), None).await {
+                            Ok(_) => made.send_modify(|made| *made += 1),
+                            Err(error) => return Some(error),
+                        }
+                    }
+                    None
+                })
+            })
+            .collect();
+        seen.wait_for(|made| *made > 32).await.unwrap();
+        let revoked = service.store.revoke_api_key(key.id, START);
+        revoked.await.unwrap();
+        let then = service.database().rows("product");
+        for client in clients {
+            let ended = client.await.unwrap();
+            assert!(matches!(ended, Some(Error::InvalidToken)), "{ended:?}");
+        }
+        assert_eq!(service.database().rows("product"), then);
     }
 }

@@ -7,6 +7,7 @@ use invoicing::app::Error;
 use invoicing::app::api_key::{ApiKey, Mode, Scope};
 use invoicing::app::idempotency::{IdempotentRequest, LIFETIME};
 use invoicing::app::product::{ProductChanges, StatusFilter};
+use invoicing::app::time::Timestamp;
 
 use super::support::{START, Service, plain, with_sku};
 
@@ -214,11 +215,11 @@ async fn expired_records_are_deleted_in_steps_and_the_others_stay() {
     }
     let mut deleted = Vec::new();
     for _ in 0..3 {
-        let made_by = START.after(Duration::from_secs(1));
+        let now = START.after(Duration::from_secs(1)).after(LIFETIME);
         deleted.push(
             service
                 .store
-                .delete_idempotency_records(made_by, 1)
+                .delete_idempotency_records(now, 1)
                 .await
                 .unwrap(),
         );
@@ -263,4 +264,61 @@ async fn of_64_at_once_one_executes_and_the_others_replay() {
             .all(|outcome| outcome.value == outcomes[0].value)
     );
     assert_eq!(count(&service, &key).await, 1);
+}
+
+/// "a background task deletes expired records": also those behind records of a clock that was years ahead, which are
+/// more than one step looks at.
+#[tokio::test]
+async fn a_clock_that_was_years_ahead_keeps_no_record_for_ever() {
+    const YEARS: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+    const AHEAD: usize = 1_100;
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let create = async |name: String| {
+        let made = service
+            .app
+            .create_product(&key, plain("A"), post(&name, "1"));
+        made.await.unwrap().replayed
+    };
+    let records = || service.database().rows("idempotency");
+
+    create("before".into()).await;
+    service.clock.set(START.after(YEARS));
+    let ahead = (0..AHEAD).map(|number| create(format!("ahead {number}")));
+    futures::future::join_all(ahead).await;
+    service.clock.set(START.after(Duration::from_secs(60)));
+    create("behind".into()).await;
+    service.app.delete_expired().await.unwrap();
+    assert_eq!(records(), AHEAD as i64 + 2);
+    assert!(create("ahead 7".into()).await, "it is replayed for a day");
+    assert!(create("behind".into()).await);
+
+    // What was found to be from the future has a day from then on, and so have those behind it.
+    for day in 1..=3 {
+        service
+            .clock
+            .set(START.after(day * (LIFETIME + Duration::from_secs(60))));
+        service.app.delete_expired().await.unwrap();
+    }
+    assert_eq!(records(), 0);
+}
+
+/// A clock that was years behind leaves records that have expired when it is right again.
+#[tokio::test]
+async fn a_clock_that_was_years_behind_keeps_no_record_for_ever() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    for (name, now) in [
+        ("first", START),
+        ("behind", Timestamp::from_millis(0)),
+        ("last", START),
+    ] {
+        service.clock.set(now);
+        let made = service.app.create_product(&key, plain("A"), post(name, "1"));
+        made.await.unwrap();
+    }
+    service.app.delete_expired().await.unwrap();
+    service.clock.set(START.after(LIFETIME));
+    service.app.delete_expired().await.unwrap();
+    assert_eq!(service.database().rows("idempotency"), 0);
 }

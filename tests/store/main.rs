@@ -45,6 +45,7 @@ mod postgres {
     mod lost;
     mod partitioned;
     mod relay;
+    mod revoked;
     mod round_trips;
     mod tls;
     mod upgrade;

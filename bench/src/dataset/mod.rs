@@ -113,11 +113,11 @@ impl Dataset {
 }
 
 async fn add_products(store: &Sqlite, caller: &ApiKey, products: u64) -> Result<(), Failure> {
-    let catalog = caller.catalog();
+    let author = caller.author()?;
     stream::iter((0..products).map(product))
         .map(|product| {
             let now = product.created_at;
-            patiently(move || store.create_product(catalog, product.clone(), None, now))
+            patiently(move || store.create_product(author, product.clone(), None, now))
         })
         .buffered(IN_FLIGHT)
         .try_for_each(async |_| Ok(()))

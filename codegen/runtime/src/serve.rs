@@ -138,7 +138,11 @@ where
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
         Err(rejection) => failed(|| fail(rejection).into_response(), &context.log),
     };
-    response.headers_mut().extend(extra);
+    // Whoever is admitted first and refused as nobody later, whose credential has ended meanwhile, is told as little
+    // as a stranger.
+    if response.status() != StatusCode::UNAUTHORIZED {
+        response.headers_mut().extend(extra);
+    }
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
     Ok(Reply::of(answered(response, start.elapsed())))

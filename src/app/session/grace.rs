@@ -8,7 +8,7 @@
 //!    neither salt nor stretching. `info` names the use and its version.
 //! 2. The pair is sealed with AES-256-GCM under a random nonce, which is stored in front of it.
 //! 3. What is stolen with the database alone is therefore as useless as a digest; and it is erased when
-//!    the successor is presented or the grace ends.
+//!    the successor is presented or the grace ends. How soon it is off the disk, too, is the business of a store.
 
 use std::fmt;
 

@@ -38,6 +38,12 @@ pub fn access_token_expires_at(session_created_at: Timestamp, issued_at: Timesta
         .min(session_created_at.after(SESSION_LIFETIME))
 }
 
+/// The last instant at which an access token can expire that works `now`. One that would last longer was issued by a
+/// clock that was wrong; an hour more is left to clocks of replicas, and to one that is put right a little.
+pub fn latest_access_token(now: Timestamp) -> Timestamp {
+    now.after(2 * ACCESS_TOKEN_LIFETIME)
+}
+
 /// Why an exchange is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {

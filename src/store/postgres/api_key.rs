@@ -1,13 +1,21 @@
 //! API keys in PostgreSQL.
+//!
+//! A change on the word of a key finds it valid, and nobody revokes it until the commit. Both take a lock that the
+//! database keeps for this alone: changes share it, a revocation has it for itself, and it ends with the
+//! transaction, after what was committed can be seen. A lock on the row would do the same, but each create would
+//! write to it, and a key in constant use would let nobody revoke it: those who share a row may overtake one who
+//! waits for it, and those who share a lock may not.
 
 use async_trait::async_trait;
+use futures::future::join;
 use tokio_postgres::Row;
 
 use super::Postgres;
+use super::sql::{Failure, Sql};
 use super::team::require_team;
 use super::values::params;
 use crate::app::Error;
-use crate::app::api_key::ApiKey;
+use crate::app::api_key::{ApiKey, Author};
 use crate::app::id::{ApiKeyId, TeamId};
 use crate::app::secret::Digest;
 use crate::app::time::Timestamp;
@@ -63,8 +71,12 @@ impl ApiKeyStore for Postgres {
         let update = &format!(
             "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING {COLUMNS}"
         );
+        let alone = "SELECT pg_advisory_xact_lock($1)";
+        let lock = lock_of(id);
         self.write(|sql| async move {
-            let found = sql.optional(update, params![id, now], read_api_key).await?;
+            let statements = [(alone, &params![lock][..]), (update, params![id, now])];
+            let [_, found] = sql.together(statements).await?;
+            let found = found.first().map(read_api_key).transpose()?;
             Ok(found.ok_or_else(|| ApiKey::missing(id))?)
         })
         .await
@@ -88,6 +100,38 @@ impl ApiKeyStore for Postgres {
         })
         .await
     }
+}
+
+/// Makes a change on the word of an author, whose key has to be valid `now`. For use inside a transaction. The
+/// question travels with the first statements of `change`.
+pub(super) async fn on_the_word_of<T>(
+    sql: &Sql,
+    author: Author,
+    now: Timestamp,
+    change: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    // Both to the end: that the key has ended is the answer, whatever has become of the change.
+    let (valid, changed) = join(require_valid_key(sql, author, now), change).await;
+    valid?;
+    changed
+}
+
+async fn require_valid_key(sql: &Sql, author: Author, now: Timestamp) -> Result<(), Failure> {
+    let share = "SELECT pg_advisory_xact_lock_shared($1)";
+    // A statement of its own: it has to see what was committed while the lock was waited for.
+    let select = &format!("SELECT {COLUMNS} FROM api_key WHERE team_id = $1 AND id = $2");
+    let lock = lock_of(author.key_id);
+    let key = params![author.catalog.team_id, author.key_id];
+    let [_, found] = sql
+        .together([(share, &params![lock][..]), (select, key)])
+        .await?;
+    let key = found.first().map(read_api_key).transpose()?;
+    Ok(key.ok_or(Error::InvalidToken)?.require_valid(now)?)
+}
+
+/// The number of a key's lock: what is random of its id. Two keys that share one would only wait for each other.
+fn lock_of(id: ApiKeyId) -> i64 {
+    id.0.as_u64_pair().1.cast_signed()
 }
 
 fn read_api_key(row: &Row) -> Result<ApiKey, tokio_postgres::Error> {

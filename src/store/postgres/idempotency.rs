@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::sql::{Failure, Sql};
 use super::values::params;
 use crate::app::Error;
-use crate::app::idempotency::{IdempotentRequest, Outcome, Record};
+use crate::app::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Outcome, Record};
 use crate::app::product::Catalog;
 use crate::app::time::Timestamp;
 
@@ -95,18 +95,20 @@ async fn put_answer(
     Ok(())
 }
 
-/// Deletes at most `limit` records made at or before `made_by`; says how many. Those that somebody has in
-/// hand are left for another time.
-pub(super) async fn delete_records(
-    sql: &Sql,
-    made_by: Timestamp,
-    limit: u32,
-) -> Result<u32, Failure> {
+/// Deletes what has expired `now`, and dates what is from the future anew, at most `limit` records together; says how
+/// many. Those that somebody has in hand are left for another time.
+pub(super) async fn delete_records(sql: &Sql, now: Timestamp, limit: u32) -> Result<u32, Failure> {
     let delete = "DELETE FROM idempotency WHERE (team_id, mode, key) IN \
          (SELECT team_id, mode, key FROM idempotency WHERE created_at <= $1 \
           ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)";
+    let date = "UPDATE idempotency SET created_at = $1 WHERE (team_id, mode, key) IN \
+         (SELECT team_id, mode, key FROM idempotency WHERE created_at > $2 \
+          ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)";
+    let (expired, ahead) = (now.before(LIFETIME), now.after(AHEAD));
     let deleted = sql
-        .execute(delete, params![made_by, i64::from(limit)])
+        .execute(delete, params![expired, i64::from(limit)])
         .await?;
-    Ok(deleted as u32) // at most `limit`
+    let left = i64::from(limit) - deleted as i64; // at most `limit`
+    let dated = sql.execute(date, params![now, ahead, left]).await?;
+    Ok((deleted + dated) as u32) // at most `limit`
 }

@@ -29,7 +29,8 @@ impl MemberStore for Postgres {
             let values = params![team_id, user_id, role, created_at];
             if sql.execute(insert, values).await? == 0 {
                 // Whoever has removed the member meanwhile leaves the role that was asked for.
-                let found = role_of(&sql, team_id, user_id).await?.unwrap_or(role);
+                let found = role_of(&sql, team_id, user_id, "").await?;
+                let found = found.unwrap_or(role);
                 return Err(Member::exists(team_id, user_id, found).into());
             }
             Ok(())
@@ -49,18 +50,19 @@ impl MemberStore for Postgres {
     }
 
     async fn membership(&self, team_id: TeamId, user_id: UserId) -> Result<Option<Role>, Error> {
-        self.read(|sql| async move { role_of(&sql, team_id, user_id).await })
+        self.read(|sql| async move { role_of(&sql, team_id, user_id, "").await })
             .await
     }
 }
 
-/// What a user is in a team, if anything.
+/// What a user is in a team, if anything; and a lock on it if `locking` says so.
 pub(super) async fn role_of(
     sql: &Sql,
     team_id: TeamId,
     user_id: UserId,
+    locking: &str,
 ) -> Result<Option<Role>, Failure> {
-    let select = "SELECT role FROM member WHERE team_id = $1 AND user_id = $2";
+    let select = &format!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2 {locking}");
     let values = params![team_id, user_id];
     sql.optional(select, values, |row| row.try_get("role"))
         .await

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_catalog.sql"),
     include_str!("migrations/0002_mobile.sql"),
     include_str!("migrations/0003_clustered.sql"),
+    include_str!("migrations/0004_grace_key.sql"),
 ];
 
 /// The newest version that this binary knows.

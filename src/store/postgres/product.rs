@@ -9,10 +9,12 @@ use async_trait::async_trait;
 use tokio_postgres::Row;
 
 use super::Postgres;
+use super::api_key::on_the_word_of;
 use super::idempotency::{delete_records, once};
 use super::sql::{Failure, Sql};
 use super::values::{Exact, params};
 use crate::app::Error;
+use crate::app::api_key::Author;
 use crate::app::id::ProductId;
 use crate::app::idempotency::{IdempotentRequest, Outcome};
 use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
@@ -27,16 +29,17 @@ const SELECT: &str = "SELECT id, name, unit_price::text, currency, description, 
 impl ProductStore for Postgres {
     async fn create_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         product: Product,
         request: Option<IdempotentRequest>,
         now: Timestamp,
     ) -> Result<Outcome<Product>, Error> {
-        let (product, request) = (&product, request.as_ref());
+        let (product, request, catalog) = (&product, request.as_ref(), author.catalog);
         self.write(|sql| async move {
             let decide = async { Ok(product.clone()) };
             let insert = async |product: &Product| insert_product(&sql, catalog, product).await;
-            once(&sql, catalog, request, now, decide, insert).await
+            let change = once(&sql, catalog, request, now, decide, insert);
+            on_the_word_of(&sql, author, now, change).await
         })
         .await
     }
@@ -81,43 +84,44 @@ impl ProductStore for Postgres {
 
     async fn update_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         id: ProductId,
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
         now: Timestamp,
     ) -> Result<Outcome<Product>, Error> {
-        let (changes, request) = (&changes, request.as_ref());
+        let (changes, request, catalog) = (&changes, request.as_ref(), author.catalog);
         self.write(|sql| async move {
             let decide = async {
                 let product = find_product(&sql, catalog, id, "FOR UPDATE").await?;
                 Ok(product.update(changes.clone(), now))
             };
             let save = async |product: &Product| save_product(&sql, catalog, product).await;
-            once(&sql, catalog, request, now, decide, save).await
+            let change = once(&sql, catalog, request, now, decide, save);
+            on_the_word_of(&sql, author, now, change).await
         })
         .await
     }
 
     async fn archive_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         id: ProductId,
         now: Timestamp,
     ) -> Result<(), Error> {
+        let catalog = author.catalog;
         self.write(|sql| async move {
-            let product = find_product(&sql, catalog, id, "FOR UPDATE").await?;
-            save_product(&sql, catalog, &product.archive(now)?).await
+            let change = async {
+                let product = find_product(&sql, catalog, id, "FOR UPDATE").await?;
+                save_product(&sql, catalog, &product.archive(now)?).await
+            };
+            on_the_word_of(&sql, author, now, change).await
         })
         .await
     }
 
-    async fn delete_idempotency_records(
-        &self,
-        made_by: Timestamp,
-        limit: u32,
-    ) -> Result<u32, Error> {
-        self.write(|sql| async move { delete_records(&sql, made_by, limit).await })
+    async fn delete_idempotency_records(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        self.write(|sql| async move { delete_records(&sql, now, limit).await })
             .await
     }
 }

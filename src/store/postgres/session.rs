@@ -3,6 +3,11 @@
 //! Two exchanges that touch one session come one after the other: a refresh locks the row of its session
 //! before it looks at the token, an exchange the row of its code. What is read afterwards is what the one
 //! before has committed, on whichever replica, and the rules rule on that.
+//!
+//! A sealed pair that was erased is out of its row, not off the disk: the dead version of the row stays until it is
+//! vacuumed and written over, and the write-ahead log, its archive and every backup have it for as long as they are
+//! kept. SQLite forgets pairs by forgetting keys (`sqlite/pair.rs`); here the same log would have the keys. README.md
+//! tells operators.
 
 mod expired;
 
@@ -20,8 +25,8 @@ use crate::app::auth_code::{AuthCode, CodeChallenge};
 use crate::app::id::{SessionId, UserId};
 use crate::app::secret::Digest;
 use crate::app::session::rules::{
-    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, rule_on_code,
-    rule_on_refresh, session_expires_at,
+    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, latest_access_token,
+    rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::app::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
 use crate::app::time::Timestamp;
@@ -102,10 +107,12 @@ impl SessionStore for Postgres {
     ) -> Result<Option<(SignedIn, Timestamp)>, Error> {
         let select = "SELECT user_id, session_id, last_used_at \
              FROM access_token JOIN session ON session.id = access_token.session_id \
-             WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND session.ended_at IS NULL";
+             WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND access_token.expires_at <= $3 \
+             AND session.ended_at IS NULL";
+        let latest = latest_access_token(now);
         self.read(|sql| async move {
             let found = sql
-                .optional(select, params![token, now], |row| {
+                .optional(select, params![token, now, latest], |row| {
                     let (user_id, session_id) =
                         (row.try_get("user_id")?, row.try_get("session_id")?);
                     let signed_in = SignedIn {
@@ -163,8 +170,8 @@ impl SessionStore for Postgres {
         .await
     }
 
-    async fn erase_successors(&self, spent_by: Timestamp, limit: u32) -> Result<u32, Error> {
-        self.write(|sql| async move { expired::erase_successors(&sql, spent_by, limit).await })
+    async fn erase_successors(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        self.write(|sql| async move { expired::erase_successors(&sql, now, limit).await })
             .await
     }
 

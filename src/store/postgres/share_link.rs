@@ -44,7 +44,8 @@ impl ShareLinkStore for Postgres {
             let item_id = link.create.item_id;
             let team_id = lock_item(&sql, item_id).await?;
             require_user(&sql, link.create.user_id).await?;
-            let role = role_of(&sql, team_id, link.create.user_id).await?;
+            // Nobody removes the member before the commit.
+            let role = role_of(&sql, team_id, link.create.user_id, "FOR SHARE").await?;
             role.ok_or(Error::NotAMember)?;
             if count_links(&sql, team_id, item_id).await? >= LINKS_PER_ITEM {
                 return Err(ShareLink::too_many(item_id).into());

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use rusqlite::{Row, params};
 
 use super::Sqlite;
-use super::sql::Columns;
+use super::sql::{Columns, Sql};
 use super::team::require_team;
 use crate::app::Error;
-use crate::app::api_key::ApiKey;
+use crate::app::api_key::{ApiKey, Author};
 use crate::app::id::{ApiKeyId, TeamId};
 use crate::app::secret::Digest;
 use crate::app::time::Timestamp;
@@ -86,6 +86,16 @@ impl ApiKeyStore for Sqlite {
         })
         .await
     }
+}
+
+/// Refuses an author whose key has ended by `now`. For use inside a transaction: whoever revokes the key has to
+/// wait for its end, as every other change does.
+pub(super) fn require_valid_key(sql: Sql<'_>, author: Author, now: Timestamp) -> Result<(), Error> {
+    let select = select!("WHERE team_id = ?1 AND id = ?2");
+    let key = params![author.catalog.team_id, author.key_id];
+    sql.optional(select, key, read_api_key)?
+        .ok_or(Error::InvalidToken)?
+        .require_valid(now)
 }
 
 /// The columns of `select!`, in its order.

@@ -2,8 +2,9 @@
 //!
 //! Records are appended to a table that has no other order, and found by a hash of team, mode and key: that is
 //! two places to write to for each, one of them always the same. Rowids grow in the order of time, so what has
-//! expired is found at the beginning. Not so where the clock was ahead for a while, or a copy wrote the records in
-//! the order of their keys: such are deleted later, when those before them have expired too.
+//! expired is found at the beginning. Where the clock was ahead, the records of that time are put behind all others
+//! when they are found there ([`delete_records`]). Where it was ahead for less than an hour, or a copy wrote the records
+//! in the order of their keys, some are deleted later, when those before them have expired too.
 
 use aws_lc_rs::digest;
 use rusqlite::functions::FunctionFlags;
@@ -13,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::sql::Sql;
 use crate::app::Error;
-use crate::app::idempotency::{IdempotentRequest, Outcome, Record};
+use crate::app::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Outcome, Record};
 use crate::app::product::Catalog;
 use crate::app::time::Timestamp;
 
@@ -111,13 +112,25 @@ fn put_record(sql: Sql<'_>, catalog: Catalog, key: &str, record: &Record) -> Res
     Ok(())
 }
 
-/// Deletes at most `limit` records made at or before `made_by`, the oldest; says how many.
-pub(super) fn delete_records(sql: Sql<'_>, made_by: Timestamp, limit: u32) -> Result<u32, Error> {
+/// Looks at the `limit` oldest records: deletes what has expired `now`, and puts what is from the future behind all
+/// others, as if it were made now. Says to how many it has seen.
+pub(super) fn delete_records(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, Error> {
+    let bounds = "SELECT (SELECT min(rowid) FROM idempotency), (SELECT max(rowid) FROM idempotency), max(rowid)
+         FROM (SELECT rowid FROM idempotency ORDER BY rowid LIMIT ?1)";
+    let bounds = sql.optional(bounds, [limit], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
+    let Some((Some(first), Some(last), Some(looked_at))) = bounds else {
+        return Ok(0);
+    };
+    let (first, last, looked_at): (i64, i64, i64) = (first, last, looked_at);
     let deleted = sql.execute(
-        "DELETE FROM idempotency WHERE rowid IN
-             (SELECT rowid FROM (SELECT rowid, created_at FROM idempotency ORDER BY rowid LIMIT ?2)
-              WHERE created_at <= ?1)",
-        params![made_by, limit],
+        "DELETE FROM idempotency WHERE rowid <= ?1 AND created_at <= ?2",
+        params![looked_at, now.before(LIFETIME)],
     )?;
-    Ok(u32::try_from(deleted).unwrap_or(limit))
+    let put_behind = sql.execute(
+        "UPDATE idempotency SET rowid = rowid + ?2, created_at = ?3 WHERE rowid <= ?1 AND created_at > ?4",
+        params![looked_at, last - first + 1, now, now.after(AHEAD)],
+    )?;
+    Ok(u32::try_from(deleted + put_behind).unwrap_or(limit))
 }

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_catalog.sql"),
     include_str!("migrations/0002_mobile.sql"),
     include_str!("migrations/0003_clustered.sql"),
+    include_str!("migrations/0004_grace_key.sql"),
 ];
 
 /// The newest version that this binary knows.
@@ -139,8 +140,8 @@ mod tests {
 
     use super::*;
     use crate::app::Error;
-    use crate::app::api_key::Mode;
-    use crate::app::id::{ProductId, TeamId};
+    use crate::app::api_key::{Author, Mode};
+    use crate::app::id::{ApiKeyId, ProductId, TeamId};
     use crate::app::idempotency::IdempotentRequest;
     use crate::app::product::{Catalog, Product, ProductStatus, StatusFilter};
     use crate::app::time::Timestamp;
@@ -194,6 +195,9 @@ mod tests {
         let file = open(path, &MIGRATIONS[..2]).unwrap();
         let team = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";
         file.execute(team, []).unwrap();
+        let key = "INSERT INTO api_key (team_id, id, digest, mode, scope, created_at)
+                   VALUES (zeroblob(16), zeroblob(16), zeroblob(32), 'live', 'read-write', 0)";
+        file.execute(key, []).unwrap();
         let insert =
             "INSERT INTO product VALUES (zeroblob(16), 'live', ?1, 'A', '1.50', 'EUR', 'D', 'S',
                           '19.0', 'GOODS', 'pcs', ?2, 1, 1)";
@@ -234,18 +238,38 @@ mod tests {
         let store = Sqlite::open(&path).unwrap();
         let (team_id, mode) = (TeamId(uuid::Uuid::nil()), Mode::Live);
         let catalog = Catalog { team_id, mode };
+        let key_id = ApiKeyId(uuid::Uuid::nil());
+        let author = Author { key_id, catalog };
         for product in [&product, &old] {
             let found = store.get_product(catalog, product.id).await;
             assert_eq!(found.unwrap(), *product);
         }
         let all = store.list_products(catalog, StatusFilter::All, None, 9);
         assert_eq!(all.await.unwrap(), [old, product.clone()]);
-        let taken = store.create_product(catalog, other.clone(), None, now);
+        let taken = store.create_product(author, other.clone(), None, now);
         let taken = taken.await;
         assert!(matches!(taken, Err(Error::DuplicateSku)), "{taken:?}");
-        let repeat = store.create_product(catalog, other, Some(request), now);
+        let repeat = store.create_product(author, other, Some(request), now);
         let repeat = repeat.await.unwrap();
         assert_eq!((repeat.replayed, repeat.value), (true, product));
+    }
+
+    #[test]
+    fn pairs_of_version_3_are_wrapped_and_opened_again() {
+        let (_folder, path) = file();
+        let old = open(&path, &MIGRATIONS[..3]).unwrap();
+        let insert = "PRAGMA foreign_keys = false;
+            INSERT INTO refresh_token VALUES (zeroblob(32), zeroblob(16), 1795211340123, x'0506'),
+                (randomblob(32), zeroblob(16), 1795211340124, x'07'), (randomblob(32), zeroblob(16), NULL, NULL)";
+        old.execute_batch(insert).unwrap();
+        drop(old);
+        let new = open(&path, MIGRATIONS).unwrap();
+        let pair = |column: &str| -> Vec<u8> {
+            let select = format!("SELECT {column} FROM refresh_token WHERE digest = zeroblob(32)");
+            new.query_row(&select, [], |row| row.get(0)).unwrap()
+        };
+        assert_ne!(pair("successor"), [5, 6]);
+        assert_eq!(pair(crate::store::sqlite::pair::UNWRAPPED), [5, 6]);
     }
 
     #[cfg(unix)]

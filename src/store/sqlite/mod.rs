@@ -5,6 +5,7 @@
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the file, for those who move to another store.
+//! - `pair.rs`: how the file forgets pairs of tokens that it had for a moment.
 //! - `sql.rs`: statements and rows, and the one place where a database error becomes a domain error.
 //! - One file a noun for the statements themselves.
 //!
@@ -20,6 +21,7 @@ mod item;
 mod member;
 mod migrate;
 mod oauth_client;
+mod pair;
 mod product;
 mod readers;
 mod secret;
@@ -42,7 +44,7 @@ use crate::app::Error;
 pub(super) use copy::{Copy, Made};
 use readers::Readers;
 use sql::Sql;
-use wal::Log;
+use wal::{Emptying, Log};
 use writer::Writer;
 
 /// How often a statement tries for a lock that another process holds, a millisecond apart, before the
@@ -57,6 +59,8 @@ pub struct Sqlite {
     // Dropped in this order: the last connection to close makes the last checkpoint.
     readers: Readers,
     writer: Writer,
+    /// Has the log emptied of what is forgotten.
+    emptying: Emptying,
 }
 
 /// Why a database could not be opened: what happened, where, and what to do about it.
@@ -146,9 +150,14 @@ impl Sqlite {
         migrate::migrate(&mut connection, path)?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
         let log = Log::start(&mut connection, own).map_err(failed)?;
+        let emptying = log.emptying();
         let writer = Writer::start(connection, log).map_err(failed)?;
         let readers = Readers::open(path).map_err(failed)?;
-        Ok(Sqlite { readers, writer })
+        Ok(Sqlite {
+            readers,
+            writer,
+            emptying,
+        })
     }
 
     /// Makes a change and answers once it is safe on disk. See [`writer`].
@@ -201,6 +210,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     idempotency::define_hash_key(&connection)?;
+    pair::define_wrapping(&connection)?;
     Ok(connection)
 }
 

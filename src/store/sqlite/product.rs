@@ -7,9 +7,11 @@ use async_trait::async_trait;
 use rusqlite::{Row, named_params, params};
 
 use super::Sqlite;
+use super::api_key::require_valid_key;
 use super::idempotency::{delete_records, once};
 use super::sql::{Columns, Exact, Sql};
 use crate::app::Error;
+use crate::app::api_key::Author;
 use crate::app::id::ProductId;
 use crate::app::idempotency::{IdempotentRequest, Outcome};
 use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
@@ -52,12 +54,14 @@ const ONE: &str = concat!(
 impl ProductStore for Sqlite {
     async fn create_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         product: Product,
         request: Option<IdempotentRequest>,
         now: Timestamp,
     ) -> Result<Outcome<Product>, Error> {
+        let catalog = author.catalog;
         self.write(move |sql| {
+            require_valid_key(sql, author, now)?;
             once(sql, catalog, request.as_ref(), now, || {
                 insert_product(sql, catalog, &product)?;
                 Ok(product.clone())
@@ -92,13 +96,15 @@ impl ProductStore for Sqlite {
 
     async fn update_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         id: ProductId,
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
         now: Timestamp,
     ) -> Result<Outcome<Product>, Error> {
+        let catalog = author.catalog;
         self.write(move |sql| {
+            require_valid_key(sql, author, now)?;
             once(sql, catalog, request.as_ref(), now, || {
                 let product = find_product(sql, catalog, id)?.update(changes.clone(), now);
                 save_product(sql, catalog, &product)?;
@@ -110,11 +116,13 @@ impl ProductStore for Sqlite {
 
     async fn archive_product(
         &self,
-        catalog: Catalog,
+        author: Author,
         id: ProductId,
         now: Timestamp,
     ) -> Result<(), Error> {
+        let catalog = author.catalog;
         self.write(move |sql| {
+            require_valid_key(sql, author, now)?;
             let product = find_product(sql, catalog, id)?.archive(now)?;
             sql.execute(
                 "UPDATE product SET status = ?4, updated_at = ?5
@@ -132,13 +140,8 @@ impl ProductStore for Sqlite {
         .await
     }
 
-    async fn delete_idempotency_records(
-        &self,
-        made_by: Timestamp,
-        limit: u32,
-    ) -> Result<u32, Error> {
-        self.write(move |sql| delete_records(sql, made_by, limit))
-            .await
+    async fn delete_idempotency_records(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        self.write(move |sql| delete_records(sql, now, limit)).await
     }
 }
 

@@ -8,6 +8,7 @@ use rusqlite::{Row, params};
 
 use super::Sqlite;
 use super::oauth_client::{client_exists, require_redirect_uri};
+use super::pair::{UNWRAPPED, forget, spend};
 use super::sql::Sql;
 use super::user::require_user;
 use crate::app::Error;
@@ -16,8 +17,8 @@ use crate::app::id::{SessionId, UserId};
 use crate::app::secret::Digest;
 use crate::app::session::grace::Sealed;
 use crate::app::session::rules::{
-    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, rule_on_code,
-    rule_on_refresh, session_expires_at,
+    KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, latest_access_token,
+    rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::app::session::{CodeExchange, PairDigests, Refresh, Refreshed, Session, SignedIn};
 use crate::app::time::Timestamp;
@@ -103,9 +104,11 @@ impl SessionStore for Sqlite {
     ) -> Result<Option<(SignedIn, Timestamp)>, Error> {
         let select = "SELECT user_id, session_id, last_used_at \
              FROM access_token JOIN session ON session.id = access_token.session_id \
-             WHERE access_token.digest = ?1 AND access_token.expires_at > ?2 AND session.ended_at IS NULL";
+             WHERE access_token.digest = ?1 AND access_token.expires_at > ?2 AND access_token.expires_at <= ?3 \
+             AND session.ended_at IS NULL";
+        let latest = latest_access_token(now);
         self.read(|sql| {
-            sql.optional(select, params![token, now], |row| {
+            sql.optional(select, params![token, now, latest], |row| {
                 let (user_id, session_id) = (row.get("user_id")?, row.get("session_id")?);
                 Ok((
                     SignedIn {
@@ -147,9 +150,16 @@ impl SessionStore for Sqlite {
         .await
     }
 
-    async fn erase_successors(&self, spent_by: Timestamp, limit: u32) -> Result<u32, Error> {
-        self.write(move |sql| expired::erase_successors(sql, spent_by, limit))
-            .await
+    async fn erase_successors(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
+        let emptying = self.emptying.clone();
+        self.write(move |sql| {
+            let erased = expired::erase_successors(sql, now, limit)?;
+            if erased < limit {
+                emptying.after(forget(sql, now)?);
+            }
+            Ok(erased)
+        })
+        .await
     }
 
     async fn delete_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u32, Error> {
@@ -221,11 +231,13 @@ fn add_pair(
 }
 
 fn find_refresh_token(sql: Sql<'_>, digest: Digest) -> Result<Option<KnownToken>, Error> {
-    let select = "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at, \
-         spent_at, successor \
+    let select = format!(
+        "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at, \
+         spent_at, {UNWRAPPED} AS successor \
          FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
-         WHERE refresh_token.digest = ?1";
-    sql.optional(select, [digest], |row| {
+         WHERE refresh_token.digest = ?1"
+    );
+    sql.optional(&select, [digest], |row| {
         Ok(KnownToken {
             session_id: row.get("session_id")?,
             user_id: row.get("user_id")?,
@@ -265,8 +277,7 @@ fn carry_out(
 /// R5
 fn rotate(sql: Sql<'_>, known: &KnownToken, refresh: &Refresh) -> Result<(), Error> {
     let now = refresh.now;
-    let spend = "UPDATE refresh_token SET spent_at = ?2, successor = ?3 WHERE digest = ?1";
-    sql.execute(spend, params![refresh.token, now, refresh.sealed])?;
+    spend(sql, refresh)?;
     let expires_at = access_token_expires_at(known.created_at, now);
     add_pair(sql, known.session_id, refresh.pair, expires_at)?;
 

@@ -11,6 +11,10 @@
 //! 3. The writer does the rest after its next commit has been answered. It must: as long as somebody
 //!    appends, no other thread ever finds all of the log copied, and it would grow for ever.
 //! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and does the rest.
+//! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the
+//!    rest and cuts the file off, since a log that begins anew keeps its old pages until others take their place. For
+//!    that nobody may be reading in it. Requests are through at once; for others nobody is kept waiting, and it is
+//!    tried again.
 //!
 //! Someone who reads one moment of the file for long, such as `invoicing copy`, keeps checkpoints from going
 //! beyond that moment. The log grows meanwhile, and is tried again every [`LONG`] pages.
@@ -23,11 +27,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, DEFAULT_NAME};
 
+use super::wait_for_lock;
 use crate::app::error::Cause;
 
 /// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of what
@@ -43,6 +49,27 @@ const PASSES: u32 = 4;
 /// Pages in the log at which the writer waits for the thread: 128 MiB.
 const TOO_LONG: u32 = 8 * LONG;
 
+/// How many milliseconds the writer waits for those who read in a log that is to be emptied.
+const READERS_TAKE: i32 = 10;
+
+/// How long it leaves the log as it is after it has waited in vain.
+const NEXT_TRY: Duration = Duration::from_secs(1);
+
+/// Asks for step 5.
+#[derive(Clone)]
+pub(super) struct Emptying(Arc<Shared>);
+
+impl Emptying {
+    /// Has the log emptied once the transaction has committed that this is called in, or as soon as that can be done,
+    /// if the transaction has `forgotten` anything. The first time it may be that a process before this has, and was
+    /// killed then.
+    pub(super) fn after(&self, forgotten: bool) {
+        if forgotten || !self.0.looked_after.swap(true, Ordering::Relaxed) {
+            self.0.empty.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// The writer's side of the log.
 pub(super) struct Log {
     shared: Arc<Shared>,
@@ -53,6 +80,8 @@ pub(super) struct Log {
     before: u32,
     /// At how many pages the next checkpoint is due.
     next: u32,
+    /// When it was last tried in vain to empty the log.
+    tried: Option<Instant>,
 }
 
 /// What the writer and the thread tell each other.
@@ -62,6 +91,10 @@ struct Shared {
     pages: AtomicU32,
     /// Whether it is the writer's turn: step 3.
     rest: AtomicBool,
+    /// Whether the log is to be emptied: step 5.
+    empty: AtomicBool,
+    /// Whether anybody has asked for it yet.
+    looked_after: AtomicBool,
     /// Held while the thread is at a checkpoint.
     checkpointing: Mutex<()>,
 }
@@ -89,11 +122,17 @@ impl Log {
             thread: Some(thread),
             before: 0,
             next: LONG,
+            tried: None,
         })
     }
 
-    /// Steps 1, 3 and 4, after each commit on `connection`.
-    pub(super) fn committed(&mut self, connection: &Connection) {
+    /// For those who have something to be forgotten.
+    pub(super) fn emptying(&self) -> Emptying {
+        Emptying(Arc::clone(&self.shared))
+    }
+
+    /// Steps 1, 3, 4 and 5, after each commit on `connection`.
+    pub(super) fn committed(&mut self, connection: &mut Connection) {
         let pages = self.shared.pages.load(Ordering::Relaxed);
         if pages < self.before {
             self.next = LONG; // Begun anew.
@@ -103,14 +142,42 @@ impl Log {
         if due {
             self.next = pages + LONG;
         }
-        if self.shared.rest.swap(false, Ordering::Relaxed) || (due && pages >= TOO_LONG) {
-            let checkpointing = &self.shared.checkpointing;
+        let to_empty = self.shared.empty.load(Ordering::Relaxed)
+            && self.tried.is_none_or(|tried| tried.elapsed() >= NEXT_TRY);
+        let rest = self.shared.rest.swap(false, Ordering::Relaxed);
+        if rest || (due && pages >= TOO_LONG) || (to_empty && pages <= LITTLE) {
+            let shared = Arc::clone(&self.shared);
+            let checkpointing = &shared.checkpointing;
             // Nothing is kept in it that a panic could have broken.
             let _waited = checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
-            checkpoint(connection);
-        } else if due && let Some(wake) = &self.wake {
+            match to_empty {
+                true => self.empty(connection),
+                false => _ = checkpoint(connection),
+            }
+        } else if (due || to_empty)
+            && let Some(wake) = &self.wake
+        {
             // One that is at it already, or has panicked, is not woken.
             let _ = wake.try_send(());
+        }
+    }
+}
+
+impl Log {
+    /// Step 5, once little is left to be copied.
+    fn empty(&mut self, connection: &mut Connection) {
+        let wait = |tries| {
+            std::thread::sleep(Duration::from_millis(1));
+            tries < READERS_TAKE
+        };
+        // It fails for those only who are inside of SQLite, which nobody is.
+        let patient = connection.busy_handler(Some(wait));
+        let emptied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::TRUNCATE);
+        let restored = connection.busy_handler(Some(wait_for_lock));
+        let done = patient.and(emptied).and(restored).is_ok();
+        self.tried = (!done).then(Instant::now);
+        if done {
+            self.shared.empty.store(false, Ordering::Relaxed);
         }
     }
 }
@@ -163,7 +230,6 @@ fn checkpoint(connection: &Connection) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};
-    use std::time::{Duration, Instant};
 
     use tempfile::TempDir;
 
@@ -186,7 +252,7 @@ mod tests {
     }
 
     /// Commits some twenty pages.
-    fn commit(connection: &Connection, log: &mut Log) {
+    fn commit(connection: &mut Connection, log: &mut Log) {
         let insert = "INSERT INTO page VALUES (zeroblob(80000))";
         connection.execute(insert, []).unwrap();
         log.committed(connection);
@@ -204,12 +270,12 @@ mod tests {
 
     #[test]
     fn the_log_begins_anew_while_one_commit_follows_the_other() {
-        let (_folder, path, connection, mut log) = file();
+        let (_folder, path, mut connection, mut log) = file();
         let (mut commits, begun) = (0, Instant::now());
         let mut begun_anew = 0;
         while begun_anew < 3 {
             let before = pages(&log);
-            commit(&connection, &mut log);
+            commit(&mut connection, &mut log);
             commits += 1;
             begun_anew += u32::from(pages(&log) < before);
             assert!(begun.elapsed() < Duration::from_secs(60), "{}", pages(&log));
@@ -219,12 +285,12 @@ mod tests {
 
     #[test]
     fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
-        let (_folder, path, connection, mut log) = file();
+        let (_folder, path, mut connection, mut log) = file();
         // A thread that is at it for ever: only what the writer does itself counts.
         log.wake = None;
         let mut commits = 0;
         while pages(&log) >= log.before && commits < TOO_LONG {
-            commit(&connection, &mut log);
+            commit(&mut connection, &mut log);
             commits += 1;
             assert!(pages(&log) < TOO_LONG + LONG + 100);
             if pages(&log) < 100 && commits > 100 {
@@ -236,19 +302,57 @@ mod tests {
 
     #[test]
     fn a_reader_of_one_moment_sees_it_until_its_end_whatever_is_checkpointed() {
-        let (_folder, path, connection, mut log) = file();
+        let (_folder, path, mut connection, mut log) = file();
         let reader = connect(&path).unwrap();
         reader.execute_batch("BEGIN").unwrap();
         let count =
             || reader.query_row("SELECT count(*) FROM page", [], |row| row.get::<_, u32>(0));
         assert_eq!(count().unwrap(), 0);
         while pages(&log) < 3 * LONG {
-            commit(&connection, &mut log);
+            commit(&mut connection, &mut log);
         }
         assert_eq!(count().unwrap(), 0);
         reader.execute_batch("COMMIT").unwrap();
         while pages(&log) > LONG {
-            commit(&connection, &mut log);
+            commit(&mut connection, &mut log);
+        }
+    }
+
+    #[test]
+    fn a_log_is_emptied_on_request_but_waits_for_who_reads_in_it_and_keeps_no_commit_waiting() {
+        let (_folder, path, mut connection, mut log) = file();
+        let length = || path.with_extension("db-wal").metadata().unwrap().len();
+        let reader = connect(&path).unwrap();
+        commit(&mut connection, &mut log);
+        reader
+            .execute_batch("BEGIN; SELECT count(*) FROM page")
+            .unwrap();
+        let emptying = log.emptying();
+        emptying.after(true);
+        let begun = Instant::now();
+        for _ in 0..20 {
+            commit(&mut connection, &mut log);
+            assert!(length() > 0);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5), "each one waits");
+        reader.execute_batch("COMMIT").unwrap();
+        while length() > 0 {
+            commit(&mut connection, &mut log);
+            assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
+        }
+    }
+
+    #[test]
+    fn a_long_log_is_emptied_while_one_commit_follows_the_other() {
+        let (_folder, path, mut connection, mut log) = file();
+        while pages(&log) < 2 * LITTLE {
+            commit(&mut connection, &mut log);
+        }
+        log.emptying().after(false);
+        let begun = Instant::now();
+        while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
+            commit(&mut connection, &mut log);
+            assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
         }
     }
 

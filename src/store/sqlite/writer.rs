@@ -125,8 +125,9 @@ impl Writer {
         let pace = Arc::clone(&forecast);
         let thread = Builder::new().name("sqlite-writer".into()).spawn(move || {
             let mut before = 0;
+            let mut connection = connection;
             while let Some(changes) = commit_next(&connection, &jobs, &pace, before) {
-                log.committed(&connection);
+                log.committed(&mut connection);
                 before = changes;
             }
         })?;

@@ -22,12 +22,13 @@ const MIGRATIONS: [&str; 2] = [
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by how it begins: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 8] = [
+const ASK_ALL: [&str; 9] = [
     // A request brings the key alone.
     "SELECT id, team_id, mode, scope, name, created_at, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
     // The background task, for many teams.
     "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), locked AS (SELECT api_key",
     "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
+    "UPDATE idempotency SET created_at",
     // The command line knows an id alone.
     "UPDATE api_key SET revoked_at",
     "SELECT team_id FROM file WHERE id",

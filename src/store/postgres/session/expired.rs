@@ -2,21 +2,24 @@
 //! each leaves alone what somebody else has in hand.
 
 use crate::app::id::SessionId;
+use crate::app::session::rules::GRACE;
 use crate::app::time::Timestamp;
 use crate::store::postgres::sql::{Failure, Sql};
 use crate::store::postgres::values::params;
 
-/// Erases sealed pairs whose grace has ended.
+/// Erases sealed pairs whose grace does not run `now`.
 pub(super) async fn erase_successors(
     sql: &Sql,
-    spent_by: Timestamp,
+    now: Timestamp,
     limit: u32,
 ) -> Result<u32, Failure> {
     let erase = "UPDATE refresh_token SET successor = NULL WHERE digest IN ( \
                      SELECT digest FROM refresh_token \
-                     WHERE successor IS NOT NULL AND spent_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)";
+                     WHERE successor IS NOT NULL AND (spent_at <= $1 OR spent_at > $2) \
+                     LIMIT $3 FOR UPDATE SKIP LOCKED)";
+    let (first, last) = (now.before(GRACE), now.after(GRACE));
     let erased = sql
-        .execute(erase, params![spent_by, i64::from(limit)])
+        .execute(erase, params![first, last, i64::from(limit)])
         .await?;
     Ok(erased as u32) // at most `limit`
 }

@@ -4,19 +4,17 @@ use rusqlite::params;
 
 use crate::app::Error;
 use crate::app::id::SessionId;
+use crate::app::session::rules::GRACE;
 use crate::app::time::Timestamp;
 use crate::store::sqlite::sql::Sql;
 
-/// Erases sealed pairs whose grace has ended.
-pub(super) fn erase_successors(
-    sql: Sql<'_>,
-    spent_by: Timestamp,
-    limit: u32,
-) -> Result<u32, Error> {
+/// Erases sealed pairs whose grace does not run `now`.
+pub(super) fn erase_successors(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, Error> {
     let erase = "UPDATE refresh_token SET successor = NULL WHERE digest IN (
                      SELECT digest FROM refresh_token
-                     WHERE successor IS NOT NULL AND spent_at <= ?1 LIMIT ?2)";
-    Ok(sql.execute(erase, params![spent_by, limit])? as u32) // at most `limit`
+                     WHERE successor IS NOT NULL AND (spent_at <= ?1 OR spent_at > ?2) LIMIT ?3)";
+    let bounds = params![now.before(GRACE), now.after(GRACE), limit];
+    Ok(sql.execute(erase, bounds)? as u32) // at most `limit`
 }
 
 /// Deletes what nobody can use any more.
