@@ -15,31 +15,34 @@
 //!    to send a request on at the very moment at which the server closes it.
 //! 3. Then the server stops, by the steps of [`crate::server`].
 //!
+//! Each is read with GET, or with HEAD for its headers alone. They answer also when the process has no file left to open
+//! ([`listener`]): the database is asked over a connection that it has already.
+//!
 //! The listener does not speak TLS and asks for no credential: it belongs on an address that only the
 //! operators reach.
 
+mod listener;
 pub mod metrics;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use codegen_runtime::without_body;
-use dropshot::{
-    ApiDescription, Body, ConfigDropshot, HttpError, HttpServer, RequestContext, ServerBuilder,
-    endpoint,
-};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{Response, StatusCode};
-use serde_json::json;
+use futures::FutureExt as _;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Method, Response, StatusCode};
+use serde_json::{Value, json};
 use slog::{Logger, info};
 
 use crate::app::App;
 use crate::app::health::Ailment;
-use crate::log::{self, Strangers};
+use crate::log::Strangers;
 use crate::server::StartError;
 use crate::traffic::Traffic;
+use listener::Request;
 use metrics::Metrics;
+
+pub use listener::Listener;
 
 /// What a replica knows of itself.
 #[derive(Default)]
@@ -65,15 +68,6 @@ impl Operations {
     }
 }
 
-/// What the endpoints here share.
-pub struct Context {
-    app: Arc<App>,
-    operations: Arc<Operations>,
-}
-
-/// The listener; it ends when this is dropped.
-pub type Listener = HttpServer<Context>;
-
 /// Starts the listener on `address`.
 ///
 /// # Errors
@@ -84,58 +78,43 @@ pub fn listen(
     operations: Arc<Operations>,
     log: &Logger,
 ) -> Result<Listener, StartError> {
-    let mut api = ApiDescription::new();
-    api.register(healthz)?;
-    api.register(healthz_head)?;
-    api.register(readyz)?;
-    api.register(readyz_head)?;
-    api.register(metrics_page)?;
-    api.register(metrics_head)?;
-    let config = ConfigDropshot {
-        bind_address: address,
-        ..ConfigDropshot::default()
-    };
-    let context = Context { app, operations };
-    let listener = ServerBuilder::new(api, context, log::for_framework(log))
-        .config(config)
-        .start()
-        .map_err(|error| StartError::building("--operations-listen", error))?;
+    let answer = move |request| answer(request, Arc::clone(&app), Arc::clone(&operations)).boxed();
+    let listener = Listener::start(address, Arc::new(answer), log.clone());
+    let listener = listener.map_err(|source| StartError::Listen {
+        option: "--operations-listen",
+        address,
+        source,
+    })?;
     let url = format!("http://{}", listener.local_addr());
     info!(log, "listening for operators"; "url" => url);
     Ok(listener)
 }
 
-type Answered = Result<Response<Body>, HttpError>;
-
-/// Whether the process runs.
-#[endpoint { method = GET, path = "/healthz", unpublished = true }]
-async fn healthz(_: RequestContext<Context>) -> Answered {
-    alive()
-}
-
-/// The same without its body.
-#[endpoint { method = HEAD, path = "/healthz", unpublished = true }]
-async fn healthz_head(_: RequestContext<Context>) -> Answered {
-    alive().map(without_body)
-}
-
-fn alive() -> Answered {
-    answer(StatusCode::OK, JSON, json!({ "alive": true }).to_string())
+/// The answer to any request. Those to HEAD are sent without their body.
+async fn answer(request: Request, app: Arc<App>, operations: Arc<Operations>) -> Response<String> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let refused = json!({ "message": "only GET and HEAD are answered here" });
+        let mut answer = said(StatusCode::METHOD_NOT_ALLOWED, &refused);
+        let methods = HeaderValue::from_static("GET, HEAD");
+        answer.headers_mut().insert(ALLOW, methods);
+        return answer;
+    }
+    match request.uri().path() {
+        "/healthz" => said(StatusCode::OK, &json!({ "alive": true })),
+        "/readyz" => readyz(&app, &operations).await,
+        "/metrics" => {
+            let page = operations.metrics.page();
+            answered(StatusCode::OK, metrics::CONTENT_TYPE, page)
+        }
+        _ => {
+            let pages = json!({ "message": "there are /healthz, /readyz and /metrics here" });
+            said(StatusCode::NOT_FOUND, &pages)
+        }
+    }
 }
 
 /// Whether requests should be sent here.
-#[endpoint { method = GET, path = "/readyz", unpublished = true }]
-async fn readyz(context: RequestContext<Context>) -> Answered {
-    ready(context.context()).await
-}
-
-/// The same without its body.
-#[endpoint { method = HEAD, path = "/readyz", unpublished = true }]
-async fn readyz_head(context: RequestContext<Context>) -> Answered {
-    ready(context.context()).await.map(without_body)
-}
-
-async fn ready(Context { app, operations }: &Context) -> Answered {
+async fn readyz(app: &App, operations: &Operations) -> Response<String> {
     let ailment = app.check_health().await.err().map(|ailment| match ailment {
         Ailment::Database => "database",
         Ailment::Migrations => "migrations",
@@ -143,36 +122,21 @@ async fn ready(Context { app, operations }: &Context) -> Answered {
     let draining = operations.draining().then_some("draining");
     let failing: Vec<&str> = ailment.into_iter().chain(draining).collect();
     if failing.is_empty() {
-        return answer(StatusCode::OK, JSON, json!({ "ready": true }).to_string());
+        return said(StatusCode::OK, &json!({ "ready": true }));
     }
-    let body = json!({ "ready": false, "failing": failing }).to_string();
-    answer(StatusCode::SERVICE_UNAVAILABLE, JSON, body)
+    let body = json!({ "ready": false, "failing": failing });
+    said(StatusCode::SERVICE_UNAVAILABLE, &body)
 }
 
-/// The counters.
-#[endpoint { method = GET, path = "/metrics", unpublished = true }]
-async fn metrics_page(context: RequestContext<Context>) -> Answered {
-    counters(context.context())
+fn said(status: StatusCode, body: &Value) -> Response<String> {
+    answered(status, "application/json", body.to_string())
 }
 
-/// The same without its body.
-#[endpoint { method = HEAD, path = "/metrics", unpublished = true }]
-async fn metrics_head(context: RequestContext<Context>) -> Answered {
-    counters(context.context()).map(without_body)
-}
-
-fn counters(context: &Context) -> Answered {
-    let page = context.operations.metrics.page();
-    answer(StatusCode::OK, metrics::CONTENT_TYPE, page)
-}
-
-const JSON: &str = "application/json";
-
-fn answer(status: StatusCode, content_type: &str, body: String) -> Answered {
-    Response::builder()
-        .status(status)
-        .header(CONTENT_TYPE, content_type)
-        .header(CACHE_CONTROL, "no-store")
-        .body(Body::from(body))
-        .map_err(|error| HttpError::for_internal_error(error.to_string()))
+fn answered(status: StatusCode, content_type: &'static str, body: String) -> Response<String> {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
 }

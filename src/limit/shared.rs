@@ -9,13 +9,14 @@
 //! 4. A task connects again, a second later and every second, and returns to Redis once that has
 //!    answered within the deadline. A connection is never used again after it was too slow once: its
 //!    other end may be gone without a word.
+//! 5. An answer that the script never gives (another type, a debt beyond a full bucket, noise) is as good as none.
 
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisError, RedisResult, Script};
+use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult, Script};
 use rustls::crypto::aws_lc_rs;
 use slog::{Logger, info, warn};
 use tokio::sync::watch;
@@ -88,6 +89,7 @@ impl Shared {
             call.invoke_async::<u64>(&mut connection),
         )
         .await
+        .and_then(|debt| believable(debt, policy))
         {
             Ok(debt) => Some(policy.take(debt)),
             Err(error) => {
@@ -162,6 +164,15 @@ impl Link {
             warn!(self.log, "Redis does not answer: until it does, this replica limits rates on its own"; "error" => %error);
         }
     }
+}
+
+/// Step 5.
+fn believable(debt: u64, policy: Policy) -> RedisResult<u64> {
+    if debt > policy.fill() {
+        let why = "more than the script ever answers";
+        return Err((ErrorKind::UnexpectedReturnType, why).into());
+    }
+    Ok(debt)
 }
 
 /// What `work` answers in time. A deadline that has passed is an error of the connection.

@@ -10,9 +10,10 @@ local seconds, nanos = tonumber(clock[1]), tonumber(clock[2]) * 1000
 local token, fill = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local found = 0 -- step 1
-local kept = redis.call('GET', KEYS[1])
-if kept then
-    local full_s, full_ns = string.match(kept, '^(%d+)%.(%d+)$')
+-- What somebody else has put there counts as no bucket: it must not cost anybody the shared limits.
+local kept = redis.pcall('GET', KEYS[1])
+local full_s, full_ns = string.match(type(kept) == 'string' and kept or '', '^(%d+)%.(%d+)$')
+if full_s then
     found = (full_s - seconds) * 1e9 + (full_ns - nanos)
 end
 local debt = math.min(math.max(found, 0), fill) -- step 4

@@ -34,12 +34,18 @@ impl Operated {
 
     /// What the listener answers: the status and the body.
     fn get(&self, path: &str) -> (u16, String) {
+        let (head, body) = self.answer("GET", path);
+        (head[9..12].parse().unwrap(), body)
+    }
+
+    /// What the listener answers: the head, in lower case, and the body.
+    fn answer(&self, method: &str, path: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.operations).unwrap();
-        let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: test\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();
         let answer = read_all(&mut stream);
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head[9..12].parse().unwrap(), body.to_owned())
+        (head.to_ascii_lowercase(), body.to_owned())
     }
 
     /// Whether requests should be sent to the server, and what it says about it.
@@ -98,6 +104,26 @@ fn a_server_that_is_well_is_alive_and_ready_and_counts() {
         status == 200 && page.lines().any(|line| line == counted),
         "{page}"
     );
+}
+
+#[test]
+fn the_listener_for_operators_answers_head_as_get_without_a_body_and_nothing_else() {
+    let place = Place::new();
+    let operated = Operated::start(&place, &[]);
+    for path in ["/healthz", "/readyz", "/metrics", "/elsewhere"] {
+        let without_date = |head: String| -> Vec<String> {
+            let lines = head.lines().filter(|line| !line.starts_with("date:"));
+            lines.map(str::to_owned).collect()
+        };
+        let (got, _) = operated.answer("GET", path);
+        let (head, body) = operated.answer("HEAD", path);
+        assert_eq!((without_date(head), body.as_str()), (without_date(got), ""));
+    }
+    let (head, _) = operated.answer("POST", "/healthz");
+    assert!(head.starts_with("http/1.1 405 "), "{head}");
+    assert!(head.contains("\r\nallow: get, head\r\n"), "{head}");
+    assert!(head.contains("\r\ncache-control: no-store\r\n"), "{head}");
+    assert_eq!(operated.get("/elsewhere").0, 404);
 }
 
 #[test]

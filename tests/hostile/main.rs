@@ -17,6 +17,8 @@ mod headers;
 mod noise;
 mod others;
 mod process;
+mod proxies;
+mod proxy;
 mod residue;
 mod scale;
 mod suspects;

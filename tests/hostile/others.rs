@@ -32,6 +32,11 @@ impl Others {
         Ok(others)
     }
 
+    /// The same, but their calls go another way, such as through a proxy.
+    pub fn through(self, caller: Caller) -> Self {
+        Self { caller, ..self }
+    }
+
     /// Forty gets a second for so long: each is answered in time.
     pub async fn get_for(&self, duration: Duration) {
         let (begun, mut next) = (Instant::now(), interval(Duration::from_millis(25)));

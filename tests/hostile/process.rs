@@ -1,5 +1,6 @@
 //! What an attack costs the process of the server, as the kernel counts it.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -42,6 +43,30 @@ impl Process {
         begun.elapsed()
     }
 
+    /// Lets it open so many files more, as `ulimit -n` does: numbers as high as the limit are not given.
+    pub fn leave_files(self, count: usize) -> FileLimit {
+        let open = self.open_files();
+        let mut free = (0..).filter(|number| !open.contains(number));
+        let limit = free.nth(count).expect("numbers do not end");
+        let status = Command::new("prlimit")
+            .arg(format!("--pid={}", self.0))
+            .arg(format!("--nofile={limit}:{limit}"))
+            .status();
+        assert!(status.is_ok_and(|status| status.success()), "prlimit");
+        FileLimit {
+            process: self,
+            limit,
+        }
+    }
+
+    /// The numbers of its open files.
+    fn open_files(self) -> BTreeSet<usize> {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.0)).expect("the server runs");
+        files
+            .filter_map(|file| file.ok()?.file_name().to_str()?.parse().ok())
+            .collect()
+    }
+
     fn mebibytes(self, name: &str) -> f64 {
         let text = self.status(name);
         let kibibytes = text.trim_end_matches(" kB").parse::<f64>();
@@ -73,5 +98,30 @@ impl Watch {
     /// The most that it took since then beyond what it took then, in MiB.
     pub fn growth(self) -> f64 {
         self.process.mebibytes("VmHWM") - self.before
+    }
+}
+
+/// How many files a process may have.
+#[derive(Clone, Copy, Debug)]
+pub struct FileLimit {
+    process: Process,
+    limit: usize,
+}
+
+impl FileLimit {
+    /// Waits until it can open no file.
+    pub async fn is_reached(self) {
+        let begun = Instant::now();
+        loop {
+            let free = self.limit - self.process.open_files().range(..self.limit).count();
+            if free == 0 {
+                return;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "it could open {free} files more"
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }

@@ -1,3 +1,5 @@
+mod liar;
+
 use std::sync::Mutex;
 use std::time::Instant;
 

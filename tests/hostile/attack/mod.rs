@@ -55,6 +55,14 @@ impl Target {
         }
     }
 
+    /// A server that speaks TLS, with what its certificate is checked by.
+    pub fn over_tls(address: SocketAddr, client: ClientConfig) -> Self {
+        Self {
+            address,
+            tls: Some(Arc::new(client)),
+        }
+    }
+
     /// A connection of the attacker `number`, each of whom has an address of their own.
     pub fn connect(&self, number: u32, protocol: Protocol) -> io::Result<Connection> {
         let stream = self.connect_only(number)?;

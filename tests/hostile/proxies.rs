@@ -1,0 +1,201 @@
+//! The attacks of this folder through the proxies of `packaging/`: others are answered through the same proxy, and the memory of
+//! the service stays in its bounds.
+
+use std::fmt::Debug;
+use std::io::{ErrorKind, Read as _};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use test_support::caller;
+use test_support::given;
+use test_support::service::Service;
+
+use crate::BINARY;
+use crate::attack::bodies::Cut;
+use crate::attack::{self, Protocol, Request, Target, answers, bodies, idle};
+use crate::others::Others;
+use crate::process::Process;
+use crate::proxy::{Kind, Proxy};
+use crate::scale::sized;
+
+/// What an attack may let the service grow by, in MiB.
+const MOST: f64 = 96.0;
+
+/// How long each attack goes on.
+const GOES_ON: Duration = Duration::from_secs(2);
+
+/// How long a connection may stay that says nothing: what the proxies are told, and what a busy machine needs.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// A service behind a proxy, a page as long as it gets, and what is watched.
+struct Trial {
+    service: Service,
+    proxy: Proxy,
+    others: Others,
+    page: Request,
+    create: Request,
+}
+
+impl Trial {
+    async fn start(kind: Kind) -> Result<Self, test_support::deployment::Skip> {
+        // Attackers have addresses of loopback, too.
+        let service = Service::own(BINARY, &[("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32")])?;
+        let team = service.team()?;
+        let product = json!({
+            "name": "\u{1}".repeat(255),
+            "description": "\u{1}".repeat(2000),
+            "unitPrice": 1,
+            "currency": "EUR",
+        });
+        for _ in 0..100 {
+            let create = caller::Request::new("POST", "/api/v1/products").bearer(&team.live);
+            let created = service.caller.send(create.json(&product)).await;
+            created.expect_status(201);
+        }
+        let proxy = Proxy::start(kind, &service);
+        Ok(Self {
+            others: Others::of(&service).await?.through(proxy.caller()),
+            page: Request::page(&team.live_read_only),
+            create: Request::create(&team.live),
+            proxy,
+            service,
+        })
+    }
+
+    /// One attack: meanwhile others are answered, and memory stays in its bounds.
+    async fn survives<T>(&self, name: impl Debug, attack: impl FnOnce(&Target) -> Vec<T>) {
+        let memory = Process::of(&self.service).watch();
+        let begun = Instant::now();
+        let held = attack(&self.proxy.target());
+        let (connections, took) = (held.len(), begun.elapsed());
+        assert!(connections > 0, "{name:?} has not begun");
+        self.others.get_for(GOES_ON).await;
+        self.others.work(5).await;
+        let growth = memory.growth();
+        println!("{name:?}: {connections} connections, made in {took:.1?}; {growth:.0} MiB more");
+        assert!(growth <= MOST, "{name:?}: memory grew by {growth:.0} MiB");
+        drop(held);
+    }
+}
+
+async fn answers_that_nobody_takes(kind: Kind) {
+    let _turn = attack::turn().await;
+    let trial = given!(Trial::start(kind).await);
+    let connections = sized(100, 1_000);
+    for (name, count, window) in [
+        ("without a window", 3, 0),
+        ("unread", 1, attack::http2::WIDE),
+    ] {
+        trial
+            .survives((kind, "answers", name), |target| {
+                answers::over_http2(target, &trial.page, count, window)
+            })
+            .await;
+    }
+    trial
+        .survives((kind, "answers", Protocol::Http1), |target| {
+            answers::over_http1(target, &trial.page, connections)
+        })
+        .await;
+}
+
+async fn bodies_that_do_not_end(kind: Kind) {
+    let _turn = attack::turn().await;
+    let trial = given!(Trial::start(kind).await);
+    let (addresses, count) = (sized(10, 120), sized(20, 400));
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        trial
+            .survives((kind, "begun bodies", protocol), |target| {
+                bodies::begun(target, &Request::token(), protocol, addresses, 60)
+            })
+            .await;
+        trial
+            .survives((kind, "bodies in pieces", protocol), |target| {
+                bodies::unended(target, &trial.create, protocol, (60_000, Cut::Bytes), count)
+            })
+            .await;
+    }
+}
+
+async fn connections_that_say_nothing(kind: Kind) {
+    let _turn = attack::turn().await;
+    let trial = given!(Trial::start(kind).await);
+    let (connections, endless) = (sized(500, 5_000), sized(20, 200));
+    trial
+        .survives((kind, "headers of 390 KB"), |target| {
+            idle::unfinished_headers(target, endless, 390_000)
+        })
+        .await;
+    trial
+        .survives((kind, "idle", Protocol::Http2), |target| {
+            idle::http2(target, connections, connections.div_ceil(50))
+        })
+        .await;
+    trial
+        .survives((kind, "silent, without a handshake"), |target| {
+            idle::silent(target, connections, connections.div_ceil(50))
+        })
+        .await;
+}
+
+/// A connection that never begins its TLS handshake does not stay.
+async fn a_handshake_that_does_not_begin(kind: Kind) {
+    let service = given!(Service::own(BINARY, &[]));
+    let proxy = Proxy::start(kind, &service);
+    let mut stream = proxy.target().connect_only(0).expect("it listens");
+    stream.set_read_timeout(Some(SILENCE)).expect("it is set");
+    let begun = Instant::now();
+    let ended = match stream.read(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    };
+    assert!(ended, "{kind:?} keeps it for {:?}", begun.elapsed());
+}
+
+mod haproxy {
+    use super::Kind::Haproxy;
+
+    #[tokio::test]
+    async fn answers_that_nobody_takes_cost_others_nothing() {
+        super::answers_that_nobody_takes(Haproxy).await;
+    }
+
+    #[tokio::test]
+    async fn bodies_that_do_not_end_cost_others_nothing() {
+        super::bodies_that_do_not_end(Haproxy).await;
+    }
+
+    #[tokio::test]
+    async fn connections_that_say_nothing_cost_others_nothing() {
+        super::connections_that_say_nothing(Haproxy).await;
+    }
+
+    #[tokio::test]
+    async fn a_handshake_that_does_not_begin_is_ended() {
+        super::a_handshake_that_does_not_begin(Haproxy).await;
+    }
+}
+
+mod nginx {
+    use super::Kind::Nginx;
+
+    #[tokio::test]
+    async fn answers_that_nobody_takes_cost_others_nothing() {
+        super::answers_that_nobody_takes(Nginx).await;
+    }
+
+    #[tokio::test]
+    async fn bodies_that_do_not_end_cost_others_nothing() {
+        super::bodies_that_do_not_end(Nginx).await;
+    }
+
+    #[tokio::test]
+    async fn connections_that_say_nothing_cost_others_nothing() {
+        super::connections_that_say_nothing(Nginx).await;
+    }
+
+    #[tokio::test]
+    async fn a_handshake_that_does_not_begin_is_ended() {
+        super::a_handshake_that_does_not_begin(Nginx).await;
+    }
+}

@@ -1,0 +1,191 @@
+//! A proxy in front of a service, with the configuration of `packaging/`: the very file, but for addresses, certificate and
+//! places to write to, so that it runs on a free port of loopback without rights.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+use tempfile::TempDir;
+use test_support::caller::Caller;
+use test_support::port;
+use test_support::service::Service;
+
+use crate::attack::Target;
+
+/// Longer than a start takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Which proxy.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    Haproxy,
+    Nginx,
+}
+
+/// A proxy that runs.
+pub struct Proxy {
+    process: Child,
+    address: SocketAddr,
+    certificate: String,
+    authority: CertificateDer<'static>,
+    /// Where it writes.
+    _folder: TempDir,
+}
+
+impl Proxy {
+    /// Starts one in front of this service.
+    pub fn start(kind: Kind, service: &Service) -> Self {
+        let folder = tempfile::Builder::new()
+            .prefix("invoicing-proxy-")
+            .tempdir()
+            .expect("a temporary folder can be made");
+        let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(names).expect("a certificate can be made");
+        let (certificate, key) = (cert.pem(), signing_key.serialize_pem());
+        write(folder.path(), "cert.pem", &certificate);
+        write(folder.path(), "key.pem", &key);
+        write(folder.path(), "both.pem", &format!("{certificate}{key}"));
+        let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
+        let upstream = service.caller.base_url().replace("http://", "");
+        let process = match kind {
+            Kind::Haproxy => haproxy(folder.path(), address, &upstream),
+            Kind::Nginx => nginx(folder.path(), address, &upstream),
+        };
+        let mut proxy = Self {
+            process,
+            address,
+            certificate,
+            authority: cert.der().clone(),
+            _folder: folder,
+        };
+        proxy.wait_until_it_listens(kind);
+        proxy
+    }
+
+    /// Calls the service through it.
+    pub fn caller(&self) -> Caller {
+        Caller::through_proxy(format!("https://{}", self.address), &self.certificate)
+    }
+
+    /// What attackers aim at.
+    pub fn target(&self) -> Target {
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(self.authority.clone())
+            .expect("it is a certificate");
+        let client = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("the provider has them")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Target::over_tls(self.address, client)
+    }
+
+    fn wait_until_it_listens(&mut self, kind: Kind) {
+        let end = Instant::now() + PATIENCE;
+        while TcpStream::connect(self.address).is_err() {
+            let ended = self.process.try_wait().expect("it is ours");
+            assert!(
+                ended.is_none() && Instant::now() < end,
+                "{kind:?} does not start"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        // nginx ends its workers at TERM, and cannot at KILL.
+        let id = self.process.id().to_string();
+        let _ = Command::new("kill").args(["-s", "TERM", &id]).status();
+        let _ = self.process.wait();
+    }
+}
+
+fn haproxy(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
+    let text = replaced(
+        include_str!("../../packaging/haproxy.cfg"),
+        &[
+            ("*:443", &address.to_string()),
+            ("/etc/haproxy/invoicing.pem", &path(folder, "both.pem")),
+            (
+                "server service 127.0.0.1:8080",
+                &format!("server service {upstream}"),
+            ),
+        ],
+    );
+    let file = write(folder, "haproxy.cfg", &text);
+    spawn(Command::new("haproxy").args(["-db", "-f", &file]), folder)
+}
+
+fn nginx(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
+    let own_places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|name| format!("\n    {name}_temp_path {};", path(folder, name)))
+        .concat();
+    let text = replaced(
+        include_str!("../../packaging/nginx.conf"),
+        &[
+            ("listen 443", &format!("listen {address}")),
+            ("/etc/nginx/invoicing.crt", &path(folder, "cert.pem")),
+            ("/etc/nginx/invoicing.key", &path(folder, "key.pem")),
+            ("server 127.0.0.1:8080", &format!("server {upstream}")),
+            ("/run/nginx.pid", &path(folder, "nginx.pid")),
+            ("/var/log/nginx/error.log", &path(folder, "error.log")),
+            ("http {", &format!("http {{{own_places}")),
+        ],
+    );
+    let file = write(folder, "nginx.conf", &text);
+    let log = path(folder, "error.log");
+    let binary = ["/usr/sbin/nginx", "nginx"];
+    let binary = binary.into_iter().find(|binary| Path::new(binary).exists());
+    spawn(
+        Command::new(binary.unwrap_or("nginx"))
+            .args(["-c", &file, "-e", &log])
+            // Whoever runs the tests as root has a folder that nobody else reads.
+            .args(["-g", "daemon off; user root;"]),
+        folder,
+    )
+}
+
+fn spawn(command: &mut Command, folder: &Path) -> Child {
+    let log = std::fs::File::create(folder.join("output.log")).expect("the folder can be written");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("the proxy can be run; .ci/install installs it")
+}
+
+/// The text with each of these, which it has to have once, replaced.
+fn replaced(text: &str, replacements: &[(&str, &str)]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (from, to) in replacements {
+        let mut found = lines
+            .iter_mut()
+            .filter(|line| !line.trim_start().starts_with('#') && line.contains(from));
+        let line = found
+            .next()
+            .unwrap_or_else(|| panic!("no line has {from:?}"));
+        *line = line.replace(from, to);
+        assert!(found.next().is_none(), "more than one line has {from:?}");
+    }
+    lines.join("\n") + "\n"
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    std::fs::write(folder.join(name), text).expect("the folder can be written");
+    path(folder, name)
+}
+
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).display().to_string()
+}
