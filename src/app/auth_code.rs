@@ -21,7 +21,7 @@ use super::secret::{Digest, Secret};
 use super::time::Timestamp;
 use super::{App, Error};
 
-/// How long a code can be exchanged (decisions.md, Mobile).
+/// How long a code can be exchanged (docs/decisions.md, S1).
 pub const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// An S256 code challenge: the SHA-256 of a verifier that only the app has (RFC 7636, 4.2).

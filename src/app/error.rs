@@ -3,7 +3,8 @@
 //! Which one to use:
 //! - A caller who may not: [`Error::InvalidToken`] (who are you?), [`Error::ScopeInsufficient`] and
 //!   [`Error::NotAMember`] (you may not).
-//! - Something that the published interface names: its own variant, one for each code of decisions.md.
+//! - Something that the published interface names: its own variant, one for each code of
+//!   docs/decisions.md, "Errors".
 //! - Something only the command line can ask for: [`Error::Missing`] or [`Error::Refused`], whose text
 //!   a person reads, so it says what to do.
 //! - The store did not answer in time, or cannot now: [`Error::Unavailable`]. Trying again may help.

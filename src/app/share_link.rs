@@ -16,7 +16,7 @@ use super::time::Timestamp;
 use super::word::words;
 use super::{App, Error, command_text, end_of};
 
-/// How many links an item may have that are not revoked (decisions.md, Mobile).
+/// How many links an item may have that are not revoked (docs/decisions.md, L3).
 pub const LINKS_PER_ITEM: usize = 1000;
 
 /// Bytes of a password: hashing takes time for each, so there is a bound.

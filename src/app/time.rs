@@ -60,7 +60,7 @@ impl Timestamp {
     }
 }
 
-/// RFC 3339, UTC, milliseconds, `Z`: `2026-11-20T21:49:00.123Z` (decisions.md, both APIs).
+/// RFC 3339, UTC, milliseconds, `Z`: `2026-11-20T21:49:00.123Z` (docs/decisions.md, B12).
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         rfc3339(&self.to_datetime(), |text| f.write_str(text))

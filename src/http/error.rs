@@ -9,7 +9,7 @@
 //!   [`credential`](super::credential) makes;
 //! - what the service has, but its own document does not allow to be said, is a bug: [`published`].
 //!
-//! The table of decisions.md, "Both APIs", is [`of_app`], [`of_refusal`] and [`of_http`] here. The
+//! The table of docs/decisions.md, "Errors", is [`of_app`], [`of_refusal`] and [`of_http`] here. The
 //! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s, in a file of their own.
 
 mod token;
@@ -91,7 +91,7 @@ pub struct Problem {
     who: Option<Caller>,
 }
 
-/// `error.type`: the closed list of interface.md.
+/// `error.type`: the closed list of docs/interface.md, "Errors".
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Authentication,

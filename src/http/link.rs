@@ -10,7 +10,7 @@ use crate::app::{self, App};
 use crate::generated::mobile::*;
 
 /// The team comes first, then whether the caller is a member of it, and only then the rest of the
-/// request (decisions.md, "Both APIs").
+/// request (docs/decisions.md, B3).
 pub async fn list_links(
     context: &RequestContext,
     caller: SignedIn,

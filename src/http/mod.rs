@@ -1,7 +1,7 @@
 //! The published interface over HTTP: the generated traits, implemented on [`App`].
 //!
 //! Nothing is decided here and nothing is stored here. What a request passes through, in this order
-//! (decisions.md, "Both APIs"), and where it is:
+//! (docs/decisions.md, B1), and where it is:
 //!
 //! 1. whether it is written as a route is (404), and the method (405), by the runtime and the generated registration;
 //! 2. who calls (401), unless the server has enough to do (503, `slots`), then how often (429): `credential`;

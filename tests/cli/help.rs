@@ -1,6 +1,6 @@
 use crate::place::Place;
 
-/// Every command of decisions.md, as words.
+/// Every command of docs/decisions.md, "Command line", as words.
 const COMMANDS: [&str; 20] = [
     "serve",
     "demo",

@@ -1,5 +1,5 @@
 //! The command line, as an operator and their scripts see it: the real binary, its output and exit codes
-//! (decisions.md, Command line).
+//! (docs/decisions.md, "Command line").
 
 mod api_key;
 mod auth_code;

@@ -8,7 +8,7 @@ use test_support::given;
 
 use crate::given::{Given, given};
 
-/// The methods that decisions.md names.
+/// The methods of docs/decisions.md, B6.
 const METHODS: [&str; 9] = [
     "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY",
 ];

@@ -1,174 +1,157 @@
-//! Every sentence of decisions.md has a test that names it.
+//! Every decision has a test that names it.
 //!
-//! `tests/decisions.txt` lists the sentences in their order, each by a digest and its beginning, and
-//! below it the tests that prove it. decisions.md itself lies beside the repository, in
-//! `../shared`; where it is there, the list is compared with it, so that a sentence that is added or
-//! changed fails until somebody has looked for its test. The tests are looked for in the tree in any
-//! case.
+//! `docs/decisions.md` gives each decision an id, in bold at the start of a bullet or of a row: `**E7**`.
+//! `tests/decisions.txt` lists the ids in the same order, and below each:
+//!
+//! - the tests that prove it, as `path/of/the/file.rs::name_of_the_test`;
+//! - or `not built: which part`, alone or beside tests of the part that is;
+//! - or `nothing to prove: why`.
+//!
+//! What is not built yet is also said on the page, in one line at the head of its section, so that the page is true:
+//! `> Not built yet: X24, X25.`, or `> Not built yet: all of this section.`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use test_support::deployment::say;
 use test_support::document::repository;
 
-/// A sentence of the list.
-#[derive(Debug)]
+const PAGE: &str = "docs/decisions.md";
+const LIST: &str = "tests/decisions.txt";
+const NOT_BUILT: &str = "> Not built yet: ";
+
+/// A decision of the list.
+#[derive(Debug, Default)]
 struct Entry {
-    digest: String,
-    beginning: String,
+    id: String,
     /// `path/of/the/file.rs::name_of_the_test`
     tests: Vec<String>,
-    /// Why there is nothing to test.
-    excuse: Option<String>,
+    /// What there is no test for, because it does not exist.
+    not_built: bool,
+    /// Whether there is nothing to test.
+    excused: bool,
 }
 
-fn list() -> Vec<Entry> {
-    let text = std::fs::read_to_string(repository().join("tests/decisions.txt"));
+fn read(path: &str) -> String {
+    std::fs::read_to_string(repository().join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn entries(list: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for line in text.expect("the list is there").lines() {
-        let trimmed = line.trim();
-        if trimmed.is_empty() || trimmed.starts_with('#') {
+    for line in list.lines() {
+        if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
         match (line.strip_prefix("    "), entries.last_mut()) {
-            (Some(test), Some(entry)) => match test.strip_prefix("nothing to prove: ") {
-                Some(excuse) => entry.excuse = Some(excuse.to_owned()),
-                None => entry.tests.push(test.to_owned()),
-            },
-            _ => {
-                let (digest, beginning) = line.split_once(' ').unwrap_or((line, ""));
-                entries.push(Entry {
-                    digest: digest.to_owned(),
-                    beginning: beginning.to_owned(),
-                    tests: Vec::new(),
-                    excuse: None,
-                });
+            (Some(proof), Some(entry)) if proof.starts_with("not built: ") => {
+                entry.not_built = true
             }
+            (Some(proof), Some(entry)) if proof.starts_with("nothing to prove: ") => {
+                entry.excused = true
+            }
+            (Some(test), Some(entry)) => entry.tests.push(test.to_owned()),
+            _ => entries.push(Entry {
+                id: line.to_owned(),
+                ..Entry::default()
+            }),
         }
     }
     entries
 }
 
-/// The sentences of a page: sentences of paragraphs, rows of tables, commands of the command line.
-fn sentences(page: &str) -> Vec<String> {
-    let mut sentences: Vec<String> = Vec::new();
-    let mut paragraph = String::new();
+/// The id at the start of a bullet or row.
+fn id_of(line: &str) -> Option<&str> {
+    let rest = line
+        .strip_prefix("- **")
+        .or_else(|| line.strip_prefix("| **"))?;
+    let (id, _) = rest.split_once("**")?;
+    is_id(id).then_some(id)
+}
+
+/// Letters, then a number.
+pub fn is_id(text: &str) -> bool {
+    let number = text.trim_start_matches(|it: char| it.is_ascii_uppercase());
+    number.len() < text.len() && !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit())
+}
+
+/// The ids of a page, in its order.
+pub fn ids(page: &str) -> Vec<&str> {
+    page.lines().filter_map(id_of).collect()
+}
+
+/// The ids of `docs/decisions.md`.
+pub fn decided() -> BTreeSet<String> {
+    ids(&read(PAGE)).into_iter().map(str::to_owned).collect()
+}
+
+/// The decisions that a page says are not built.
+fn not_built(page: &str) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    let mut all_of_section = false;
     for line in page.lines() {
-        let text = line.trim();
-        let separates = text.chars().all(|character| "| -".contains(character));
-        if separates || text.starts_with('#') || text.starts_with('|') || line.starts_with("    ") {
-            sentences.extend(split(&std::mem::take(&mut paragraph)));
+        if line.starts_with('#') {
+            all_of_section = false;
+        } else if let Some(what) = line.strip_prefix(NOT_BUILT) {
+            all_of_section = what == "all of this section.";
+            found.extend(what.split([' ', ',', '.']).filter(|word| is_id(word)));
         }
-        match sentences.last_mut() {
-            _ if separates || text.starts_with('#') => {}
-            Some(command) if line.starts_with("     ") => *command = format!("{command} {text}"),
-            _ if text.starts_with('|') || line.starts_with("    ") => {
-                sentences.push(text.to_owned())
-            }
-            _ => {
-                if text.starts_with("- ") {
-                    sentences.extend(split(&std::mem::take(&mut paragraph)));
-                }
-                paragraph.push(' ');
-                paragraph.push_str(text.trim_start_matches("- "));
-            }
-        }
+        found.extend(id_of(line).filter(|_| all_of_section));
     }
-    sentences.extend(split(&paragraph));
-    sentences.iter().map(|sentence| words(sentence)).collect()
+    found
 }
 
-/// A paragraph at its full stops: those before white space and a capital letter, a code or a digit.
-fn split(paragraph: &str) -> Vec<String> {
-    let mut sentences = vec![String::new()];
-    let mut words = paragraph.split_whitespace().peekable();
-    while let Some(word) = words.next() {
-        let sentence = sentences.last_mut().expect("there is one");
-        sentence.push_str(word);
-        sentence.push(' ');
-        let begins = |next: &&str| {
-            next.starts_with(|it: char| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '`')
-        };
-        if word.ends_with('.') && words.peek().is_some_and(begins) {
-            sentences.push(String::new());
-        }
+/// What is wrong with a list of the decisions on a page.
+fn complaints(page: &str, list: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let (ids, entries) = (ids(page), entries(list));
+    let mut complaints = Vec::new();
+    let mut count: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for id in &ids {
+        count.entry(id).or_default().0 += 1;
     }
-    sentences.retain(|sentence| !sentence.is_empty());
-    sentences
-}
-
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A short name for a sentence (FNV-1a): it only has to notice a change.
-fn digest(sentence: &str) -> String {
-    let hash = sentence.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    format!("{hash:08x}")
-}
-
-#[test]
-fn the_list_has_every_sentence_of_the_decisions() {
-    let page = repository().join("../shared/decisions.md");
-    let Ok(page) = std::fs::read_to_string(&page) else {
-        return say(&format!("{} is not there", page.display()));
-    };
-    let sentences = sentences(&page);
-    let decided: Vec<_> = sentences
-        .iter()
-        .map(|sentence| (digest(sentence), sentence))
-        .collect();
-    let listed: BTreeMap<_, _> = list()
-        .into_iter()
-        .map(|entry| (entry.digest, entry.beginning))
-        .collect();
-    for (digest, sentence) in &decided {
-        let beginning = listed.get(digest).unwrap_or_else(|| {
-            panic!("tests/decisions.txt lacks a sentence:\n{digest} {sentence}")
-        });
-        assert!(
-            sentence.starts_with(beginning.as_str()),
-            "{digest} begins with {sentence}"
-        );
-    }
-    let digests: Vec<_> = decided.into_iter().map(|(digest, _)| digest).collect();
-    let order: Vec<_> = list().into_iter().map(|entry| entry.digest).collect();
-    assert_eq!(
-        order, digests,
-        "a sentence is gone, or they stand in another order"
-    );
-}
-
-#[test]
-fn every_sentence_names_tests_that_are_there() {
-    let entries = list();
-    assert!(
-        entries.len() > 100,
-        "only {} sentences are listed",
-        entries.len()
-    );
-    let mut wrong = Vec::new();
     for entry in &entries {
-        if entry.tests.is_empty() && entry.excuse.is_none() {
-            wrong.push(format!("{} {} has no test", entry.digest, entry.beginning));
-        }
-        wrong.extend(entry.tests.iter().filter(|test| !exists(test)).cloned());
+        count.entry(&entry.id).or_default().1 += 1;
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    let excused = entries
-        .iter()
-        .filter(|entry| entry.excuse.is_some())
-        .count();
-    assert!(
-        excused <= 5,
-        "sentences without a test may only become fewer"
-    );
+    for (id, times) in count {
+        match times {
+            (1, 1) => {}
+            (0, _) => complaints.push(format!("{id} is listed in {LIST}, and not in {PAGE}")),
+            (_, 0) => complaints.push(format!("{id} has no entry in {LIST}")),
+            _ => complaints.push(format!("{id} is used twice")),
+        }
+    }
+    let order = entries.iter().map(|entry| entry.id.as_str());
+    if complaints.is_empty() && !order.eq(ids) {
+        complaints.push(format!("{LIST} has another order than {PAGE}"));
+    }
+    let not_built = not_built(page);
+    for entry in &entries {
+        let id = &entry.id;
+        if entry.tests.is_empty() && !entry.not_built && !entry.excused {
+            complaints.push(format!("{id} has no test"));
+        }
+        if entry.not_built != not_built.contains(id.as_str()) {
+            complaints.push(format!(
+                "{id} is not built in one of {PAGE} and {LIST} only"
+            ));
+        }
+        let missing = entry.tests.iter().filter(|test| !exists(test));
+        complaints
+            .extend(missing.map(|test| format!("{id} names a test that does not exist: {test}")));
+    }
+    complaints
+}
+
+#[test]
+fn every_decision_is_listed_with_tests_that_are_there() {
+    let (page, list) = (read(PAGE), read(LIST));
+    assert!(ids(&page).len() > 200, "{:?}", ids(&page));
+    let complaints = complaints(&page, &list, exists);
+    assert!(complaints.is_empty(), "{complaints:#?}");
+    let excused = entries(&list).iter().filter(|entry| entry.excused).count();
+    assert_eq!(excused, 0, "decisions without a test may only become fewer");
 }
 
 /// Whether a file has a test of this name.
-fn exists(test: &str) -> bool {
+pub fn exists(test: &str) -> bool {
     let Some((file, name)) = test.split_once("::") else {
         return false;
     };
@@ -206,19 +189,49 @@ fn a_test_that_is_not_there_is_noticed() {
 }
 
 #[test]
-fn a_page_is_split_into_sentences_rows_and_commands() {
-    let page = "# Title\n\nOne `a.b` is one\nsentence. Two.\n- Three: 1. Four\n\n\
-                | a | b |\n|---|---|\n| 400 | x |\n\nBefore.\n\n    run it\n              -> more\n    again\n";
-    let expected = [
-        "One `a.b` is one sentence.",
-        "Two.",
-        "Three: 1.",
-        "Four",
-        "| a | b |",
-        "| 400 | x |",
-        "Before.",
-        "run it -> more",
-        "again",
-    ];
-    assert_eq!(sentences(page), expected);
+fn whatever_is_wrong_with_the_list_is_told() {
+    let page = "## One\n\n> Not built yet: A3 in part.\n\n- **A1** Text,\n  **bold** text.\n- **A2** Text.\n- **A3** Text.\n\
+                \n## Two\n\n> Not built yet: all of this section.\n\n| **B1** | x |\n\n## Three\n\n- **C12** Text.\n";
+    let good = "# Comment\nA1\n    a.rs::one\nA2\n    nothing to prove: it is so\n\
+                A3\n    a.rs::three\n    not built: a part\n\nB1\n    not built: it\nC12\n    a.rs::twelve\n";
+    assert_eq!(ids(page), ["A1", "A2", "A3", "B1", "C12"]);
+    let complaints = |page: &str, list: &str| complaints(page, list, |test| test != "a.rs::none");
+    assert_eq!(complaints(page, good), Vec::<String>::new());
+    let unbuilt = "is not built in one of docs/decisions.md and tests/decisions.txt only";
+    for (from, to, complaint) in [
+        (
+            "A1\n    a.rs::one\n",
+            "",
+            "A1 has no entry in tests/decisions.txt",
+        ),
+        ("C12", "C13", "C12 has no entry in tests/decisions.txt"),
+        (
+            "C12",
+            "C13",
+            "C13 is listed in tests/decisions.txt, and not in docs/decisions.md",
+        ),
+        ("C12", "A1", "A1 is used twice"),
+        ("    a.rs::one\n", "", "A1 has no test"),
+        (
+            "a.rs::one",
+            "a.rs::none",
+            "A1 names a test that does not exist: a.rs::none",
+        ),
+        ("    not built: a part\n", "", &format!("A3 {unbuilt}")),
+        ("a.rs::twelve", "not built: it", &format!("C12 {unbuilt}")),
+        ("not built: it", "b.rs::one", &format!("B1 {unbuilt}")),
+    ] {
+        let told = complaints(page, &good.replacen(from, to, 1));
+        assert!(
+            told.iter().any(|it| it == complaint),
+            "{complaint}: {told:?}"
+        );
+    }
+    let twice = page.replace("A2", "A1");
+    assert!(complaints(&twice, good).contains(&"A1 is used twice".to_owned()));
+    let moved = good
+        .replace("A1", "x")
+        .replace("C12", "A1")
+        .replace('x', "C12");
+    assert_eq!(complaints(page, &moved).len(), 1);
 }

@@ -118,7 +118,7 @@ fn every_error_status_shows_its_errors_and_the_overview_lists_each() {
     }
 }
 
-/// The table of codes of decisions.md: status, type and codes of the errors of both APIs.
+/// The table of docs/decisions.md, "Errors": status, type and codes of the errors of both APIs.
 const CODES: [(u16, &str, &[&str]); 14] = [
     (400, "validation_error", &["invalid_body"]),
     (400, "validation_error", &["invalid_query"]),

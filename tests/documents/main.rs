@@ -1,7 +1,7 @@
 //! What can be checked of the documents without a server: that the judge of the other tests can
 //! say no, that the server's own description of itself is the published one, that what was released
-//! stays compatible, that generated code follows the documents, and that every sentence of the
-//! decisions has a test.
+//! stays compatible, that generated code follows the documents, that every decision has a test,
+//! and that what the pages of the repository name is there.
 
 mod caller;
 mod decisions;
@@ -9,6 +9,7 @@ mod emitted;
 mod examples;
 mod generated;
 mod judge;
+mod pages;
 mod released;
 mod rules;
 mod units;

@@ -1,4 +1,4 @@
-//! What decisions.md says about the documents themselves.
+//! What docs/decisions.md, "The documents", says, and the limits of fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The interface of the catalog in memory, written from interface.md and decisions.md alone.
+//! The interface of the catalog in memory, written from docs/interface.md and
+//! docs/decisions.md, "Catalog", alone.
 
 use std::collections::BTreeMap;
 

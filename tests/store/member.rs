@@ -1,4 +1,4 @@
-//! Members.
+//! Members. The ids at the tests are those of docs/decisions.md.
 
 use invoicing::app::Error;
 use invoicing::app::id::{TeamId, UserId};
@@ -18,7 +18,7 @@ async fn team_and_user(service: &Service) -> (Team, User) {
     (team, user)
 }
 
-/// "Roles are `owner`, `admin`, `member` and `viewer`".
+/// L9: the roles.
 #[tokio::test]
 async fn each_role_is_a_membership() {
     let service = Service::new().await;
@@ -37,7 +37,7 @@ async fn each_role_is_a_membership() {
     }
 }
 
-/// "the caller is no member of the team in `X-Team-Id`, or there is no such team".
+/// E10.
 #[tokio::test]
 async fn a_stranger_and_an_unknown_team_look_alike() {
     let service = Service::new().await;
@@ -48,7 +48,7 @@ async fn a_stranger_and_an_unknown_team_look_alike() {
     }
 }
 
-/// "Removing a member ... takes effect at once", in every process.
+/// S19, of a member, in every process.
 #[tokio::test]
 async fn a_removed_member_is_a_stranger_at_once() {
     let service = Service::new().await;
@@ -75,7 +75,7 @@ async fn a_removed_member_is_a_stranger_at_once() {
         .unwrap();
 }
 
-/// "Removing ... a user ... takes effect at once".
+/// S19, of a user.
 #[tokio::test]
 async fn a_removed_user_is_a_member_of_nothing() {
     let service = Service::new().await;

@@ -1,4 +1,4 @@
-//! Share links.
+//! Share links: docs/decisions.md, "Share links", whose ids stand at the tests.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ impl Sharing {
     }
 }
 
-/// "ShareLink: `id`, `url`, `name` (or null), `itemType` ... `updatedAt`", as few as can be asked for.
+/// L6, with as few fields set as can be.
 #[tokio::test]
 async fn a_plain_link_has_all_its_fields() {
     let sharing = Sharing::new().await;
@@ -135,7 +135,7 @@ async fn a_link_is_as_it_was_asked_for() {
     );
 }
 
-/// "`url` begins with the setting `public_url`, and its secret part is unguessable and readable to the server".
+/// L4.
 #[tokio::test]
 async fn the_url_begins_with_the_setting_and_ends_with_a_secret() {
     let sharing = Sharing::new().await;
@@ -161,7 +161,7 @@ async fn the_url_begins_with_the_setting_and_ends_with_a_secret() {
     assert_eq!(listed[1].url(&sharing), one);
 }
 
-/// "a link's password is kept as Argon2id" and "Never a password or its hash."
+/// L5 and L7.
 #[tokio::test]
 async fn a_password_is_kept_as_argon2id_only() {
     let sharing = Sharing::new().await;
@@ -178,7 +178,7 @@ async fn a_password_is_kept_as_argon2id_only() {
     assert!(!format!("{link:?}").contains("argon2id"));
 }
 
-/// "all links of the item that are not revoked, newest first".
+/// L2.
 #[tokio::test]
 async fn links_are_newest_first_and_revoked_ones_are_gone() {
     let sharing = Sharing::new().await;
@@ -216,7 +216,7 @@ async fn links_are_newest_first_and_revoked_ones_are_gone() {
     );
 }
 
-/// "`status` (`active`, `expired`)": an expired link is listed, as expired from that instant on.
+/// L6, `status`: an expired link is listed, as expired from that instant on.
 #[tokio::test]
 async fn a_link_expires_in_the_list() {
     let sharing = Sharing::new().await;
@@ -238,7 +238,7 @@ async fn a_link_expires_in_the_list() {
     }
 }
 
-/// "An item has at most 1,000 of them; making another is refused."
+/// L3.
 #[tokio::test]
 async fn an_item_has_at_most_1000_links_that_are_not_revoked() {
     let sharing = Sharing::new().await;
@@ -264,7 +264,7 @@ async fn an_item_has_at_most_1000_links_that_are_not_revoked() {
     assert_eq!(sharing.list(sharing.file).await.len(), 1000);
 }
 
-/// "An item belongs to one team: through another team it is 404." A file is no folder, either.
+/// L8. A file is no folder, either.
 #[tokio::test]
 async fn an_item_is_found_through_its_team_and_as_what_it_is_only() {
     let sharing = Sharing::new().await;

@@ -16,7 +16,7 @@ use crate::app::id::{SessionId, UserId};
 use crate::app::oauth_client::ClientId;
 use crate::app::time::Timestamp;
 
-/// How long an access token works (decisions.md, Mobile).
+/// How long an access token works (docs/decisions.md, S5).
 pub const ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
 /// How long a session lives without a refresh.
 pub const SESSION_IDLE: Duration = Duration::from_secs(30 * 24 * 3600);

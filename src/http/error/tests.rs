@@ -24,7 +24,7 @@ fn of_cause(cause: Cause) -> Problem {
     of_refusal(Refusal { cause, violations })
 }
 
-/// Every problem that there is, and the status and code of the table in decisions.md.
+/// Every problem that there is, and the status and code of the table in docs/decisions.md, "Errors".
 fn problems() -> Vec<(Problem, u16, &'static str)> {
     use app::Error::*;
     let app = |error: app::Error| of_app(&error);

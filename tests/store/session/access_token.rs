@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// "Access tokens are opaque, 1 hour".
+/// S5.
 #[tokio::test]
 async fn an_access_token_works_for_an_hour() {
     let mobile = Mobile::new().await;
@@ -13,7 +13,7 @@ async fn an_access_token_works_for_an_hour() {
     assert!(!mobile.is_alive(&tokens).await);
 }
 
-/// "An access token stays valid until it expires": the session goes on without it.
+/// S6: the session goes on without it.
 #[tokio::test]
 async fn an_expired_access_token_does_not_end_its_session() {
     let mobile = Mobile::new().await;
@@ -23,7 +23,7 @@ async fn an_expired_access_token_does_not_end_its_session() {
     assert!(mobile.refresh(&tokens.refresh_token).await.is_ok());
 }
 
-/// "401 ... credential missing, malformed, unknown, expired or revoked".
+/// E8.
 #[tokio::test]
 async fn an_unknown_or_altered_token_is_refused() {
     let mobile = Mobile::new().await;

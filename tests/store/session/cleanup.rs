@@ -49,7 +49,7 @@ async fn a_session_that_is_over_is_deleted_with_all_that_belongs_to_it() {
     assert_eq!(rows(&mobile), [0, 0, 0, 0]);
 }
 
-/// "in bounded steps": a session with more tokens than one step takes goes in several.
+/// I6, in steps: a session with more tokens than one step takes goes in several.
 #[tokio::test]
 async fn a_session_of_many_refreshes_is_deleted_in_steps() {
     let mobile = Mobile::new().await;

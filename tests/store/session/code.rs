@@ -7,7 +7,7 @@ use invoicing::app::secret::Secret;
 
 use super::*;
 
-/// "A session begins with a code exchange. Access tokens are opaque, 1 hour (`expires_in` 3600)."
+/// S4 and S5.
 #[tokio::test]
 async fn a_code_begins_a_session() {
     let mobile = Mobile::new().await;
@@ -17,8 +17,7 @@ async fn a_code_begins_a_session() {
     assert!(mobile.is_alive(&tokens).await);
 }
 
-/// "Codes: single use" and "A second use of a code is `invalid_grant` and ends the session that the first
-/// use began."
+/// S1 and S3.
 #[tokio::test]
 async fn a_second_use_ends_the_session_of_the_first() {
     let mobile = Mobile::new().await;
@@ -37,7 +36,7 @@ async fn a_second_use_ends_the_session_of_the_first() {
     assert!(mobile.is_alive(&bystander).await);
 }
 
-/// "A second use of a code ... ends the session": whatever else is presented with it, and however late.
+/// S3: whatever else is presented with it, and however late.
 #[tokio::test]
 async fn a_second_use_counts_with_any_verifier_client_or_age() {
     for (client_id, code_verifier, seconds) in [
@@ -68,7 +67,7 @@ async fn a_second_use_counts_with_any_verifier_client_or_age() {
     }
 }
 
-/// "A second use of a code ... ends the session": also after refreshes, and when the session's first
+/// S3: also after refreshes, and when the session's first
 /// tokens have long been replaced.
 #[tokio::test]
 async fn a_second_use_ends_a_session_that_was_refreshed() {
@@ -103,7 +102,7 @@ async fn of_two_simultaneous_uses_at_most_one_is_granted_and_its_session_ends() 
     assert!(!mobile.is_alive(&tokens.unwrap()).await);
 }
 
-/// "Codes: ... 60 seconds".
+/// S1: 60 seconds.
 #[tokio::test]
 async fn a_code_works_for_60_seconds() {
     for (seconds, works) in [(59, true), (60, false)] {
@@ -115,9 +114,7 @@ async fn a_code_works_for_60_seconds() {
     }
 }
 
-/// "Codes: ... bound to user, client, redirect URI (exact match) and an S256 code challenge", "A refused
-/// exchange of an unspent token or code spends nothing", "another client, an unknown code ... are
-/// `invalid_grant`".
+/// S2, S11 and S12, of a code.
 #[tokio::test]
 async fn a_refused_exchange_spends_nothing() {
     let mobile = Mobile::new().await;
@@ -161,7 +158,7 @@ async fn a_refused_exchange_spends_nothing() {
     assert!(mobile.exchange_token(right.into()).await.is_ok());
 }
 
-/// "an S256 code challenge (the only method)": the challenge itself is no verifier, as it would be by the
+/// S2: the challenge itself is no verifier, as it would be by the
 /// method `plain`.
 #[tokio::test]
 async fn the_challenge_is_no_verifier() {
@@ -176,7 +173,7 @@ async fn the_challenge_is_no_verifier() {
     assert_invalid_grant(mobile.exchange_token(plain.into()).await);
 }
 
-/// "an unknown code or token of any form up to 512 characters are `invalid_grant`".
+/// S12: an unknown code or token, of whatever form.
 #[tokio::test]
 async fn an_unknown_code_or_token_is_invalid_grant() {
     let mobile = Mobile::new().await;

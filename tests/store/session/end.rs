@@ -4,7 +4,7 @@ use invoicing::app::id::SessionId;
 
 use super::*;
 
-/// "Removing ... a session takes effect at once", in every process.
+/// S19, of a session, in every process.
 #[tokio::test]
 async fn a_revoked_session_is_over_at_once() {
     let mobile = Mobile::new().await;
@@ -55,7 +55,7 @@ async fn an_unknown_session_cannot_be_revoked() {
     ));
 }
 
-/// "Removing ... a user ... takes effect at once": tokens, codes and memberships are worth nothing.
+/// S19, of a user: tokens, codes and memberships are worth nothing.
 #[tokio::test]
 async fn a_removed_user_is_signed_out_everywhere() {
     let mobile = Mobile::new().await;

@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// "A lost answer costs nothing: for 30 seconds after its use ... a spent refresh token gets the same pair
-/// again (both tokens; `expires_in` is what is left ...)".
+/// S9: the same pair once more.
 #[tokio::test]
 async fn a_lost_answer_is_given_again_for_30_seconds() {
     let mobile = Mobile::new().await;
@@ -19,7 +18,7 @@ async fn a_lost_answer_is_given_again_for_30_seconds() {
     assert!(mobile.refresh(&second.refresh_token).await.is_ok());
 }
 
-/// "`expires_in` is what is left", in whole seconds that are really left.
+/// S9: `expires_in`, in whole seconds that are really left.
 #[tokio::test]
 async fn what_is_left_is_rounded_down() {
     let mobile = Mobile::new().await;
@@ -30,7 +29,7 @@ async fn what_is_left_is_rounded_down() {
     assert_eq!(again.expires_in, 3599);
 }
 
-/// "for 30 seconds after its use": then "Any other use of a spent token ends the whole session."
+/// S9 for 30 seconds, then S10.
 #[tokio::test]
 async fn after_30_seconds_a_spent_token_ends_the_session() {
     let mobile = Mobile::new().await;
@@ -43,7 +42,7 @@ async fn after_30_seconds_a_spent_token_ends_the_session() {
     assert_invalid_grant(mobile.refresh(&second.refresh_token).await);
 }
 
-/// "until the successor refresh token is presented once": then a spent token ends the whole session.
+/// S9, "unless the new refresh token has been presented before": then a spent token ends the whole session.
 #[tokio::test]
 async fn once_the_successor_was_presented_a_spent_token_ends_the_session() {
     let mobile = Mobile::new().await;
@@ -57,7 +56,7 @@ async fn once_the_successor_was_presented_a_spent_token_ends_the_session() {
     }
 }
 
-/// "until the successor refresh token is presented once": presented, not granted. The successor itself
+/// S9, "unless the new refresh token has been presented before": presented, not granted. The successor itself
 /// stays unspent.
 #[tokio::test]
 async fn a_successor_that_was_presented_in_vain_ends_the_grace_too() {
@@ -74,7 +73,7 @@ async fn a_successor_that_was_presented_in_vain_ends_the_grace_too() {
     assert!(!mobile.is_alive(&second).await);
 }
 
-/// "using the access token does not end this".
+/// S9: using the new access token does not end this.
 #[tokio::test]
 async fn using_the_access_token_does_not_end_the_grace() {
     let mobile = Mobile::new().await;
@@ -86,7 +85,7 @@ async fn using_the_access_token_does_not_end_the_grace() {
     assert_eq!(pair(&again), pair(&second));
 }
 
-/// "Any other use of a spent token ends the whole session": also of one that was spent long ago, and after
+/// S10: also of one that was spent long ago, and after
 /// the background task was there.
 #[tokio::test]
 async fn a_token_spent_weeks_ago_still_ends_the_session() {
@@ -104,7 +103,7 @@ async fn a_token_spent_weeks_ago_still_ends_the_session() {
     assert!(!mobile.is_alive(&last).await);
 }
 
-/// "A spent token with a wrong client or install ends the session, also within the 30 seconds."
+/// S14.
 #[tokio::test]
 async fn a_spent_token_with_a_wrong_client_or_install_ends_the_session() {
     for (client, install) in [
@@ -124,7 +123,7 @@ async fn a_spent_token_with_a_wrong_client_or_install_ends_the_session() {
     }
 }
 
-/// "A spent token with a wrong client": one that does not exist is as wrong as any.
+/// S14, of a client: one that does not exist is as wrong as any.
 #[tokio::test]
 async fn a_spent_token_with_an_unknown_client_ends_the_session() {
     let mobile = Mobile::new().await;
@@ -138,7 +137,7 @@ async fn a_spent_token_with_an_unknown_client_ends_the_session() {
     assert!(!mobile.is_alive(&second).await);
 }
 
-/// "Any other use of a spent token ends the whole session" and no other one of the same user.
+/// S10: the whole session, and no other one of the same user.
 #[tokio::test]
 async fn other_sessions_of_the_user_go_on() {
     let mobile = Mobile::new().await;

@@ -1,5 +1,5 @@
-//! Sessions: the Mobile section of decisions.md, sentence by sentence. The doc comment of a test is the
-//! sentence that it proves.
+//! Sessions: docs/decisions.md, "Codes and sessions". The doc comment of a test begins with the decisions that it
+//! proves.
 
 mod access_token;
 mod cleanup;

@@ -1,4 +1,5 @@
-//! Random histories of one session, against a model that knows only the sentences of decisions.md.
+//! Random histories of one session, against a model that knows only what
+//! docs/decisions.md, "Codes and sessions", says.
 //!
 //! The model has no digests, no store and no transaction: a list of pairs, and what was presented when.
 //! Whatever the service answers must be what the model says; a difference is shrunk to a short history.
@@ -64,7 +65,7 @@ enum Verdict {
     Reused,
 }
 
-/// The session, as decisions.md tells it. Times are seconds since it began.
+/// The session, as docs/decisions.md, "Codes and sessions", tells it. Times are seconds since it began.
 struct Model {
     now: u64,
     alive: bool,

@@ -4,7 +4,7 @@ use super::*;
 
 const DAY: u64 = 24 * 3600;
 
-/// "Refresh tokens are opaque, used once ...; each refresh answers a new pair."
+/// S7 and S8.
 #[tokio::test]
 async fn each_refresh_answers_a_new_pair() {
     let mobile = Mobile::new().await;
@@ -21,7 +21,7 @@ async fn each_refresh_answers_a_new_pair() {
     assert_eq!((third.expires_in, third.user_id), (3600, mobile.user.id));
 }
 
-/// "30 days idle".
+/// S7: 30 days without use.
 #[tokio::test]
 async fn a_session_idle_for_30_days_is_over() {
     for (seconds, works) in [(30 * DAY - 1, true), (30 * DAY, false)] {
@@ -33,7 +33,7 @@ async fn a_session_idle_for_30_days_is_over() {
     }
 }
 
-/// "90 days in all", whatever the refreshes; the last access token ends with the session.
+/// S7: 90 days altogether, whatever the refreshes; the last access token ends with the session.
 #[tokio::test]
 async fn a_session_ends_after_90_days() {
     let mobile = Mobile::new().await;
@@ -52,8 +52,7 @@ async fn a_session_ends_after_90_days() {
     assert_invalid_grant(mobile.refresh(&tokens.refresh_token).await);
 }
 
-/// "A wrong or missing `install_id` (when the session began with one), another client ... are
-/// `invalid_grant`" and "A refused exchange of an unspent token ... spends nothing."
+/// S12 and S11, of a token.
 #[tokio::test]
 async fn a_refused_refresh_spends_nothing() {
     let mobile = Mobile::new().await;
@@ -76,7 +75,7 @@ async fn a_refused_refresh_spends_nothing() {
     assert!(mobile.refresh(token).await.is_ok());
 }
 
-/// "(when the session began with one)": a session that began without an install id is bound to none.
+/// S12, "if the session began with one": a session that began without an install id is bound to none.
 #[tokio::test]
 async fn a_session_without_an_install_id_refreshes_with_any() {
     let mobile = Mobile::new().await;
@@ -88,7 +87,7 @@ async fn a_session_without_an_install_id_refreshes_with_any() {
     assert!(third.await.is_ok());
 }
 
-/// "An access token stays valid until it expires or its session ends, also after a refresh."
+/// S6.
 #[tokio::test]
 async fn an_access_token_survives_refreshes() {
     let mobile = Mobile::new().await;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// "Only hashes of tokens, codes and keys are stored", also while a grace runs: what a thief of the
+/// S15, also while a grace runs: what a thief of the
 /// database's files finds, the log of changes included.
 #[tokio::test]
 async fn no_token_code_or_verifier_is_in_the_database_files() {
@@ -37,7 +37,7 @@ async fn no_token_code_or_verifier_is_in_the_database_files() {
     assert!(!mobile.service.database().keeps(VERIFIER.as_bytes()));
 }
 
-/// "No token is computed from another": a pair has nothing in common with the one before, in any eight bytes.
+/// S16: a pair has nothing in common with the one before, in any eight bytes.
 #[tokio::test]
 async fn a_pair_shares_nothing_with_the_token_that_it_succeeds() {
     let mobile = Mobile::new().await;
@@ -54,7 +54,7 @@ async fn a_pair_shares_nothing_with_the_token_that_it_succeeds() {
     }
 }
 
-/// "it is erased when the successor is used or the grace ends".
+/// S18.
 #[tokio::test]
 async fn the_sealed_pair_is_erased_when_the_grace_ends() {
     let mobile = Mobile::new().await;
@@ -79,7 +79,7 @@ async fn the_sealed_pair_is_erased_when_the_grace_ends() {
     assert!(mobile.refresh(&third.refresh_token).await.is_ok());
 }
 
-/// "it is erased": not only unlinked. Once the log is checkpointed, no byte of it is left on disk.
+/// S18: not only unlinked. Once the log is checkpointed, no byte of it is left on disk.
 #[tokio::test]
 async fn an_erased_pair_leaves_nothing_in_the_files() {
     let mobile = Mobile::new().await;
@@ -96,7 +96,7 @@ async fn an_erased_pair_leaves_nothing_in_the_files() {
     }
 }
 
-/// "it is erased when ... the grace ends": and when the session does.
+/// S18, when the 30 seconds are over: and when the session does.
 #[tokio::test]
 async fn the_sealed_pair_is_erased_when_the_session_ends() {
     let mobile = Mobile::new().await;
