@@ -16,7 +16,7 @@
 //! 3. Then the server stops, by the steps of [`crate::server`].
 //!
 //! Each is read with GET, or with HEAD for its headers alone. They answer also when the process has no file left to open
-//! ([`listener`]): the database is asked over a connection that it has already.
+//! (`listener.rs`): the database is asked over a connection that it has already.
 //!
 //! The listener does not speak TLS and asks for no credential: it belongs on an address that only the
 //! operators reach.

@@ -12,7 +12,7 @@
 //!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
 //!    the process ends: dropshot keeps its socket until then.
 //! 6. The server has stopped when all connections are closed, or when nothing is under way on those that are not
-//!    ([`crate::traffic`]): a client of HTTP/2 may keep its own open as long as it likes.
+//!    (`traffic.rs`): a client of HTTP/2 may keep its own open as long as it likes.
 //! 7. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
 //!    change is in the store whole or not at all, and was acknowledged only if it is.
 //!

@@ -7,7 +7,7 @@
 //! 2. who calls (401), unless the server has enough to do (503, `slots`), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
 //!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
-//!    `link`, each named after its operationId, and [`received`] for the body;
+//!    `link`, each named after its operationId, and `received` for the body;
 //! 4. whatever is not a success becomes an answer in `error`, and only there;
 //! 5. the answer waits to be sent in `unsent`, which bounds what callers leave unread.
 
