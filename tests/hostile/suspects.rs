@@ -1,1 +1,3 @@
 //! Handshakes that never end, a Redis that lies, clocks that jump, users that are removed.
+
+mod handshakes;
