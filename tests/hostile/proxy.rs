@@ -4,19 +4,15 @@
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::crypto::aws_lc_rs;
-use rustls::pki_types::CertificateDer;
-use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use test_support::caller::Caller;
 use test_support::port;
 use test_support::service::Service;
 
 use crate::attack::Target;
+use crate::certificate::Certificate;
 
 /// Longer than a start takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,8 +28,7 @@ pub enum Kind {
 pub struct Proxy {
     process: Child,
     address: SocketAddr,
-    certificate: String,
-    authority: CertificateDer<'static>,
+    certificate: Certificate,
     /// Where it writes.
     _folder: TempDir,
 }
@@ -45,13 +40,11 @@ impl Proxy {
             .prefix("invoicing-proxy-")
             .tempdir()
             .expect("a temporary folder can be made");
-        let names = ["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let CertifiedKey { cert, signing_key } =
-            generate_simple_self_signed(names).expect("a certificate can be made");
-        let (certificate, key) = (cert.pem(), signing_key.serialize_pem());
-        write(folder.path(), "cert.pem", &certificate);
-        write(folder.path(), "key.pem", &key);
-        write(folder.path(), "both.pem", &format!("{certificate}{key}"));
+        let certificate = Certificate::new();
+        let (pem, key) = (&certificate.pem, &certificate.key);
+        write(folder.path(), "cert.pem", pem);
+        write(folder.path(), "key.pem", key);
+        write(folder.path(), "both.pem", &format!("{pem}{key}"));
         let address = SocketAddr::from(([127, 0, 0, 1], port::free()));
         let upstream = service.caller.base_url().replace("http://", "");
         let process = match kind {
@@ -62,7 +55,6 @@ impl Proxy {
             process,
             address,
             certificate,
-            authority: cert.der().clone(),
             _folder: folder,
         };
         proxy.wait_until_it_listens(kind);
@@ -71,21 +63,12 @@ impl Proxy {
 
     /// Calls the service through it.
     pub fn caller(&self) -> Caller {
-        Caller::through_proxy(format!("https://{}", self.address), &self.certificate)
+        Caller::through_proxy(format!("https://{}", self.address), &self.certificate.pem)
     }
 
     /// What attackers aim at.
     pub fn target(&self) -> Target {
-        let mut roots = RootCertStore::empty();
-        roots
-            .add(self.authority.clone())
-            .expect("it is a certificate");
-        let client = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("the provider has them")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Target::over_tls(self.address, client)
+        Target::over_tls(self.address, self.certificate.client())
     }
 
     fn wait_until_it_listens(&mut self, kind: Kind) {

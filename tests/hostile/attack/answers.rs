@@ -15,8 +15,18 @@ pub fn over_http2(
     connections: u32,
     window: u32,
 ) -> Vec<Connection> {
+    over_streams(target, request, (connections, STREAMS), window)
+}
+
+/// The same, with so many connections, and streams on each: a proxy ends one with more than it takes.
+pub fn over_streams(
+    target: &Target,
+    request: &Request,
+    (connections, streams): (u32, u32),
+    window: u32,
+) -> Vec<Connection> {
     let mut bytes = http2::preface(window);
-    for number in 0..STREAMS {
+    for number in 0..streams {
         bytes.extend(http2::head(http2::stream(number), request, false));
     }
     each(connections, |number| {
