@@ -1,5 +1,5 @@
 //! Handshakes that never end, a Redis that lies, clocks that jump, users that are removed.
 
 mod clock;
-mod removed;
 mod handshakes;
+mod removed;
