@@ -104,7 +104,8 @@ impl Budget {
         // The common case, without a lock: so little is held in all that hardly anything is refused.
         self.held() < self.whole / QUARTER / 2 || {
             let account = self.holders().get(&holder).copied().unwrap_or_default();
-            self.admits(account.held, account.refused.max(1))
+            // Within its share nobody is kept out by what it was refused when others had the rest.
+            account.held < self.whole / SHARES || self.admits(account.held, account.refused.max(1))
         }
     }
 
@@ -198,6 +199,15 @@ mod tests {
         let [_kept, gone] = held;
         drop(gone);
         assert!(budget.has_room(team(1)));
+    }
+
+    #[test]
+    fn who_was_refused_something_large_because_of_others_has_room_within_its_share() {
+        let budget = Budget::new(WHOLE);
+        let _others = [1, 2, 3, 4].map(|it| budget.charge(team(it), WHOLE / 4).unwrap());
+        let _small = budget.charge(team(5), 1).unwrap();
+        assert!(budget.charge(team(5), WHOLE / 8).is_none());
+        assert!(budget.has_room(team(5)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use codegen_runtime::{METHODS, check_path, header_value, method_not_allowed, wit
 use dropshot::{ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError};
 use http::{Method, Response};
 
-use super::{Api, Context, RequestContext, credential, finish};
+use super::{Api, Context, RequestContext, finish};
 
 /// Adds `GET path`, which answers what `answer` makes of the request, and `HEAD path`.
 ///
@@ -28,9 +28,7 @@ pub fn get(
             let start = Instant::now();
             let mut answer = answer(context);
             finish(context, path, &mut answer, start.elapsed());
-            let stranger = credential::stranger(context);
-            let unsent = &context.context().unsent;
-            let answer = answer.map(|bytes| unsent.shared_body(stranger, bytes));
+            let answer = answer.map(|bytes| context.context().unsent.shared_body(bytes));
             Ok(match *context.request.method() {
                 Method::HEAD => without_body(answer),
                 _ => answer,

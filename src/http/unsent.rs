@@ -11,14 +11,16 @@
 //!    others. The rest can be taken back. The last piece waits until all others have gone, so that an answer that
 //!    stands still is never one that hyper believes to be done with.
 //! 4. When nothing of it has gone for [`STALL_LIMIT`], the rest is given up: its memory is freed, and the stream or, in HTTP/1,
-//!    the connection ends when hyper asks for more. (A stream with a window of zero does not even ask. It keeps one
-//!    piece.)
+//!    the connection ends when hyper asks for more. It does not ask for a stream with a window of zero, nor for an
+//!    answer that it has whole: those keep what hyper has, and count for it, until their peer ends the connection or a
+//!    proxy in front does.
 //! 5. An answer that is more than its caller may hold is not sent; another takes its place, which says so (503). One of
 //!    at most [`PIECE`] bytes always is, since refusing would take as much. Who holds too much already is refused
 //!    before anything is done ([`super::credential`]).
 //!
-//! Not counted is what hyper copies: over TLS it puts up to 400 KiB of a connection of HTTP/1 into a buffer of its own,
-//! since dropshot's TLS streams do not take several buffers at once.
+//! Not counted are bytes that all answers share, such as those of `/docs`; and what hyper copies: over TLS it puts up to
+//! 400 KiB of a connection of HTTP/1 into a buffer of its own, since dropshot's TLS streams do not take several
+//! buffers at once. Nothing here sees that, or ends it; a proxy in front has to.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -73,15 +75,16 @@ impl Unsent {
             small if small <= PIECE => self.budget.charge_anyway(holder, small),
             large => self.budget.charge(holder, large)?,
         };
-        Some(self.charged(holder, charge, bytes))
+        Some(self.sent(Some((holder, charge)), bytes))
     }
 
-    /// The same, of bytes that all answers share, and that hence cost nothing to hold.
-    pub fn shared_body(&self, holder: Holder, bytes: Bytes) -> Body {
-        self.charged(holder, self.budget.charge_anyway(holder, 0), bytes)
+    /// A body of bytes that all answers share, and that hence cost nothing to hold.
+    pub fn shared_body(&self, bytes: Bytes) -> Body {
+        self.sent(None, bytes)
     }
 
-    fn charged(&self, holder: Holder, charge: Charge, bytes: Bytes) -> Body {
+    fn sent(&self, charged: Option<(Holder, Charge)>, bytes: Bytes) -> Body {
+        let (holder, charge) = charged.unzip();
         if bytes.len() <= WHOLE {
             let piece = Piece {
                 bytes,
@@ -97,17 +100,14 @@ impl Unsent {
             traffic: Arc::clone(&self.traffic),
             state: Mutex::new(State {
                 rest: bytes,
-                charge: Some(charge),
+                charge,
+                watched: false,
                 given_up: false,
                 with_hyper: 0,
                 moved_at: Instant::now(),
                 waker: None,
             }),
         });
-        // Outside of a runtime there is no connection either.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(watch(Arc::downgrade(&answer)));
-        }
         Body::wrap(Pieces(answer))
     }
 }
@@ -115,7 +115,7 @@ impl Unsent {
 /// Bytes that hyper has, and what they count for.
 struct Piece {
     bytes: Bytes,
-    _charge: Charge,
+    _charge: Option<Charge>,
     _under_way: traffic::Piece,
     /// What it is a piece of.
     answer: Option<Arc<Answer>>,
@@ -137,7 +137,8 @@ impl Drop for Piece {
 
 /// An answer that is sent in pieces.
 struct Answer {
-    holder: Holder,
+    /// Who pays for the pieces; `None` where the bytes are shared by all answers.
+    holder: Option<Holder>,
     budget: Arc<Budget>,
     traffic: Arc<Traffic>,
     state: Mutex<State>,
@@ -148,6 +149,8 @@ struct State {
     rest: Bytes,
     /// For all of the answer, until hyper has got all of it.
     charge: Option<Charge>,
+    /// Whether somebody looks whether it stands still: from the first time on that it does.
+    watched: bool,
     given_up: bool,
     /// How many bytes hyper has.
     with_hyper: usize,
@@ -240,12 +243,24 @@ impl http_body::Body for Pieces {
         };
         if !has_room {
             state.waker = Some(context.waker().clone());
+            if !std::mem::replace(&mut state.watched, true)
+                // Outside of a runtime there is no connection either.
+                && let Ok(runtime) = tokio::runtime::Handle::try_current()
+            {
+                runtime.spawn(watch(Arc::downgrade(answer)));
+            }
             return Poll::Pending;
         }
+        let slice = state.rest.split_to(length);
         let piece = Piece {
-            // A copy, because a slice would keep all of the answer.
-            bytes: Bytes::copy_from_slice(&state.rest.split_to(length)),
-            _charge: answer.budget.charge_anyway(answer.holder, length),
+            bytes: match answer.holder {
+                // A copy, because a slice would keep all of the answer.
+                Some(_) => Bytes::copy_from_slice(&slice),
+                None => slice,
+            },
+            _charge: answer
+                .holder
+                .map(|holder| answer.budget.charge_anyway(holder, length)),
             _under_way: answer.traffic.piece(),
             answer: Some(Arc::clone(answer)),
         };
@@ -339,6 +354,18 @@ mod tests {
         }
         assert_eq!(received, 2 * WINDOW);
         assert_eq!(unsent.budget.held(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bytes_that_all_answers_share_are_neither_copied_nor_counted() {
+        let unsent = unsent();
+        let bytes = answer(MIB);
+        let mut body = unsent.shared_body(bytes.clone());
+        let pieces = taken(&mut body);
+        assert_eq!(pieces[1].as_ptr(), bytes[PIECE..].as_ptr());
+        assert_eq!(unsent.budget.held(), 0);
+        // They are given up all the same.
+        assert!(body.frame().await.is_some_and(|it| it.is_err()));
     }
 
     #[tokio::test]
