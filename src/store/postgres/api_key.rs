@@ -111,9 +111,15 @@ pub(super) async fn on_the_word_of<T>(
     change: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     // Both to the end: that the key has ended is the answer, whatever has become of the change.
-    let (valid, changed) = join(require_valid_key(sql, author, now), change).await;
-    valid?;
-    changed
+    match join(require_valid_key(sql, author, now), change).await {
+        (Ok(()), changed) => changed,
+        (Err(ended @ Failure::Final(Error::InvalidToken)), _) => Err(ended),
+        // On a new connection, statements that are yet to be prepared may overtake each other. The one that fails first
+        // ends the transaction, and knows why; the other only knows that it has ended, which is nobody's answer.
+        (Err(why), Err(Failure::Final(Error::Internal(_)))) => Err(why),
+        (Err(_), Err(why)) => Err(why),
+        (Err(why), Ok(_)) => Err(why),
+    }
 }
 
 async fn require_valid_key(sql: &Sql, author: Author, now: Timestamp) -> Result<(), Failure> {
