@@ -161,7 +161,7 @@ pub struct Settings {
     /// that their clients have not taken yet.
     ///
     /// A team, a user or, without a credential, a client address may have a quarter of it while there is room, and a
-    /// 64th of it whatever others have; beyond that, requests are refused with 503 `unavailable`. An answer of which
+    /// 64th of it whatever others have; beyond that, requests are refused with 503 `unavailable`. A larger answer than 64 KiB of which
     /// nothing is taken for ten seconds is given up.
     #[arg(
         long,
