@@ -8,6 +8,7 @@ pub mod app;
 mod budget;
 pub mod cli;
 pub mod client_address;
+pub mod domain;
 pub mod generated;
 pub mod http;
 pub mod limit;

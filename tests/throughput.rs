@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::App;
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::id::ProductId;
-use invoicing::app::product::{NewProduct, StatusFilter};
-use invoicing::app::time::SystemClock;
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::id::ProductId;
+use invoicing::domain::product::{NewProduct, StatusFilter};
+use invoicing::domain::time::SystemClock;
 use invoicing::store::sqlite::Sqlite;
 
 const CLIENTS: usize = 64;

@@ -1,134 +1,17 @@
-//! API keys: what a team's integrations present instead of a password.
-//!
-//! 1. A key reads `inv_live_<43 characters><6 characters>`, or `inv_test_...`: 256 random bits in
-//!    base62, then the CRC-32 of all that precedes, in base62. The prefix lets a person and a secret
-//!    scanner recognise a key; the checksum lets both tell a typing error or a random match.
-//! 2. The store has the SHA-256 of the key. The key itself is shown once, to whoever makes it.
-//! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
-//!    looked up, unless that was done a moment ago (`lease.rs`). Once a key is revoked, it works in no process.
-//! 4. A change asks again, in its own transaction ([`Author`]): the body may have come long after the key, and the
-//!    key may have ended meanwhile. Whoever revokes a key waits for the changes that found it valid.
-//! 5. The last use is kept to the minute. Requests only note it in memory; the background task hands
-//!    the notes to the store together ([`App::record_uses`]).
+//! API keys: who makes them, ends them, and how one is found behind a request ([`crate::domain::api_key`]).
 
 mod lease;
 
 use std::time::{Duration, Instant};
 
-use super::id::{ApiKeyId, TeamId};
-use super::product::Catalog;
-use super::secret::{Digest, Secret, base62};
-use super::time::Timestamp;
-use super::word::words;
-use super::{App, Error};
-
+use super::App;
+use crate::domain::Error;
+use crate::domain::api_key::{ApiKey, Mode, Scope, is_well_formed, new_key};
+use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::secret::{Digest, Secret};
+use crate::domain::text::command_text;
+use crate::domain::time::end_of;
 pub(super) use lease::Leases;
-
-words! {
-    /// Which of its two catalogs a team works on; each key has one, and sees nothing of the other.
-    Mode {
-        /// Real products.
-        Live = "live",
-        /// Products to try things with.
-        Test = "test",
-    }
-}
-
-words! {
-    /// What a key may do.
-    Scope {
-        /// Only GET operations.
-        ReadOnly = "read-only",
-        /// Every operation.
-        ReadWrite = "read-write",
-    }
-}
-
-/// An API key, without the key itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiKey {
-    /// Identifies it; safe to log and to show.
-    pub id: ApiKeyId,
-    /// The team that it acts for.
-    pub team_id: TeamId,
-    /// The catalog that it sees.
-    pub mode: Mode,
-    /// What it may do.
-    pub scope: Scope,
-    /// What people call it.
-    pub name: Option<String>,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// The first instant at which it is no longer valid.
-    pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
-    pub revoked_at: Option<Timestamp>,
-    /// The minute of its last use.
-    pub last_used_at: Option<Timestamp>,
-}
-
-/// On whose word something is changed: step 4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Author {
-    /// The key, which has to be valid still when the change is made.
-    pub key_id: ApiKeyId,
-    /// The catalog that it works on.
-    pub catalog: Catalog,
-}
-
-impl ApiKey {
-    /// Whether the key may change anything.
-    ///
-    /// # Errors
-    /// [`Error::ScopeInsufficient`] if not.
-    pub fn may_write(&self) -> Result<(), Error> {
-        match self.scope {
-            Scope::ReadWrite => Ok(()),
-            Scope::ReadOnly => Err(Error::ScopeInsufficient),
-        }
-    }
-
-    /// The catalog that the key works on.
-    pub fn catalog(&self) -> Catalog {
-        Catalog {
-            team_id: self.team_id,
-            mode: self.mode,
-        }
-    }
-
-    /// Whoever changes something with this key.
-    ///
-    /// # Errors
-    /// [`Error::ScopeInsufficient`] when it may change nothing.
-    pub fn author(&self) -> Result<Author, Error> {
-        self.may_write()?;
-        Ok(Author {
-            key_id: self.id,
-            catalog: self.catalog(),
-        })
-    }
-
-    /// The error for an id that no key has; the command line shows it.
-    pub(crate) fn missing(id: ApiKeyId) -> Error {
-        let remedy = "`invoicing api-key list --team ID` shows the keys of a team";
-        Error::Missing {
-            noun: "API key",
-            id: id.to_string(),
-            remedy,
-        }
-    }
-
-    /// Refuses a key that has ended by `now`.
-    ///
-    /// # Errors
-    /// [`Error::InvalidToken`].
-    pub(crate) fn require_valid(&self, now: Timestamp) -> Result<(), Error> {
-        match self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end) {
-            true => Ok(()),
-            false => Err(Error::InvalidToken),
-        }
-    }
-}
 
 impl App {
     /// Makes a key for a team, valid for `expires_in` or until it is revoked. Answers the key itself
@@ -146,7 +29,7 @@ impl App {
         expires_in: Option<Duration>,
     ) -> Result<(ApiKey, Secret), Error> {
         let name = name
-            .map(|name| super::command_text("name of the key", name))
+            .map(|name| command_text("name of the key", name))
             .transpose()?;
         let now = self.now();
         let secret = new_key(mode);
@@ -157,9 +40,7 @@ impl App {
             scope,
             name,
             created_at: now,
-            expires_at: expires_in
-                .map(|time| super::end_of(now, time))
-                .transpose()?,
+            expires_at: expires_in.map(|time| end_of(now, time)).transpose()?,
             revoked_at: None,
             last_used_at: None,
         };
@@ -215,86 +96,5 @@ impl App {
         let key = found.ok_or(Error::InvalidToken)?;
         self.key_leases.begin(&digest, key.clone(), begun);
         Ok(key)
-    }
-}
-
-/// Characters of the random part and of the checksum.
-const RANDOM: usize = 43;
-const CHECKSUM: usize = 6;
-
-fn prefix(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Live => "inv_live_",
-        Mode::Test => "inv_test_",
-    }
-}
-
-/// Step 1.
-pub(crate) fn new_key(mode: Mode) -> Secret {
-    let mut key = format!("{}{}", prefix(mode), Secret::base62().reveal());
-    key.extend(checksum(key.as_bytes()).map(char::from));
-    Secret::from_text(key)
-}
-
-fn checksum(text: &[u8]) -> [u8; CHECKSUM] {
-    base62(crc32fast::hash(text).to_be_bytes())
-}
-
-/// Step 3: whether a text can be a key at all. Costs a checksum of 52 bytes at most.
-fn is_well_formed(text: &str) -> bool {
-    let Some(rest) = Mode::ALL
-        .iter()
-        .find_map(|mode| text.strip_prefix(prefix(*mode)))
-    else {
-        return false;
-    };
-    if rest.len() != RANDOM + CHECKSUM || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return false;
-    }
-    let parts = text.as_bytes().split_last_chunk();
-    parts.is_some_and(|(covered, sum)| checksum(covered) == *sum)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_key_is_well_formed_and_begins_with_its_mode() {
-        for (mode, start) in [(Mode::Live, "inv_live_"), (Mode::Test, "inv_test_")] {
-            let key = new_key(mode);
-            assert!(key.reveal().starts_with(start));
-            assert_eq!(key.reveal().len(), start.len() + 49);
-            assert!(is_well_formed(key.reveal()));
-        }
-    }
-
-    #[test]
-    fn every_single_character_is_covered_by_the_checksum() {
-        let key = new_key(Mode::Live);
-        for (at, byte) in key.reveal().bytes().enumerate() {
-            let mut wrong = key.reveal().as_bytes().to_vec();
-            wrong[at] = if byte == b'0' { b'1' } else { b'0' };
-            assert!(
-                !is_well_formed(&String::from_utf8(wrong).unwrap()),
-                "character {at}"
-            );
-        }
-    }
-
-    #[test]
-    fn other_texts_are_not_keys() {
-        let key = new_key(Mode::Test).reveal().to_owned();
-        let accented = format!("inv_test_{}é", &key[9..key.len() - 2]);
-        for text in [
-            "",
-            "inv_live_",
-            "Bearer",
-            &key[1..],
-            &format!("{key}0"),
-            &accented,
-        ] {
-            assert!(!is_well_formed(text), "{text}");
-        }
     }
 }

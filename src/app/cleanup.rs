@@ -12,7 +12,8 @@ use std::time::Duration;
 use slog::{Logger, warn};
 use tokio::time::MissedTickBehavior;
 
-use super::{App, Error};
+use super::App;
+use crate::domain::Error;
 
 /// Rows deleted in one step: a few milliseconds of work.
 const STEP: u32 = 500;

@@ -3,16 +3,17 @@
 //! Only `invoicing demo` uses this. What the service itself makes has an id and a secret that nobody can
 //! guess, and no operation and no other command offers anything else.
 
-use super::api_key::{ApiKey, Mode, Scope};
-use super::auth_code::CodeChallenge;
-use super::id::{FileId, TeamId, UserId};
-use super::item::{File, Folder};
-use super::oauth_client::OauthClient;
-use super::secret::Secret;
-use super::session::{CodeExchange, Device, PairDigests};
-use super::team::Team;
-use super::user::User;
-use super::{App, Error};
+use super::App;
+use crate::domain::Error;
+use crate::domain::api_key::{ApiKey, Mode, Scope};
+use crate::domain::auth_code::CodeChallenge;
+use crate::domain::id::{FileId, TeamId, UserId};
+use crate::domain::item::{File, Folder};
+use crate::domain::oauth_client::OauthClient;
+use crate::domain::secret::Secret;
+use crate::domain::session::{CodeExchange, Device, PairDigests};
+use crate::domain::team::Team;
+use crate::domain::user::User;
 
 impl App {
     /// A team with this id.

@@ -1,44 +1,32 @@
-//! The rules of the service. No SQL, no HTTP.
+//! What the service does: one method of [`App`] for each operation of the published documents, named after its
+//! operationId, and one for each command.
 //!
-//! [`App`] has one method for each operation of the published documents, named after its operationId,
-//! and one for each command. A method decides what may happen and hands the store a whole change; a
-//! decision that needs the stored state (is the sku free? is the product active?) is a plain function
-//! here, which the store calls inside its transaction, so that nothing can slip in between.
-//!
-//! What a document already limits (lengths, ranges, lists of codes) is checked at the door and not
-//! again here: a limit written twice is a limit that differs some day.
+//! A method says who may do it, what is decided, in which order, and under which locks. The rules themselves are plain
+//! functions of [`crate::domain`]; what is read and written, and how, is the business of [`crate::store`].
 
 pub mod api_key;
 pub mod auth_code;
 pub mod cleanup;
-pub mod cursor;
-pub mod error;
 pub mod fixture;
 pub mod health;
-pub mod id;
-pub mod idempotency;
 pub mod item;
 pub mod member;
 pub mod oauth_client;
 pub mod product;
-pub mod secret;
 pub mod session;
 pub mod share_link;
 pub mod team;
-pub mod time;
 pub mod user;
 mod uses;
-pub mod word;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-pub use error::Error;
-
+use crate::domain::Error;
+use crate::domain::cursor::Cursors;
+use crate::domain::id::{ApiKeyId, IdSource, SessionId};
+use crate::domain::secret;
+use crate::domain::time::{Clock, Timestamp};
 use crate::store::Store;
-use cursor::Cursors;
-use id::{ApiKeyId, IdSource, SessionId};
-use time::{Clock, Timestamp};
 use uses::Uses;
 
 /// The service: its rules over a store and a clock.
@@ -78,39 +66,12 @@ impl App {
     }
 
     /// The time now, by the clock of this service.
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
     /// What the links that the service hands out begin with; it does not end with a slash.
     pub fn public_url(&self) -> &str {
         &self.public_url
-    }
-}
-
-/// When something ends that is made `now` and lasts for `time`.
-///
-/// # Errors
-/// [`Error::Refused`] when that is after the year 9999, which no timestamp can say.
-fn end_of(now: Timestamp, time: Duration) -> Result<Timestamp, Error> {
-    let end = now.after(time);
-    if end > Timestamp::LAST {
-        return Err(Error::Refused(
-            "the expiry lies after the year 9999; shorten it".into(),
-        ));
-    }
-    Ok(end)
-}
-
-/// Text that a person typed on the command line: trimmed, not empty, no control characters (U+0000
-/// above all, which PostgreSQL cannot hold), at most 255 characters.
-fn command_text(what: &str, text: &str) -> Result<String, Error> {
-    let text = text.trim();
-    let refused = |why: &str| Err(Error::Refused(format!("the {what} {why}")));
-    match () {
-        () if text.is_empty() => refused("is empty; give it at least one character"),
-        () if text.chars().count() > 255 => refused("is longer than 255 characters; shorten it"),
-        () if text.contains(char::is_control) => refused("has a control character; remove it"),
-        () => Ok(text.to_owned()),
     }
 }

@@ -1,31 +1,9 @@
-//! Teams: whose catalog, whose keys, whose files.
+//! Teams.
 
-use super::id::TeamId;
-use super::time::Timestamp;
-use super::{App, Error};
-
-/// A team.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Team {
-    /// Identifies it.
-    pub id: TeamId,
-    /// What people call it; not unique.
-    pub name: String,
-    /// When it was made.
-    pub created_at: Timestamp,
-}
-
-impl Team {
-    /// The error for an id that no team has; the command line shows it.
-    pub(crate) fn missing(id: TeamId) -> Error {
-        let remedy = "`invoicing team list` shows the teams";
-        Error::Missing {
-            noun: "team",
-            id: id.to_string(),
-            remedy,
-        }
-    }
-}
+use super::App;
+use crate::domain::Error;
+use crate::domain::team::Team;
+use crate::domain::text::command_text;
 
 impl App {
     /// Makes a team.
@@ -33,7 +11,7 @@ impl App {
     /// # Errors
     /// [`Error::Refused`] for a name that is empty or not plain text; what the store answers.
     pub async fn create_team(&self, name: &str) -> Result<Team, Error> {
-        let name = super::command_text("team name", name)?;
+        let name = command_text("team name", name)?;
         let now = self.now();
         let team = Team {
             id: self.ids.next(now),

@@ -1,42 +1,10 @@
-//! Users: the people behind mobile sessions.
+//! Users.
 
-use super::id::UserId;
-use super::time::Timestamp;
-use super::{App, Error, command_text};
-
-/// The longest address that mail can be sent to (RFC 5321, 4.5.3.1.3, without the angle brackets).
-const EMAIL_LENGTH: usize = 254;
-
-/// A user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
-    /// Identifies the user.
-    pub id: UserId,
-    /// The user's address, as it was given. No two users share one, whatever the case of its letters.
-    pub email: String,
-    /// What the user is called, and what a share link shows as its creator.
-    pub name: String,
-    /// When the user was made.
-    pub created_at: Timestamp,
-}
-
-impl User {
-    /// The error for an id that no user has; the command line shows it.
-    pub(crate) fn missing(id: UserId) -> Error {
-        Error::Missing {
-            noun: "user",
-            id: id.to_string(),
-            remedy: "`invoicing user create` makes one and prints its id",
-        }
-    }
-
-    /// The error for an address that another user has; the command line shows it.
-    pub(crate) fn email_taken(email: &str) -> Error {
-        Error::Refused(format!(
-            "a user with the email {email} exists already; use that user or another address"
-        ))
-    }
-}
+use super::App;
+use crate::domain::Error;
+use crate::domain::id::UserId;
+use crate::domain::text::command_text;
+use crate::domain::user::{User, parse_email};
 
 impl App {
     /// Makes a user, who is a member of no team yet.
@@ -62,41 +30,5 @@ impl App {
     /// [`Error::Missing`] when there is no such user.
     pub async fn remove_user(&self, id: UserId) -> Result<(), Error> {
         self.store.remove_user(id, self.now()).await
-    }
-}
-
-/// Tells an address from a slip of the keyboard. Whether mail arrives there, only mail can tell.
-fn parse_email(text: &str) -> Result<String, Error> {
-    let email = command_text("email", text)?;
-    let parts = email.rsplit_once('@');
-    let is_address = parts.is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty());
-    if !is_address || email.contains(char::is_whitespace) || email.len() > EMAIL_LENGTH {
-        return Err(Error::Refused(format!(
-            "{email:?} is no email address; write it like name@example.com"
-        )));
-    }
-    Ok(email)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_email_has_two_sides_and_no_space() {
-        assert_eq!(parse_email(" ada@example.com ").unwrap(), "ada@example.com");
-        for wrong in [
-            "",
-            "ada",
-            "@example.com",
-            "ada@",
-            "a da@example.com",
-            &format!("{}@b", "a".repeat(253)),
-        ] {
-            assert!(
-                matches!(parse_email(wrong), Err(Error::Refused(_))),
-                "{wrong}"
-            );
-        }
     }
 }

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
-use super::time::Timestamp;
-use super::{App, Error};
+use super::App;
+use crate::domain::Error;
+use crate::domain::time::Timestamp;
 
 /// Uses recorded in one change, so that no request waits long behind it.
 const STEP: usize = 500;

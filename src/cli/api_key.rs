@@ -1,8 +1,8 @@
 //! `invoicing api-key`: what a team's integrations present instead of a password.
 
 use crate::app::App;
-use crate::app::api_key::{ApiKey as Key, Mode, Scope};
-use crate::app::id::{ApiKeyId, TeamId};
+use crate::domain::api_key::{ApiKey as Key, Mode, Scope};
+use crate::domain::id::{ApiKeyId, TeamId};
 use crate::settings::Span;
 
 use super::Failure;

@@ -1,9 +1,9 @@
 //! `invoicing auth-code`: what a sign-in page hands to the app.
 
 use crate::app::App;
-use crate::app::auth_code::CodeChallenge;
-use crate::app::id::UserId;
-use crate::app::oauth_client::ClientId;
+use crate::domain::auth_code::CodeChallenge;
+use crate::domain::id::UserId;
+use crate::domain::oauth_client::ClientId;
 
 use super::Failure;
 use super::output::{Answer, Record};

@@ -1,7 +1,7 @@
 //! `invoicing folder` and `invoicing file`: what share links lead to.
 
 use crate::app::App;
-use crate::app::id::{FolderId, TeamId};
+use crate::domain::id::{FolderId, TeamId};
 
 use super::Failure;
 use super::output::{Answer, Record};

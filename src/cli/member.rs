@@ -1,8 +1,8 @@
 //! `invoicing member`: which users belong to which teams.
 
 use crate::app::App;
-use crate::app::id::{TeamId, UserId};
-use crate::app::member::Role;
+use crate::domain::id::{TeamId, UserId};
+use crate::domain::member::Role;
 
 use super::Failure;
 use super::output::{Answer, Record};

@@ -33,8 +33,9 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use dropshot::ApiDescriptionRegisterError;
 
-use crate::app::time::SystemClock;
-use crate::app::{self, App};
+use crate::app::App;
+use crate::domain;
+use crate::domain::time::SystemClock;
 use crate::server::StartError;
 use crate::settings::Settings;
 use crate::settings::sources::{self, Resolved, Texts};
@@ -204,8 +205,8 @@ impl Failure {
 }
 
 /// Whoever types a command is the operator, and may read the cause that a stranger never sees.
-impl From<app::Error> for Failure {
-    fn from(error: app::Error) -> Self {
+impl From<domain::Error> for Failure {
+    fn from(error: domain::Error) -> Self {
         Self::Failed(match error.cause() {
             Some(cause) => format!("{error}: {cause}"),
             None => error.to_string(),

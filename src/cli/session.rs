@@ -1,8 +1,8 @@
 //! `invoicing session`: the devices that a user is signed in on.
 
 use crate::app::App;
-use crate::app::id::{SessionId, UserId};
-use crate::app::session;
+use crate::domain::id::{SessionId, UserId};
+use crate::domain::session;
 
 use super::Failure;
 use super::output::{Answer, Record};

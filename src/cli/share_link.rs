@@ -4,11 +4,12 @@ use std::io::Read;
 
 use serde_json::json;
 
-use crate::app::id::{FileId, FolderId, ShareLinkId, UserId};
-use crate::app::item::ItemId;
-use crate::app::secret::Secret;
-use crate::app::share_link::{Audience, CreateLink, ShareLink};
-use crate::app::{App, Error};
+use crate::app::App;
+use crate::domain::Error;
+use crate::domain::id::{FileId, FolderId, ShareLinkId, UserId};
+use crate::domain::item::ItemId;
+use crate::domain::secret::Secret;
+use crate::domain::share_link::{Audience, CreateLink, ShareLink};
 use crate::settings::Span;
 
 use super::Failure;
@@ -154,7 +155,7 @@ fn record(app: &App, link: &ShareLink) -> Record {
     });
     Record::default()
         .with_text("id", link.id)
-        .with("url", link.url(app).reveal())
+        .with("url", link.url(app.public_url()).reveal())
         .with_optional("name", link.name.as_ref())
         .with("itemType", item_type)
         .with("itemId", item_id)
@@ -162,7 +163,7 @@ fn record(app: &App, link: &ShareLink) -> Record {
         .with("permissions", permissions)
         .with("passwordProtected", link.password_protected)
         .with_optional("expiresAt", link.expires_at)
-        .with_text("status", link.status(app))
+        .with_text("status", link.status(app.now()))
         .with("viewCount", link.view_count)
         .with("downloadCount", link.download_count)
         .with_optional("lastViewedAt", link.last_viewed_at)

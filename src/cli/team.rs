@@ -1,6 +1,7 @@
 //! `invoicing team`: whose catalog, whose keys, whose files.
 
-use crate::app::{App, team};
+use crate::app::App;
+use crate::domain::team;
 
 use super::Failure;
 use super::output::{Answer, Record};

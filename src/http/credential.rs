@@ -20,12 +20,13 @@ use http::header::{AUTHORIZATION, HeaderMap};
 
 use super::rehearsal::{Asked, Rehearsal, Rehearsed};
 use super::{Error, RequestContext};
-use crate::app::api_key::ApiKey;
-use crate::app::secret::Secret;
-use crate::app::session::SignedIn;
-use crate::app::{self, App};
+use crate::app::App;
 use crate::budget::Holder;
 use crate::client_address::client_address;
+use crate::domain;
+use crate::domain::api_key::ApiKey;
+use crate::domain::secret::Secret;
+use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
 use crate::traffic;
@@ -127,13 +128,13 @@ fn bearer(credential: Credential, headers: &HeaderMap) -> Result<&str, Error> {
 }
 
 /// Step 2.
-fn unauthenticated(credential: Credential, error: app::Error) -> Error {
+fn unauthenticated(credential: Credential, error: domain::Error) -> Error {
     match error {
-        app::Error::InvalidToken => Error::Unauthenticated {
+        domain::Error::InvalidToken => Error::Unauthenticated {
             credential,
             sent: true,
         },
-        other => Error::App(other),
+        other => Error::Domain(other),
     }
 }
 

@@ -3,13 +3,13 @@
 //!
 //! Which error to use in a handler:
 //!
-//! - what the rules say no to comes from `app` as an [`app::Error`]; pass it on with `?`;
+//! - what the rules say no to comes from `app` as an [`domain::Error`]; pass it on with `?`;
 //! - what the document says no to comes from the request as a [`Refusal`]; pass it on with `?`;
 //! - who calls, and how often, is [`Error::Unauthenticated`] and [`Error::RateLimited`], which only
 //!   [`credential`](super::credential) makes;
 //! - what the service has, but its own document does not allow to be said, is a bug: [`published`].
 //!
-//! The table of docs/decisions.md, "Errors", is [`of_app`], [`of_refusal`] and [`of_http`] here. The
+//! The table of docs/decisions.md, "Errors", is [`of_domain`], [`of_refusal`] and [`of_http`] here. The
 //! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s, in a file of their own.
 
 mod token;
@@ -23,7 +23,7 @@ use http::{HeaderName, StatusCode};
 
 use super::RequestContext;
 use super::credential::{Credential, rate_limit_headers};
-use crate::app;
+use crate::domain;
 use crate::generated::{catalog, mobile};
 use crate::limit::Verdict;
 use crate::log::Caller;
@@ -32,7 +32,7 @@ use crate::log::Caller;
 #[derive(Debug)]
 pub enum Error {
     /// What the rules of the service say.
-    App(app::Error),
+    Domain(domain::Error),
     /// The caller has not proven who it is.
     Unauthenticated {
         /// What should have been presented.
@@ -52,7 +52,7 @@ pub enum Error {
     /// The caller has asked for it, in a demo.
     Rehearsed {
         /// What would have happened.
-        error: app::Error,
+        error: domain::Error,
         /// What the limiter said, if there is one.
         verdict: Option<Verdict>,
         /// Who it is, for the log.
@@ -60,22 +60,22 @@ pub enum Error {
     },
 }
 
-impl From<app::Error> for Rejection<Error> {
-    fn from(error: app::Error) -> Rejection<Error> {
-        Rejection::Error(Error::App(error))
+impl From<domain::Error> for Rejection<Error> {
+    fn from(error: domain::Error) -> Rejection<Error> {
+        Rejection::Error(Error::Domain(error))
     }
 }
 
 /// A value of the service, in the type of the document.
 ///
 /// # Errors
-/// [`app::Error::Internal`] when the document does not allow it: the service has stored, or made, what
+/// [`domain::Error::Internal`] when the document does not allow it: the service has stored, or made, what
 /// it may not say. A document whose limits were tightened below what is stored does that.
-pub fn published<T, U>(value: T) -> Result<U, app::Error>
+pub fn published<T, U>(value: T) -> Result<U, domain::Error>
 where
     U: TryFrom<T, Error: Display>,
 {
-    U::try_from(value).map_err(|error| app::Error::internal(error.to_string()))
+    U::try_from(value).map_err(|error| domain::Error::internal(error.to_string()))
 }
 
 /// What is answered, before it is put into the words of a document.
@@ -142,22 +142,22 @@ impl Problem {
 pub fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
     match rejection {
         Rejection::Refusal(refusal) => of_refusal(refusal),
-        Rejection::Error(Error::App(error)) => {
+        Rejection::Error(Error::Domain(error)) => {
             if let Some(cause) = error.cause() {
                 slog::error!(context.log, "{}", error; "cause" => %cause);
             }
-            if let app::Error::GrantReused(session_id) = &error {
+            if let domain::Error::GrantReused(session_id) = &error {
                 // Somebody's token may have been stolen: a person should look at this.
                 slog::warn!(context.log, "{}", error; "session_id" => %session_id);
             }
-            of_app(&error)
+            of_domain(&error)
         }
         Rejection::Error(error) => of_http(error),
     }
 }
 
-fn of_app(error: &app::Error) -> Problem {
-    use app::Error;
+fn of_domain(error: &domain::Error) -> Problem {
+    use domain::Error;
     let denied =
         |code, message| Problem::new(StatusCode::FORBIDDEN, Kind::Permission, code, message);
     let missing =
@@ -209,7 +209,7 @@ fn of_app(error: &app::Error) -> Problem {
 
 fn of_http(error: Error) -> Problem {
     match error {
-        Error::App(error) => of_app(&error),
+        Error::Domain(error) => of_domain(&error),
         Error::Unauthenticated { credential, sent } => unauthenticated(credential, sent),
         Error::Overloaded => unavailable(),
         Error::RateLimited { verdict, who } => {
@@ -229,7 +229,7 @@ fn of_http(error: Error) -> Problem {
             verdict,
             who,
         } => {
-            let mut problem = of_app(&error);
+            let mut problem = of_domain(&error);
             problem
                 .headers
                 .extend(verdict.iter().flat_map(rate_limit_headers));

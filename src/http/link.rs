@@ -3,10 +3,11 @@
 use codegen_runtime::{Rejection, Unchecked};
 
 use super::{Error, RequestContext, error};
-use crate::app::item::{ItemId, ItemType};
-use crate::app::session::SignedIn;
-use crate::app::share_link::{Audience, ShareLink, ShareLinkStatus};
-use crate::app::{self, App};
+use crate::app::App;
+use crate::domain;
+use crate::domain::item::{ItemId, ItemType};
+use crate::domain::session::SignedIn;
+use crate::domain::share_link::{Audience, ShareLink, ShareLinkStatus};
 use crate::generated::mobile::*;
 
 /// The team comes first, then whether the caller is a member of it, and only then the rest of the
@@ -40,7 +41,7 @@ fn item_type(target: types::TargetType) -> ItemType {
 fn page_response(
     app: &App,
     links: Vec<ShareLink>,
-) -> Result<types::ShareLinkPageResponse, app::Error> {
+) -> Result<types::ShareLinkPageResponse, domain::Error> {
     let links = links.into_iter().map(|link| published(app, link));
     let data = links.collect::<Result<_, _>>()?;
     let page = types::ShareLinkPage {
@@ -52,11 +53,11 @@ fn page_response(
 }
 
 /// The link in the document's terms.
-fn published(app: &App, link: ShareLink) -> Result<types::ShareLink, app::Error> {
+fn published(app: &App, link: ShareLink) -> Result<types::ShareLink, domain::Error> {
     Ok(types::ShareLink {
         id: link.id.0.into(),
-        url: error::published(link.url(app).reveal())?,
-        status: match link.status(app) {
+        url: error::published(link.url(app.public_url()).reveal())?,
+        status: match link.status(app.now()) {
             ShareLinkStatus::Active => types::ShareLinkStatus::Active,
             ShareLinkStatus::Expired => types::ShareLinkStatus::Expired,
         },

@@ -9,10 +9,13 @@ use http::Response;
 
 use super::credential::holder_of_key;
 use super::{Context, Error, RequestContext, Service, answered, credential, error, received};
-use crate::app::api_key::ApiKey;
-use crate::app::idempotency::IdempotentRequest;
-use crate::app::product::{NewProduct, Page, Product, ProductChanges, ProductStatus, StatusFilter};
-use crate::app::{self, App};
+use crate::app::App;
+use crate::domain;
+use crate::domain::api_key::ApiKey;
+use crate::domain::idempotency::IdempotentRequest;
+use crate::domain::product::{
+    NewProduct, Page, Product, ProductChanges, ProductStatus, StatusFilter,
+};
 use crate::generated::catalog::*;
 
 type Rejected = Rejection<Error>;
@@ -150,9 +153,9 @@ fn once(
     method: &str,
     path: &str,
     body: &impl serde::Serialize,
-) -> Result<Option<IdempotentRequest>, app::Error> {
+) -> Result<Option<IdempotentRequest>, domain::Error> {
     let Some(key) = key else { return Ok(None) };
-    let body = serde_json::to_string(body).map_err(app::Error::internal)?;
+    let body = serde_json::to_string(body).map_err(domain::Error::internal)?;
     IdempotentRequest::new(key, method, path, &body).map(Some)
 }
 
@@ -190,13 +193,13 @@ fn changes(body: types::UpdateProduct) -> ProductChanges {
     }
 }
 
-fn product_response(product: Product) -> Result<types::ProductResponse, app::Error> {
+fn product_response(product: Product) -> Result<types::ProductResponse, domain::Error> {
     Ok(types::ProductResponse {
         data: published(product)?,
     })
 }
 
-fn page_response(page: Page<Product>) -> Result<types::ProductPageResponse, app::Error> {
+fn page_response(page: Page<Product>) -> Result<types::ProductPageResponse, domain::Error> {
     let data = page
         .items
         .into_iter()
@@ -214,7 +217,7 @@ fn page_response(page: Page<Product>) -> Result<types::ProductPageResponse, app:
 }
 
 /// The product in the document's terms.
-fn published(product: Product) -> Result<types::Product, app::Error> {
+fn published(product: Product) -> Result<types::Product, domain::Error> {
     Ok(types::Product {
         id: product.id.0.into(),
         name: error::published(product.name)?,

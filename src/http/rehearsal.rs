@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
-use crate::app;
+use crate::domain;
 
 /// Knows how a request asks for a rehearsed answer.
 pub trait Rehearsal: Send + Sync {
@@ -45,11 +45,11 @@ pub enum Rehearsed {
 
 impl Rehearsed {
     /// What would have gone wrong; nothing has when the caller is only too fast.
-    pub fn error(self) -> Option<app::Error> {
+    pub fn error(self) -> Option<domain::Error> {
         match self {
             Self::RateLimited => None,
-            Self::Internal => Some(app::Error::internal("rehearsed")),
-            Self::Unavailable => Some(app::Error::unavailable("rehearsed")),
+            Self::Internal => Some(domain::Error::internal("rehearsed")),
+            Self::Unavailable => Some(domain::Error::unavailable("rehearsed")),
         }
     }
 }

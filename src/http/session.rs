@@ -9,10 +9,10 @@ use http::Response;
 use http::header::CACHE_CONTROL;
 
 use super::{Context, Error, RequestContext, Service, answered, credential, error, link, received};
-use crate::app;
-use crate::app::oauth_client::ClientId;
-use crate::app::secret::Secret;
-use crate::app::session::{Device, SignedIn, TokenRequest, TokenSet};
+use crate::domain;
+use crate::domain::oauth_client::ClientId;
+use crate::domain::secret::Secret;
+use crate::domain::session::{Device, SignedIn, TokenRequest, TokenSet};
 use crate::generated::mobile::*;
 
 impl MobileApi for Service {
@@ -112,7 +112,7 @@ fn device(install_id: Option<types::InstallId>, user_agent: Option<types::UserAg
     }
 }
 
-fn token_response(tokens: TokenSet) -> Result<types::TokenResponse, app::Error> {
+fn token_response(tokens: TokenSet) -> Result<types::TokenResponse, domain::Error> {
     Ok(types::TokenResponse {
         access_token: error::published(tokens.access_token.reveal())?,
         refresh_token: error::published(tokens.refresh_token.reveal())?,

@@ -23,10 +23,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Api, RequestContext, finish, unpublished};
-use crate::app::Error;
-use crate::app::auth_code::{CodeChallenge, NotAChallenge};
-use crate::app::id::UserId;
-use crate::app::oauth_client::ClientId;
+use crate::domain::Error;
+use crate::domain::auth_code::{CodeChallenge, NotAChallenge};
+use crate::domain::id::UserId;
+use crate::domain::oauth_client::ClientId;
 
 const PATH: &str = "/demo/authorize";
 

@@ -5,7 +5,7 @@ use std::fmt::Arguments;
 use serde::Serialize;
 use slog::{KV, Key, Level, OwnedKVList, Record};
 
-use crate::app::time::{Clock, SystemClock};
+use crate::domain::time::{Clock, SystemClock};
 
 /// What is logged, as one JSON object and the end of the line.
 pub(super) fn line(record: &Record<'_>, values: &OwnedKVList) -> Vec<u8> {

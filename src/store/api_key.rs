@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::api_key::ApiKey;
-use crate::app::id::{ApiKeyId, TeamId};
-use crate::app::secret::Digest;
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::api_key::ApiKey;
+use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
 
 /// API keys in the store.
 #[async_trait]

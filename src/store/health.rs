@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
+use crate::domain::Error;
 
 /// The health of the store.
 #[async_trait]

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::item::{File, Folder};
+use crate::domain::Error;
+use crate::domain::item::{File, Folder};
 
 /// Files and folders in the store.
 #[async_trait]

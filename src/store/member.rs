@@ -2,9 +2,9 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::id::{TeamId, UserId};
-use crate::app::member::{Member, Role};
+use crate::domain::Error;
+use crate::domain::id::{TeamId, UserId};
+use crate::domain::member::{Member, Role};
 
 /// Members in the store.
 #[async_trait]

@@ -8,7 +8,7 @@
 //!    idempotency record. It answers after the change is safe on disk.
 //! 2. Decisions that depend on stored state are made inside that transaction, by the functions of
 //!    [`crate::app`] which the change carries with it. No state can move between decision and change.
-//! 3. A failure is a domain [`Error`](crate::app::Error). A uniqueness rule that was violated has its
+//! 3. A failure is a domain [`Error`](crate::domain::Error). A uniqueness rule that was violated has its
 //!    own variant; a store that is busy or unreachable is `Unavailable`; anything else is `Internal`.
 //!    `Unavailable` from a change means "not acknowledged": it may have happened.
 //! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::oauth_client::OauthClient;
+use crate::domain::Error;
+use crate::domain::oauth_client::OauthClient;
 
 /// OAuth clients in the store.
 #[async_trait]

@@ -2,17 +2,17 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::api_key::Author;
-use crate::app::id::ProductId;
-use crate::app::idempotency::{IdempotentRequest, Outcome};
-use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::api_key::Author;
+use crate::domain::id::ProductId;
+use crate::domain::idempotency::{IdempotentRequest, Outcome};
+use crate::domain::product::{Catalog, Product, ProductChanges, StatusFilter};
+use crate::domain::time::Timestamp;
 
 /// Products in the store. No method sees or touches anything outside of the catalog that it is given.
 ///
 /// A change under an idempotency key looks for a record of that key first and obeys
-/// [`Record::replay`](crate::app::idempotency::Record::replay); if there is none that counts, it makes
+/// [`Record::replay`](crate::domain::idempotency::Record::replay); if there is none that counts, it makes
 /// the change and its record in one transaction. Changes under one key happen one after the other.
 ///
 /// Before all of that, and in the same transaction, the API key of the author has to be valid `now`, and stays
@@ -75,7 +75,7 @@ pub trait ProductStore {
     ) -> Result<(), Error>;
 
     /// Sees to at most `limit` idempotency records, and says to how many: those that have expired `now` are deleted,
-    /// and those that lie ahead by more than [`AHEAD`](crate::app::idempotency::AHEAD) are made `now`.
+    /// and those that lie ahead by more than [`AHEAD`](crate::domain::idempotency::AHEAD) are made `now`.
     ///
     /// # Errors
     /// As every change.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
+use crate::domain::Error;
 
 /// Shared keys in the store.
 #[async_trait]

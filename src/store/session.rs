@@ -1,18 +1,18 @@
 //! What a store keeps of codes, sessions and tokens.
 //!
-//! The protocol is told in [`crate::app::session`]. A store reads what is on record, asks
-//! [`rules`](crate::app::session::rules) for a ruling and carries it out, all in one transaction. An exchange
+//! The protocol is told in [`crate::domain::session`]. A store reads what is on record, asks
+//! [`rules`](crate::domain::session::rules) for a ruling and carries it out, all in one transaction. An exchange
 //! that is refused may change something (a session ends), so a refusal is an answer here and no error.
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::auth_code::AuthCode;
-use crate::app::id::{SessionId, UserId};
-use crate::app::secret::Digest;
-use crate::app::session::rules::Refusal;
-use crate::app::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::auth_code::AuthCode;
+use crate::domain::id::{SessionId, UserId};
+use crate::domain::secret::Digest;
+use crate::domain::session::rules::Refusal;
+use crate::domain::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
+use crate::domain::time::Timestamp;
 
 /// Codes, sessions and tokens in the store.
 #[async_trait]
@@ -38,7 +38,7 @@ pub trait SessionStore {
     async fn refresh(&self, refresh: Refresh) -> Result<Result<Refreshed, Refusal>, Error>;
 
     /// Who is behind an access token that has not expired, and not for longer than
-    /// [`latest_access_token`](crate::app::session::rules::latest_access_token), in a session that has not ended; and the
+    /// [`latest_access_token`](crate::domain::session::rules::latest_access_token), in a session that has not ended; and the
     /// minute that the session is known to have been used last.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ pub trait SessionStore {
     async fn record_session_uses(&self, uses: Vec<(SessionId, Timestamp)>) -> Result<(), Error>;
 
     /// Erases the sealed pairs of at most `limit` tokens whose grace does not run `now`; says how many. It has
-    /// ended [`GRACE`](crate::app::session::rules::GRACE) after a token was spent; and a token that is to be spent
+    /// ended [`GRACE`](crate::domain::session::rules::GRACE) after a token was spent; and a token that is to be spent
     /// only so long after now was spent by a clock that was wrong.
     ///
     /// # Errors

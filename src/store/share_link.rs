@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::id::{ShareLinkId, TeamId};
-use crate::app::item::ItemId;
-use crate::app::share_link::{NewShareLink, ShareLink};
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::id::{ShareLinkId, TeamId};
+use crate::domain::item::ItemId;
+use crate::domain::share_link::{NewShareLink, ShareLink};
+use crate::domain::time::Timestamp;
 
 /// Share links in the store.
 #[async_trait]

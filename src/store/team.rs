@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::team::Team;
+use crate::domain::Error;
+use crate::domain::team::Team;
 
 /// Teams in the store.
 #[async_trait]

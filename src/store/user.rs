@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use crate::app::Error;
-use crate::app::id::UserId;
-use crate::app::time::Timestamp;
-use crate::app::user::User;
+use crate::domain::Error;
+use crate::domain::id::UserId;
+use crate::domain::time::Timestamp;
+use crate::domain::user::User;
 
 /// Users in the store.
 #[async_trait]

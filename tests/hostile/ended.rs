@@ -244,7 +244,7 @@ async fn a_user_who_is_removed_before_the_body_came_is_not_signed_in() {
 async fn remove_user(service: &Service, user: &str) {
     let address = service.own_database().unwrap().parse().unwrap();
     let store = invoicing::store::open(&address).await.unwrap();
-    let clock = std::sync::Arc::new(invoicing::app::time::SystemClock);
+    let clock = std::sync::Arc::new(invoicing::domain::time::SystemClock);
     let app = invoicing::app::App::new(store, clock, "https://links.example")
         .await
         .unwrap();

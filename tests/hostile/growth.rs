@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use invoicing::app::App;
-use invoicing::app::api_key::{Mode, Scope};
-use invoicing::app::idempotency::IdempotentRequest;
-use invoicing::app::product::NewProduct;
-use invoicing::app::time::SystemClock;
+use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::product::NewProduct;
+use invoicing::domain::time::SystemClock;
 use invoicing::store::sqlite::Sqlite;
 use tempfile::TempDir;
 

@@ -4,13 +4,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::id::{ApiKeyId, TeamId};
-use invoicing::app::idempotency::IdempotentRequest;
-use invoicing::app::product::StatusFilter;
-use invoicing::app::secret::Secret;
-use invoicing::app::time::{Clock, ManualClock, Timestamp};
-use invoicing::app::{App, Error};
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::id::{ApiKeyId, TeamId};
+use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::product::StatusFilter;
+use invoicing::domain::secret::Secret;
+use invoicing::domain::time::{Clock, ManualClock, Timestamp};
+use invoicing::app::App;
+use invoicing::domain::Error;
 use uuid::Uuid;
 
 use super::support::{START, Service, plain, with_sku};

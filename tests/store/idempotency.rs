@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use codegen_runtime::Field;
-use invoicing::app::Error;
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::idempotency::{IdempotentRequest, LIFETIME};
-use invoicing::app::product::{ProductChanges, StatusFilter};
-use invoicing::app::time::Timestamp;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::idempotency::{IdempotentRequest, LIFETIME};
+use invoicing::domain::product::{ProductChanges, StatusFilter};
+use invoicing::domain::time::Timestamp;
 
 use super::support::{START, Service, plain, with_sku};
 

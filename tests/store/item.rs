@@ -1,7 +1,7 @@
 //! Files and folders.
 
-use invoicing::app::Error;
-use invoicing::app::id::{FolderId, TeamId};
+use invoicing::domain::Error;
+use invoicing::domain::id::{FolderId, TeamId};
 
 use super::support::{START, Service};
 

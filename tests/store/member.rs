@@ -1,10 +1,10 @@
 //! Members. The ids at the tests are those of docs/decisions.md.
 
-use invoicing::app::Error;
-use invoicing::app::id::{TeamId, UserId};
-use invoicing::app::member::Role;
-use invoicing::app::team::Team;
-use invoicing::app::user::User;
+use invoicing::domain::Error;
+use invoicing::domain::id::{TeamId, UserId};
+use invoicing::domain::member::Role;
+use invoicing::domain::team::Team;
+use invoicing::domain::user::User;
 
 use super::support::Service;
 

@@ -1,6 +1,6 @@
 //! OAuth clients. That redirect URIs match exactly is shown with the codes, in `session/code.rs`.
 
-use invoicing::app::Error;
+use invoicing::domain::Error;
 
 use super::support::Service;
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use codegen_runtime::Field;
-use invoicing::app::Error;
-use invoicing::app::api_key::{Mode, Scope};
-use invoicing::app::id::ProductId;
-use invoicing::app::product::{NewProduct, ProductChanges, ProductStatus};
-use invoicing::app::time::Timestamp;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::id::ProductId;
+use invoicing::domain::product::{NewProduct, ProductChanges, ProductStatus};
+use invoicing::domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::product_sku::sku;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::id::ProductId;
-use invoicing::app::product::{Page, Product, StatusFilter};
-use invoicing::app::{App, Error};
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::id::ProductId;
+use invoicing::domain::product::{Page, Product, StatusFilter};
+use invoicing::app::App;
+use invoicing::domain::Error;
 
 use super::support::{Service, plain};
 

@@ -1,9 +1,9 @@
 //! The sku of a product: one active product of a catalog has it.
 
 use codegen_runtime::Field;
-use invoicing::app::Error;
-use invoicing::app::api_key::{Mode, Scope};
-use invoicing::app::product::ProductChanges;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::product::ProductChanges;
 
 use super::support::{Service, plain, with_sku};
 

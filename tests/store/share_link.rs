@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
-use invoicing::app::Error;
-use invoicing::app::id::{FileId, ShareLinkId, TeamId, UserId};
-use invoicing::app::item::ItemId;
-use invoicing::app::member::Role;
-use invoicing::app::secret::Secret;
-use invoicing::app::share_link::{Audience, CreateLink, LINKS_PER_ITEM, ShareLinkStatus};
+use invoicing::domain::Error;
+use invoicing::domain::id::{FileId, ShareLinkId, TeamId, UserId};
+use invoicing::domain::item::ItemId;
+use invoicing::domain::member::Role;
+use invoicing::domain::secret::Secret;
+use invoicing::domain::share_link::{Audience, CreateLink, LINKS_PER_ITEM, ShareLinkStatus};
+use invoicing::domain::time::Clock;
 
 use super::support::{START, Service};
 
@@ -95,7 +96,7 @@ async fn a_plain_link_has_all_its_fields() {
         (sharing.user_id, "Ada")
     );
     assert_eq!((link.created_at, link.updated_at), (START, START));
-    assert_eq!(link.status(&sharing), ShareLinkStatus::Active);
+    assert_eq!(link.status(sharing.service.clock.now()), ShareLinkStatus::Active);
     assert_eq!(
         sharing
             .list_links(sharing.team_id, sharing.file)
@@ -144,7 +145,7 @@ async fn the_url_begins_with_the_setting_and_ends_with_a_secret() {
         sharing.create_link(one).await.unwrap(),
         sharing.create_link(two).await.unwrap(),
     );
-    let (one, two) = (one.url(&sharing), two.url(&sharing));
+    let (one, two) = (one.url(sharing.public_url()), two.url(sharing.public_url()));
     assert_ne!(one.reveal(), two.reveal());
     for url in [&one, &two] {
         let secret = url
@@ -158,7 +159,7 @@ async fn the_url_begins_with_the_setting_and_ends_with_a_secret() {
         .list_links(sharing.team_id, sharing.file)
         .await
         .unwrap();
-    assert_eq!(listed[1].url(&sharing), one);
+    assert_eq!(listed[1].url(sharing.public_url()), one);
 }
 
 /// L5 and L7.
@@ -234,7 +235,7 @@ async fn a_link_expires_in_the_list() {
             .list_links(sharing.team_id, sharing.file)
             .await
             .unwrap();
-        assert_eq!(links[0].status(&sharing), status);
+        assert_eq!(links[0].status(sharing.service.clock.now()), status);
     }
 }
 

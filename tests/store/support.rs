@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use invoicing::app::App;
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::id::TeamId;
-use invoicing::app::product::NewProduct;
-use invoicing::app::time::{ManualClock, Timestamp};
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::id::TeamId;
+use invoicing::domain::product::NewProduct;
+use invoicing::domain::time::{ManualClock, Timestamp};
 use invoicing::store::Store;
 
 use super::engine::Database;

@@ -1,6 +1,6 @@
 //! Teams.
 
-use invoicing::app::Error;
+use invoicing::domain::Error;
 
 use super::support::{START, Service};
 

@@ -1,7 +1,7 @@
 //! Users.
 
-use invoicing::app::Error;
-use invoicing::app::id::UserId;
+use invoicing::domain::Error;
+use invoicing::domain::id::UserId;
 
 use super::support::{START, Service};
 

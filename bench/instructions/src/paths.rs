@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use codegen_runtime::{Request, json, schema};
 use invoicing::app::App;
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::cursor::Cursors;
-use invoicing::app::id::ProductId;
-use invoicing::app::product::StatusFilter;
-use invoicing::app::time::{ManualClock, Timestamp};
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::cursor::Cursors;
+use invoicing::domain::id::ProductId;
+use invoicing::domain::product::StatusFilter;
+use invoicing::domain::time::{ManualClock, Timestamp};
 use invoicing::generated::catalog::{CreateProductRequest, types};
 use invoicing::http::{self, Context};
 use invoicing::log;

@@ -2,13 +2,13 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
-use invoicing::app::id::{TeamId, UserId};
-use invoicing::app::item::ItemId;
-use invoicing::app::member::Role;
-use invoicing::app::oauth_client::OauthClient;
-use invoicing::app::secret::Secret;
-use invoicing::app::session;
-use invoicing::app::share_link::{Audience, CreateLink, ShareLink};
+use invoicing::domain::id::{TeamId, UserId};
+use invoicing::domain::item::ItemId;
+use invoicing::domain::member::Role;
+use invoicing::domain::oauth_client::OauthClient;
+use invoicing::domain::secret::Secret;
+use invoicing::domain::session;
+use invoicing::domain::share_link::{Audience, CreateLink, ShareLink};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

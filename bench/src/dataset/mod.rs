@@ -16,9 +16,10 @@ use std::time::Duration;
 
 use chrono::SecondsFormat;
 use futures::{StreamExt, TryStreamExt, stream};
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::time::{SystemClock, Timestamp};
-use invoicing::app::{App, Error};
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::time::{SystemClock, Timestamp};
 use invoicing::store::ProductStore;
 use invoicing::store::sqlite::Sqlite;
 use tokio::time::sleep;

@@ -1,8 +1,8 @@
 //! Products, each a function of its number.
 
-use invoicing::app::id::ProductId;
-use invoicing::app::product::{Product, ProductStatus};
-use invoicing::app::time::Timestamp;
+use invoicing::domain::id::ProductId;
+use invoicing::domain::product::{Product, ProductStatus};
+use invoicing::domain::time::Timestamp;
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use invoicing::app::App;
-use invoicing::app::api_key::{Mode, Scope};
-use invoicing::app::time::SystemClock;
+use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::time::SystemClock;
 use invoicing::store::sqlite::Sqlite;
 use rusqlite::{Connection, params};
 use serde::Deserialize;

@@ -16,8 +16,8 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use super::ApiKey;
-use crate::app::secret::Digest;
+use crate::domain::api_key::ApiKey;
+use crate::domain::secret::Digest;
 
 /// How long a key is not looked up again.
 const LEASE: Duration = Duration::from_millis(200);
@@ -61,9 +61,9 @@ impl Leases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::api_key::{Mode, Scope};
-    use crate::app::id::{ApiKeyId, TeamId};
-    use crate::app::time::Timestamp;
+    use crate::domain::api_key::{Mode, Scope};
+    use crate::domain::id::{ApiKeyId, TeamId};
+    use crate::domain::time::Timestamp;
     use uuid::Uuid;
 
     fn key(id: u128) -> (Digest, ApiKey) {

@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use crate::app::api_key::{self, Mode};
-use crate::app::id::{FileId, TeamId, UserId};
-use crate::app::secret::Secret;
+use crate::domain::api_key::{self, Mode};
+use crate::domain::id::{FileId, TeamId, UserId};
+use crate::domain::secret::Secret;
 
 /// The ids and secrets that requests to the demo are made with.
 pub struct Credentials {

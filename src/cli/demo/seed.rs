@@ -2,15 +2,16 @@
 
 use codegen_runtime::Decimal;
 
-use crate::app::api_key::{ApiKey, Mode, Scope};
-use crate::app::id::ProductId;
-use crate::app::item::ItemId;
-use crate::app::member::Role;
-use crate::app::product::NewProduct;
-use crate::app::secret::Secret;
-use crate::app::session::Device;
-use crate::app::share_link::{Audience, CreateLink};
-use crate::app::{App, Error};
+use crate::app::App;
+use crate::domain::Error;
+use crate::domain::api_key::{ApiKey, Mode, Scope};
+use crate::domain::id::ProductId;
+use crate::domain::item::ItemId;
+use crate::domain::member::Role;
+use crate::domain::product::NewProduct;
+use crate::domain::secret::Secret;
+use crate::domain::session::Device;
+use crate::domain::share_link::{Audience, CreateLink};
 
 use super::credentials::Credentials;
 

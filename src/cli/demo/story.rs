@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
-use crate::app::secret::Secret;
+use crate::domain::secret::Secret;
 use crate::settings::Settings;
 
 use super::seed::{CLIENT, INSTALL_ID, REDIRECT_URI, Seed};

@@ -26,8 +26,8 @@ fn of_cause(cause: Cause) -> Problem {
 
 /// Every problem that there is, and the status and code of the table in docs/decisions.md, "Errors".
 fn problems() -> Vec<(Problem, u16, &'static str)> {
-    use app::Error::*;
-    let app = |error: app::Error| of_app(&error);
+    use domain::Error::*;
+    let app = |error: domain::Error| of_domain(&error);
     vec![
         (of_cause(Cause::Body), 400, "invalid_body"),
         (of_cause(Cause::Query), 400, "invalid_query"),
@@ -193,7 +193,7 @@ fn a_challenge_says_whether_a_credential_came() {
 #[test]
 fn what_will_pass_says_when_to_come_back() {
     assert_eq!(
-        of_app(&app::Error::unavailable("locked")).headers[RETRY_AFTER],
+        of_domain(&domain::Error::unavailable("locked")).headers[RETRY_AFTER],
         "1"
     );
     let headers = rate_limited().headers;

@@ -1,6 +1,6 @@
 //! Why a copy did not happen: what, where, and what to do.
 
-use crate::app::error::Cause;
+use crate::domain::Cause;
 use crate::store::{Address, OpenError};
 
 /// Why nothing was copied. The text is for the operator.

@@ -23,7 +23,7 @@ use async_trait::async_trait;
 
 use super::sqlite::{self, Made};
 use super::{Address, OpenError, open, postgres};
-use crate::app::error::Cause;
+use crate::domain::Cause;
 use checksum::Hasher;
 
 pub use checksum::Checksum;

@@ -14,11 +14,11 @@ use super::Postgres;
 use super::sql::{Failure, Sql};
 use super::team::require_team;
 use super::values::params;
-use crate::app::Error;
-use crate::app::api_key::{ApiKey, Author};
-use crate::app::id::{ApiKeyId, TeamId};
-use crate::app::secret::Digest;
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::api_key::{ApiKey, Author};
+use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
 use crate::store::ApiKeyStore;
 
 /// A key as [`read_api_key`] reads it.

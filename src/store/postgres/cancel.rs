@@ -12,7 +12,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{CancelToken, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::app::error::Cause;
+use crate::domain::Cause;
 
 /// More than a handshake has on its way at once.
 const ROOM: usize = 1 << 14;

@@ -18,7 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::Address;
 use super::address::CONNECT_TIMEOUT;
 use super::cancel::cancel;
-use crate::app::error::Cause;
+use crate::domain::Cause;
 
 /// Makes the connections of the pool.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::values::Exact;
 use super::{Address, OpenError, Postgres, migrate, sql};
-use crate::app::error::Cause;
+use crate::domain::Cause;
 use crate::store::copy::{BATCH, Kind, Row, Side, TABLES, Table, Value, list, quoted};
 
 /// A long transaction is what is wanted here, whatever the server allows its other clients.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Postgres, migrate};
-use crate::app::Error;
+use crate::domain::Error;
 use crate::store::HealthStore;
 
 #[async_trait]

@@ -6,9 +6,9 @@ use super::Postgres;
 use super::sql::{Failure, Sql};
 use super::team::require_team;
 use super::values::params;
-use crate::app::Error;
-use crate::app::id::TeamId;
-use crate::app::item::{File, Folder, ItemId};
+use crate::domain::Error;
+use crate::domain::id::TeamId;
+use crate::domain::item::{File, Folder, ItemId};
 use crate::store::ItemStore;
 
 #[async_trait]

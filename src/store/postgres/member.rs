@@ -7,9 +7,9 @@ use super::sql::{Failure, Sql};
 use super::team::require_team;
 use super::user::require_user;
 use super::values::params;
-use crate::app::Error;
-use crate::app::id::{TeamId, UserId};
-use crate::app::member::{Member, Role};
+use crate::domain::Error;
+use crate::domain::id::{TeamId, UserId};
+use crate::domain::member::{Member, Role};
 use crate::store::MemberStore;
 
 #[async_trait]

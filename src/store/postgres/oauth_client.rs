@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use super::Postgres;
 use super::sql::{Failure, Sql};
 use super::values::params;
-use crate::app::Error;
-use crate::app::oauth_client::{ClientId, OauthClient};
+use crate::domain::Error;
+use crate::domain::oauth_client::{ClientId, OauthClient};
 use crate::store::OauthClientStore;
 
 #[async_trait]

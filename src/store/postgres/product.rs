@@ -13,12 +13,12 @@ use super::api_key::on_the_word_of;
 use super::idempotency::{delete_records, once};
 use super::sql::{Failure, Sql};
 use super::values::{Exact, params};
-use crate::app::Error;
-use crate::app::api_key::Author;
-use crate::app::id::ProductId;
-use crate::app::idempotency::{IdempotentRequest, Outcome};
-use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::api_key::Author;
+use crate::domain::id::ProductId;
+use crate::domain::idempotency::{IdempotentRequest, Outcome};
+use crate::domain::product::{Catalog, Product, ProductChanges, StatusFilter};
+use crate::domain::time::Timestamp;
 use crate::store::ProductStore;
 
 /// A product as [`read_product`] reads it.

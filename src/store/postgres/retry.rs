@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::checkout::Checkout;
 use super::sql::{Failure, Sql};
 use super::{DEADLINE, Postgres};
-use crate::app::Error;
+use crate::domain::Error;
 
 /// The pause before the second attempt; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);

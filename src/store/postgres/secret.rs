@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::Postgres;
 use super::values::params;
-use crate::app::Error;
+use crate::domain::Error;
 use crate::store::SecretStore;
 
 #[async_trait]

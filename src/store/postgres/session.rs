@@ -1,4 +1,4 @@
-//! Codes, sessions and tokens in PostgreSQL. The steps (C2, R7, ...) are those of [`crate::app::session`].
+//! Codes, sessions and tokens in PostgreSQL. The steps (C2, R7, ...) are those of [`crate::domain::session`].
 //!
 //! Two exchanges that touch one session come one after the other: a refresh locks the row of its session
 //! before it looks at the token, an exchange the row of its code. What is read afterwards is what the one
@@ -20,16 +20,16 @@ use super::oauth_client::{client_exists, require_redirect_uri};
 use super::sql::{Failure, Sql};
 use super::user::require_user;
 use super::values::params;
-use crate::app::Error;
-use crate::app::auth_code::{AuthCode, CodeChallenge};
-use crate::app::id::{SessionId, UserId};
-use crate::app::secret::Digest;
-use crate::app::session::rules::{
+use crate::domain::Error;
+use crate::domain::auth_code::{AuthCode, CodeChallenge};
+use crate::domain::id::{SessionId, UserId};
+use crate::domain::secret::Digest;
+use crate::domain::session::rules::{
     KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, latest_access_token,
     rule_on_code, rule_on_refresh, session_expires_at,
 };
-use crate::app::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
-use crate::app::time::Timestamp;
+use crate::domain::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
+use crate::domain::time::Timestamp;
 use crate::store::SessionStore;
 
 #[async_trait]
@@ -133,7 +133,7 @@ impl SessionStore for Postgres {
              FROM session WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC";
         self.read(|sql| async move {
             if !sql.exists(user, params![user_id]).await? {
-                return Err(crate::app::user::User::missing(user_id).into());
+                return Err(crate::domain::user::User::missing(user_id).into());
             }
             sql.all(select, params![user_id, now], read_session).await
         })

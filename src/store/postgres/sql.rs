@@ -13,8 +13,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::checkout::Checkout;
-use crate::app::Error;
-use crate::app::error::Cause;
+use crate::domain::Cause;
+use crate::domain::Error;
 
 /// A parameter of a statement, with its type.
 pub(super) type Param<'a> = (&'a (dyn ToSql + Sync), Type);

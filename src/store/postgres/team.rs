@@ -6,9 +6,9 @@ use tokio_postgres::Row;
 use super::Postgres;
 use super::sql::{Failure, Sql};
 use super::values::params;
-use crate::app::Error;
-use crate::app::id::TeamId;
-use crate::app::team::Team;
+use crate::domain::Error;
+use crate::domain::id::TeamId;
+use crate::domain::team::Team;
 use crate::store::TeamStore;
 
 #[async_trait]

@@ -6,10 +6,10 @@ use super::Postgres;
 use super::session::end_sessions_of;
 use super::sql::{Failure, Sql};
 use super::values::params;
-use crate::app::Error;
-use crate::app::id::UserId;
-use crate::app::time::Timestamp;
-use crate::app::user::User;
+use crate::domain::Error;
+use crate::domain::id::UserId;
+use crate::domain::time::Timestamp;
+use crate::domain::user::User;
 use crate::store::UserStore;
 
 #[async_trait]

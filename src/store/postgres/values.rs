@@ -7,18 +7,18 @@ use codegen_runtime::Decimal;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::sql::Param;
-use crate::app::api_key::{Mode, Scope};
-use crate::app::id::{
+use crate::domain::api_key::{Mode, Scope};
+use crate::domain::id::{
     ApiKeyId, FileId, FolderId, ProductId, SessionId, ShareLinkId, TeamId, UserId,
 };
-use crate::app::item::ItemType;
-use crate::app::member::Role;
-use crate::app::oauth_client::ClientId;
-use crate::app::product::ProductStatus;
-use crate::app::secret::Digest;
-use crate::app::session::grace::Sealed;
-use crate::app::share_link::Audience;
-use crate::app::time::Timestamp;
+use crate::domain::item::ItemType;
+use crate::domain::member::Role;
+use crate::domain::oauth_client::ClientId;
+use crate::domain::product::ProductStatus;
+use crate::domain::secret::Digest;
+use crate::domain::session::grace::Sealed;
+use crate::domain::share_link::Audience;
+use crate::domain::time::Timestamp;
 
 type Answer<T> = Result<T, Box<dyn StdError + Sync + Send>>;
 

@@ -6,11 +6,11 @@ use rusqlite::{Row, params};
 use super::Sqlite;
 use super::sql::{Columns, Sql};
 use super::team::require_team;
-use crate::app::Error;
-use crate::app::api_key::{ApiKey, Author};
-use crate::app::id::{ApiKeyId, TeamId};
-use crate::app::secret::Digest;
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::api_key::{ApiKey, Author};
+use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
 use crate::store::ApiKeyStore;
 
 /// A query for keys: all columns in the order of [`read_api_key`], and the rest of the statement.

@@ -16,8 +16,8 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params, params_from_iter};
 
 use super::{OpenError, connect, migrate, pair};
-use crate::app::error::Cause;
-use crate::app::secret::random;
+use crate::domain::Cause;
+use crate::domain::secret::random;
 use crate::store::copy::{BATCH, Kind, Row, Side, Table, Value, list, quoted};
 
 pub(in crate::store) use made::Made;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::Row;
 
 use super::{Sqlite, migrate};
-use crate::app::Error;
+use crate::domain::Error;
 use crate::store::HealthStore;
 
 #[async_trait]

@@ -13,10 +13,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::sql::Sql;
-use crate::app::Error;
-use crate::app::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Outcome, Record};
-use crate::app::product::Catalog;
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Outcome, Record};
+use crate::domain::product::Catalog;
+use crate::domain::time::Timestamp;
 
 /// Executes `change`, or answers what the first request like this one got. For use inside a transaction:
 /// the record is found, or made, together with the change.

@@ -7,9 +7,9 @@ use super::Sqlite;
 use super::sql::Sql;
 use super::team::require_team;
 use super::user::require_user;
-use crate::app::Error;
-use crate::app::id::{TeamId, UserId};
-use crate::app::member::{Member, Role};
+use crate::domain::Error;
+use crate::domain::id::{TeamId, UserId};
+use crate::domain::member::{Member, Role};
 use crate::store::MemberStore;
 
 #[async_trait]

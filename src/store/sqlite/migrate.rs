@@ -139,12 +139,12 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::app::Error;
-    use crate::app::api_key::{Author, Mode};
-    use crate::app::id::{ApiKeyId, ProductId, TeamId};
-    use crate::app::idempotency::IdempotentRequest;
-    use crate::app::product::{Catalog, Product, ProductStatus, StatusFilter};
-    use crate::app::time::Timestamp;
+    use crate::domain::Error;
+    use crate::domain::api_key::{Author, Mode};
+    use crate::domain::id::{ApiKeyId, ProductId, TeamId};
+    use crate::domain::idempotency::IdempotentRequest;
+    use crate::domain::product::{Catalog, Product, ProductStatus, StatusFilter};
+    use crate::domain::time::Timestamp;
     use crate::store::ProductStore;
     use crate::store::sqlite::{Sqlite, connect, create_private};
 

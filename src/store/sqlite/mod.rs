@@ -40,7 +40,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::app::Error;
+use crate::domain::Error;
 pub(super) use copy::{Copy, Made};
 use readers::Readers;
 use sql::Sql;

@@ -6,8 +6,8 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use super::Sqlite;
 use super::sql::Sql;
-use crate::app::Error;
-use crate::app::oauth_client::{ClientId, OauthClient};
+use crate::domain::Error;
+use crate::domain::oauth_client::{ClientId, OauthClient};
 use crate::store::OauthClientStore;
 
 #[async_trait]

@@ -1,7 +1,7 @@
 //! Sealed pairs of tokens, and how the file forgets them.
 //!
 //! For as long as a grace runs, the file has a pair that is sealed under the token before it
-//! ([`crate::app::session::grace`]). Then nobody may find it there any more who has that token. To clear the column is
+//! ([`crate::domain::session::grace`]). Then nobody may find it there any more who has that token. To clear the column is
 //! not enough: when SQLite splits a page, it leaves on it what has moved to another, `secure_delete` or not; and the
 //! log has all versions of a page. So a pair is made noise, wherever it lies:
 //!
@@ -19,11 +19,11 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, params};
 
 use super::sql::Sql;
-use crate::app::Error;
-use crate::app::secret::random;
-use crate::app::session::Refresh;
-use crate::app::session::rules::GRACE;
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::secret::random;
+use crate::domain::session::Refresh;
+use crate::domain::session::rules::GRACE;
+use crate::domain::time::Timestamp;
 
 /// Makes a key for a time, unless there is one.
 pub(super) const ADD_KEY: &str =

@@ -10,12 +10,12 @@ use super::Sqlite;
 use super::api_key::require_valid_key;
 use super::idempotency::{delete_records, once};
 use super::sql::{Columns, Exact, Sql};
-use crate::app::Error;
-use crate::app::api_key::Author;
-use crate::app::id::ProductId;
-use crate::app::idempotency::{IdempotentRequest, Outcome};
-use crate::app::product::{Catalog, Product, ProductChanges, StatusFilter};
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::api_key::Author;
+use crate::domain::id::ProductId;
+use crate::domain::idempotency::{IdempotentRequest, Outcome};
+use crate::domain::product::{Catalog, Product, ProductChanges, StatusFilter};
+use crate::domain::time::Timestamp;
 use crate::store::ProductStore;
 
 /// A query for products: all columns in the order of [`read_product`], and the rest of the statement.

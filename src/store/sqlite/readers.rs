@@ -25,8 +25,8 @@ use rusqlite::Connection;
 
 use super::connect;
 use super::sql::Sql;
-use crate::app::Error;
-use crate::app::error::Cause;
+use crate::domain::Cause;
+use crate::domain::Error;
 
 /// How much of the file is mapped, in bytes: all of it. SQLite takes no more than the limit it was built with
 /// (`.cargo/config.toml`), 2 GiB by default, and reads what lies beyond as before.

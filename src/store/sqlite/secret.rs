@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::params;
 
 use super::Sqlite;
-use crate::app::Error;
+use crate::domain::Error;
 use crate::store::SecretStore;
 
 #[async_trait]

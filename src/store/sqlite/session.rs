@@ -1,4 +1,4 @@
-//! Codes, sessions and tokens in SQLite. The steps (C2, R7, ...) are those of [`crate::app::session`].
+//! Codes, sessions and tokens in SQLite. The steps (C2, R7, ...) are those of [`crate::domain::session`].
 
 mod expired;
 
@@ -11,17 +11,17 @@ use super::oauth_client::{client_exists, require_redirect_uri};
 use super::pair::{UNWRAPPED, forget, spend};
 use super::sql::Sql;
 use super::user::require_user;
-use crate::app::Error;
-use crate::app::auth_code::{AuthCode, CodeChallenge};
-use crate::app::id::{SessionId, UserId};
-use crate::app::secret::Digest;
-use crate::app::session::grace::Sealed;
-use crate::app::session::rules::{
+use crate::domain::Error;
+use crate::domain::auth_code::{AuthCode, CodeChallenge};
+use crate::domain::id::{SessionId, UserId};
+use crate::domain::secret::Digest;
+use crate::domain::session::grace::Sealed;
+use crate::domain::session::rules::{
     KnownCode, KnownToken, RefreshGrant, Refusal, access_token_expires_at, latest_access_token,
     rule_on_code, rule_on_refresh, session_expires_at,
 };
-use crate::app::session::{CodeExchange, PairDigests, Refresh, Refreshed, Session, SignedIn};
-use crate::app::time::Timestamp;
+use crate::domain::session::{CodeExchange, PairDigests, Refresh, Refreshed, Session, SignedIn};
+use crate::domain::time::Timestamp;
 use crate::store::SessionStore;
 
 #[async_trait]

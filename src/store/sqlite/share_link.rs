@@ -9,12 +9,12 @@ use super::item::{item_exists, team_of_item};
 use super::member::role_of;
 use super::sql::Sql;
 use super::user::require_user;
-use crate::app::Error;
-use crate::app::id::{ShareLinkId, TeamId};
-use crate::app::item::ItemId;
-use crate::app::secret::Secret;
-use crate::app::share_link::{Creator, LINKS_PER_ITEM, NewShareLink, Permissions, ShareLink};
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::id::{ShareLinkId, TeamId};
+use crate::domain::item::ItemId;
+use crate::domain::secret::Secret;
+use crate::domain::share_link::{Creator, LINKS_PER_ITEM, NewShareLink, Permissions, ShareLink};
+use crate::domain::time::Timestamp;
 use crate::store::ShareLinkStore;
 
 /// A link as [`read_link`] reads it. The password stays in the store.

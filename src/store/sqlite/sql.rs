@@ -8,17 +8,17 @@ use codegen_runtime::Decimal;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, Row, ffi};
 
-use crate::app::Error;
-use crate::app::api_key::{Mode, Scope};
-use crate::app::id::{
+use crate::domain::Error;
+use crate::domain::api_key::{Mode, Scope};
+use crate::domain::id::{
     ApiKeyId, FileId, FolderId, ProductId, SessionId, ShareLinkId, TeamId, UserId,
 };
-use crate::app::item::ItemType;
-use crate::app::member::Role;
-use crate::app::product::ProductStatus;
-use crate::app::secret::Digest;
-use crate::app::share_link::Audience;
-use crate::app::time::Timestamp;
+use crate::domain::item::ItemType;
+use crate::domain::member::Role;
+use crate::domain::product::ProductStatus;
+use crate::domain::secret::Digest;
+use crate::domain::share_link::Audience;
+use crate::domain::time::Timestamp;
 
 /// A connection inside a transaction (a change) or outside of one (a read).
 #[derive(Clone, Copy)]

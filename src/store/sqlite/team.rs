@@ -5,9 +5,9 @@ use rusqlite::{Row, params};
 
 use super::Sqlite;
 use super::sql::Sql;
-use crate::app::Error;
-use crate::app::id::TeamId;
-use crate::app::team::Team;
+use crate::domain::Error;
+use crate::domain::id::TeamId;
+use crate::domain::team::Team;
 use crate::store::TeamStore;
 
 #[async_trait]

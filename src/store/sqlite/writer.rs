@@ -33,8 +33,8 @@ use tokio::sync::oneshot;
 
 use super::sql::Sql;
 use super::wal::Log;
-use crate::app::Error;
-use crate::app::error::Cause;
+use crate::domain::Cause;
+use crate::domain::Error;
 use forecast::Forecast;
 
 /// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.

@@ -4,14 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing::app::api_key::{ApiKey, Mode, Scope};
-use invoicing::app::auth_code::CodeChallenge;
-use invoicing::app::oauth_client::ClientId;
-use invoicing::app::product::{NewProduct, StatusFilter};
-use invoicing::app::secret::{Digest, Secret};
-use invoicing::app::session::{Device, TokenRequest, TokenSet};
-use invoicing::app::time::{ManualClock, Timestamp};
-use invoicing::app::{App, Error};
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::product::{NewProduct, StatusFilter};
+use invoicing::domain::secret::{Digest, Secret};
+use invoicing::domain::session::{Device, TokenRequest, TokenSet};
+use invoicing::domain::time::{ManualClock, Timestamp};
 use invoicing::store::sqlite::Sqlite;
 use tempfile::TempDir;
 

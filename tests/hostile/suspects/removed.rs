@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use invoicing::app::App;
-use invoicing::app::time::SystemClock;
+use invoicing::domain::time::SystemClock;
 use serde_json::Value;
 use test_support::caller::Request;
 use test_support::service::{Device, Service};

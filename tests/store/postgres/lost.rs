@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use invoicing::app::time::SystemClock;
-use invoicing::app::{App, Error};
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::App;
-use invoicing::app::api_key::{Mode, Scope};
-use invoicing::app::time::SystemClock;
+use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use test_support::postgres::ask;
 

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::App;
-use invoicing::app::api_key::{Mode, Scope};
-use invoicing::app::auth_code::CodeChallenge;
-use invoicing::app::idempotency::IdempotentRequest;
-use invoicing::app::item::ItemId;
-use invoicing::app::member::Role;
-use invoicing::app::oauth_client::ClientId;
-use invoicing::app::product::StatusFilter;
-use invoicing::app::secret::{Digest, Secret};
-use invoicing::app::session::{Device, TokenRequest};
-use invoicing::app::time::SystemClock;
+use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::item::ItemId;
+use invoicing::domain::member::Role;
+use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::product::StatusFilter;
+use invoicing::domain::secret::{Digest, Secret};
+use invoicing::domain::session::{Device, TokenRequest};
+use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 
 use super::relay::{Relay, migrated};

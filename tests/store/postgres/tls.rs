@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::Path;
 
-use invoicing::app::Error;
+use invoicing::domain::Error;
 use invoicing::store::{Address, open};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;

@@ -1,9 +1,9 @@
 //! Authorization codes.
 
-use invoicing::app::Error;
-use invoicing::app::id::UserId;
-use invoicing::app::oauth_client::ClientId;
-use invoicing::app::secret::Secret;
+use invoicing::domain::Error;
+use invoicing::domain::id::UserId;
+use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::secret::Secret;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! "Removing a member, a user or a session takes effect at once." (Members: `member.rs`.)
 
-use invoicing::app::id::SessionId;
+use invoicing::domain::id::SessionId;
 
 use super::*;
 

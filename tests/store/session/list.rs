@@ -1,7 +1,7 @@
 //! `invoicing session list`: what is known of each session.
 
-use invoicing::app::id::UserId;
-use invoicing::app::time::Clock;
+use invoicing::domain::id::UserId;
+use invoicing::domain::time::Clock;
 
 use super::*;
 use super::super::support::START;

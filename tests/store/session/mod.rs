@@ -15,12 +15,13 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use invoicing::app::auth_code::{CodeChallenge, IssuedAuthCode};
-use invoicing::app::oauth_client::ClientId;
-use invoicing::app::secret::{Digest, Secret};
-use invoicing::app::session::{Device, SignedIn, TokenRequest, TokenSet};
-use invoicing::app::user::User;
-use invoicing::app::{App, Error};
+use invoicing::domain::auth_code::{CodeChallenge, IssuedAuthCode};
+use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::secret::{Digest, Secret};
+use invoicing::domain::session::{Device, SignedIn, TokenRequest, TokenSet};
+use invoicing::domain::user::User;
+use invoicing::app::App;
+use invoicing::domain::Error;
 
 use super::support::Service;
 

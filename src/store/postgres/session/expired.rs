@@ -1,10 +1,10 @@
 //! What the background task takes away, at most so many rows at a time. Every replica has such a task, so
 //! each leaves alone what somebody else has in hand.
 
-use crate::app::id::SessionId;
-use crate::app::idempotency::AHEAD;
-use crate::app::session::rules::GRACE;
-use crate::app::time::Timestamp;
+use crate::domain::id::SessionId;
+use crate::domain::idempotency::AHEAD;
+use crate::domain::session::rules::GRACE;
+use crate::domain::time::Timestamp;
 use crate::store::postgres::sql::{Failure, Sql};
 use crate::store::postgres::values::params;
 

@@ -2,10 +2,10 @@
 
 use rusqlite::params;
 
-use crate::app::Error;
-use crate::app::id::SessionId;
-use crate::app::session::rules::GRACE;
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::id::SessionId;
+use crate::domain::session::rules::GRACE;
+use crate::domain::time::Timestamp;
 use crate::store::sqlite::sql::Sql;
 
 /// Erases sealed pairs whose grace does not run `now`.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use invoicing::app::App;
-use invoicing::app::time::ManualClock;
+use invoicing::domain::time::ManualClock;
 use invoicing::store::open;
 use test_support::postgres::ask;
 

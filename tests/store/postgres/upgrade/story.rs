@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use invoicing::app::api_key::{Mode, Scope};
-use invoicing::app::auth_code::CodeChallenge;
-use invoicing::app::id::{TeamId, UserId};
-use invoicing::app::idempotency::IdempotentRequest;
-use invoicing::app::item::ItemId;
-use invoicing::app::member::Role;
-use invoicing::app::oauth_client::ClientId;
-use invoicing::app::product::StatusFilter;
-use invoicing::app::secret::{Digest, Secret};
-use invoicing::app::session::{Device, TokenRequest, TokenSet};
-use invoicing::app::share_link::{Audience, CreateLink};
-use invoicing::app::time::ManualClock;
-use invoicing::app::{App, Error};
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::id::{TeamId, UserId};
+use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::item::ItemId;
+use invoicing::domain::member::Role;
+use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::product::StatusFilter;
+use invoicing::domain::secret::{Digest, Secret};
+use invoicing::domain::session::{Device, TokenRequest, TokenSet};
+use invoicing::domain::share_link::{Audience, CreateLink};
+use invoicing::domain::time::ManualClock;
 
 use super::super::support::with_sku;
 

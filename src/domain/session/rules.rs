@@ -10,11 +10,11 @@ use aws_lc_rs::constant_time;
 
 use super::grace::Sealed;
 use super::{CodeExchange, Refresh};
-use crate::app::Error;
-use crate::app::auth_code::AuthCode;
-use crate::app::id::{SessionId, UserId};
-use crate::app::oauth_client::ClientId;
-use crate::app::time::Timestamp;
+use crate::domain::Error;
+use crate::domain::auth_code::AuthCode;
+use crate::domain::id::{SessionId, UserId};
+use crate::domain::oauth_client::ClientId;
+use crate::domain::time::Timestamp;
 
 /// How long an access token works (docs/decisions.md, S5).
 pub const ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);

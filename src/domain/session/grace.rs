@@ -1,6 +1,6 @@
 //! The sealed successor: how a pair of tokens can be given twice although the store cannot read it.
 //!
-//! Steps R1, R5 and R6 of [the protocol](super) need the pair that was answered to a spent refresh
+//! Steps R1, R5 and R6 of the protocol (`app/session.rs`) need the pair that was answered to a spent refresh
 //! token once more, while the store keeps digests only. So the pair is stored encrypted:
 //!
 //! 1. The key is HKDF-SHA-256 of the spent token (RFC 5869), which the service does not keep: only
@@ -49,7 +49,7 @@ impl fmt::Debug for Sealed {
 }
 
 /// Seals a pair under the token that it succeeds.
-pub(super) fn seal(spent: &Secret, pair: &TokenPair) -> Result<Sealed, Error> {
+pub(crate) fn seal(spent: &Secret, pair: &TokenPair) -> Result<Sealed, Error> {
     let mut pair = format!("{} {}", pair.access.reveal(), pair.refresh.reveal()).into_bytes();
     let nonce = key(spent)
         .and_then(|key| key.seal_in_place_append_tag(Aad::empty(), &mut pair))
@@ -58,7 +58,7 @@ pub(super) fn seal(spent: &Secret, pair: &TokenPair) -> Result<Sealed, Error> {
 }
 
 /// Opens a pair with the token that it succeeds.
-pub(super) fn open(spent: &Secret, sealed: &Sealed) -> Result<TokenPair, Error> {
+pub(crate) fn open(spent: &Secret, sealed: &Sealed) -> Result<TokenPair, Error> {
     decrypt(spent, sealed)
         .ok_or_else(|| Error::internal("a sealed successor pair could not be opened"))
 }

@@ -1,10 +1,10 @@
 //! Each step of the protocol, ruled on without a store. What a store makes of it is in `tests/session/`.
 
 use super::*;
-use crate::app::auth_code::CodeChallenge;
-use crate::app::id::IdSource;
-use crate::app::secret::Secret;
-use crate::app::session::{Device, PairDigests};
+use crate::domain::auth_code::CodeChallenge;
+use crate::domain::id::IdSource;
+use crate::domain::secret::Secret;
+use crate::domain::session::{Device, PairDigests};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

@@ -2,7 +2,7 @@
 //! command line and in an answer.
 
 /// Defines such an enum: `as_str`, `Display`, `FromStr`, and `ALL` in the order of definition.
-macro_rules! words {
+macro_rules! string_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -29,31 +29,31 @@ macro_rules! words {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::app::word::UnknownWord;
+            type Err = $crate::domain::string_enum::UnknownValue;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($word => Ok($name::$variant),)+
-                    _ => Err($crate::app::word::UnknownWord { known: &[$($word),+] }),
+                    _ => Err($crate::domain::string_enum::UnknownValue { known: &[$($word),+] }),
                 }
             }
         }
     };
 }
 
-pub(crate) use words;
+pub(crate) use string_enum;
 
 /// The text is none of the words of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnknownWord {
+pub struct UnknownValue {
     /// The words of the list.
     pub known: &'static [&'static str],
 }
 
-impl std::fmt::Display for UnknownWord {
+impl std::fmt::Display for UnknownValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "not one of: {}", self.known.join(", "))
     }
 }
 
-impl std::error::Error for UnknownWord {}
+impl std::error::Error for UnknownValue {}

@@ -73,8 +73,8 @@ fn message(catalog: Catalog, status: StatusFilter, last: &[u8; ID]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::api_key::Mode;
-    use crate::app::id::TeamId;
+    use crate::domain::api_key::Mode;
+    use crate::domain::id::TeamId;
 
     fn catalog(team: u128, mode: Mode) -> Catalog {
         Catalog {

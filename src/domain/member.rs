@@ -1,0 +1,55 @@
+//! Members: who belongs to which team, and as what.
+//!
+//! A mobile token names a user and no team; the team comes with each request. So membership is looked
+//! up on each request and never remembered: removing a member takes effect at once.
+
+use super::Error;
+use super::id::{TeamId, UserId};
+use super::string_enum::string_enum;
+use super::time::Timestamp;
+
+/// A user's place in a team.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The team.
+    pub team_id: TeamId,
+    /// The user.
+    pub user_id: UserId,
+    /// What the user is in the team.
+    pub role: Role,
+    /// When the user became a member.
+    pub created_at: Timestamp,
+}
+
+string_enum! {
+    /// What a member is in a team. Each of them may list share links; nothing else that is published
+    /// depends on it.
+    Role {
+        /// Owns the team.
+        Owner = "owner",
+        /// Runs the team.
+        Admin = "admin",
+        /// Works in the team.
+        Member = "member",
+        /// Looks on.
+        Viewer = "viewer",
+    }
+}
+
+impl Member {
+    /// The error for a user who is not in the team; the command line shows it.
+    pub(crate) fn missing(team_id: TeamId, user_id: UserId) -> Error {
+        Error::Refused(format!(
+            "user {user_id} is no member of team {team_id}; `invoicing member add` makes them one"
+        ))
+    }
+
+    /// The error for a user who is in the team already. Adding again does not change the role: that an
+    /// owner becomes a viewer should not be a side effect.
+    pub(crate) fn exists(team_id: TeamId, user_id: UserId, role: Role) -> Error {
+        Error::Refused(format!(
+            "user {user_id} is a member of team {team_id} already, as {role}; \
+             to change the role, remove the member and add them again"
+        ))
+    }
+}

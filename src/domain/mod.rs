@@ -1,0 +1,29 @@
+//! The service's own types, and the rules that need nothing but them. No SQL, no HTTP, no clock.
+//!
+//! One file a noun. Whether an archived product may be changed, what a refresh token is worth, when a key ends: each is a
+//! plain function here, so it can be read and tested without a database. Which of them decide upon an operation, in which
+//! order and under which locks, is told in [`crate::app`].
+//!
+//! What a document already limits (lengths, ranges, lists of codes) is checked at the door and not again here: a limit
+//! written twice is a limit that differs some day.
+
+pub mod api_key;
+pub mod auth_code;
+pub mod cursor;
+mod error;
+pub mod id;
+pub mod idempotency;
+pub mod item;
+pub mod member;
+pub mod oauth_client;
+pub mod product;
+pub mod secret;
+pub mod session;
+pub mod share_link;
+pub mod string_enum;
+pub mod team;
+pub(crate) mod text;
+pub mod time;
+pub mod user;
+
+pub use error::{Cause, Error};

@@ -1,0 +1,168 @@
+//! OAuth clients: the apps that may sign users in (RFC 6749, 2).
+//!
+//! A mobile app cannot keep a secret, so every client is public: it is named, not authenticated. What
+//! protects a user is that a code goes to a redirect URI registered here, compared exactly (RFC 9700,
+//! 2.1), and is worth nothing without its verifier. Each client may use both grants.
+
+use std::fmt;
+
+use super::Error;
+use super::time::Timestamp;
+
+/// What may be asked of a client's id: it comes in requests, so its length has a bound.
+const ID_LENGTH: usize = 255;
+/// As long as browsers and proxies carry a URL everywhere.
+const REDIRECT_URI_LENGTH: usize = 2048;
+
+/// Identifies an OAuth client. It is chosen when the client is made, and public.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ClientId(String);
+
+impl ClientId {
+    /// Takes over an id that a caller presents; whether there is such a client, the store knows.
+    pub fn new(id: impl Into<String>) -> ClientId {
+        ClientId(id.into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ClientId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An app that may sign users in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OauthClient {
+    /// Identifies it.
+    pub id: ClientId,
+    /// What people call it.
+    pub name: String,
+    /// Where codes may be sent; at least one, without repetition.
+    pub redirect_uris: Vec<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl OauthClient {
+    /// The error for an id that no client has; the command line shows it.
+    pub(crate) fn missing(id: &ClientId) -> Error {
+        Error::Missing {
+            noun: "OAuth client",
+            id: id.to_string(),
+            remedy: "`invoicing oauth-client create` makes one",
+        }
+    }
+
+    /// The error for an id that is taken; the command line shows it.
+    pub(crate) fn exists(id: &ClientId) -> Error {
+        Error::Refused(format!(
+            "an OAuth client {id} exists already; choose another id"
+        ))
+    }
+
+    /// The error for a redirect URI that is not registered; the command line shows it.
+    pub(crate) fn foreign_redirect_uri(id: &ClientId, uri: &str) -> Error {
+        Error::Refused(format!(
+            "{uri:?} is no redirect URI of the OAuth client {id}; it must equal a registered one in every character"
+        ))
+    }
+}
+
+/// RFC 6749, A.1, without the space, which nobody could see at the end of one.
+pub(crate) fn parse_id(text: &str) -> Result<ClientId, Error> {
+    let is_id =
+        (1..=ID_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    match is_id {
+        true => Ok(ClientId::new(text)),
+        false => Err(Error::Refused(format!(
+            "{text:?} is no client id; use 1 to {ID_LENGTH} visible ASCII characters without spaces"
+        ))),
+    }
+}
+
+pub(crate) fn parse_redirect_uris(texts: &[String]) -> Result<Vec<String>, Error> {
+    let mut uris = Vec::new();
+    for text in texts {
+        if !is_redirect_uri(text) {
+            return Err(Error::Refused(format!(
+                "{text:?} is no redirect URI; write an absolute URI without a fragment, \
+                 like com.example.app:/signed-in"
+            )));
+        }
+        if !uris.contains(text) {
+            uris.push(text.clone());
+        }
+    }
+    match uris.is_empty() {
+        true => Err(Error::Refused(
+            "an OAuth client needs a redirect URI; give at least one".into(),
+        )),
+        false => Ok(uris),
+    }
+}
+
+/// RFC 6749, 3.1.2: absolute, no fragment. Apps use schemes of their own (RFC 8252, 7.1), so any is good.
+fn is_redirect_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
+    let scheme_char = |char: char| char.is_ascii_alphanumeric() || "+-.".contains(char);
+    scheme.starts_with(|char: char| char.is_ascii_alphabetic())
+        && scheme.chars().all(scheme_char)
+        && !rest.is_empty()
+        && text.len() <= REDIRECT_URI_LENGTH
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirect_uri_is_absolute_and_has_no_fragment() {
+        for right in [
+            "https://app.example.com/cb?x=1",
+            "com.example.app:/cb",
+            "http://127.0.0.1:4000/",
+        ] {
+            assert!(is_redirect_uri(right), "{right}");
+        }
+        for wrong in [
+            "",
+            "/cb",
+            "https:",
+            "1a:b",
+            "https://a/#f",
+            "https://a/ b",
+            "https://a/ü",
+            "a b:c",
+        ] {
+            assert!(!is_redirect_uri(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn redirect_uris_are_at_least_one_and_not_repeated() {
+        let uris = |texts: &[&str]| {
+            parse_redirect_uris(&texts.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(uris(&["a:b", "a:c", "a:b"]).unwrap(), ["a:b", "a:c"]);
+        assert!(uris(&[]).is_err());
+    }
+
+    #[test]
+    fn a_client_id_is_visible_ascii() {
+        assert!(parse_id("ios-app").is_ok());
+        for wrong in ["", "a b", "ä", "a\n", &"x".repeat(256)] {
+            assert!(parse_id(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

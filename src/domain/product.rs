@@ -1,0 +1,192 @@
+//! Products: what a team sells, as its invoices and estimates will name it.
+//!
+//! The rules beyond the fields themselves, which the published document states and the door checks:
+//!
+//! 1. A product lives in one [`Catalog`] and is invisible from every other.
+//! 2. Two active products of a catalog never share a sku. Archived ones do not count, neither when they
+//!    are in the way nor when they are changed.
+//! 3. Archiving is for ever, and happens once.
+//! 4. `updated_at` moves strictly forward with every change, whatever the clock does.
+
+use codegen_runtime::{Decimal, Field};
+
+use super::Error;
+use super::api_key::Mode;
+use super::id::{ProductId, TeamId};
+use super::string_enum::string_enum;
+use super::time::Timestamp;
+
+/// The products of one team in one mode: what an API key sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Catalog {
+    /// The team that keeps it.
+    pub team_id: TeamId,
+    /// Which of the team's two catalogs.
+    pub mode: Mode,
+}
+
+string_enum! {
+    /// Whether a product can be put on new documents.
+    ProductStatus {
+        /// It can.
+        Active = "active",
+        /// It cannot; it stays for the documents that have it.
+        Archived = "archived",
+    }
+}
+
+string_enum! {
+    /// Which products a list shows.
+    StatusFilter {
+        /// Those that are active.
+        Active = "active",
+        /// Those that are archived.
+        Archived = "archived",
+        /// All of them.
+        All = "all",
+    }
+}
+
+impl StatusFilter {
+    /// The status that a product must have to be listed, if that matters.
+    pub fn status(self) -> Option<ProductStatus> {
+        match self {
+            StatusFilter::Active => Some(ProductStatus::Active),
+            StatusFilter::Archived => Some(ProductStatus::Archived),
+            StatusFilter::All => None,
+        }
+    }
+}
+
+/// A product. Serialized, it is what an idempotency record remembers of an answer (what clients see is
+/// the published document's business). Records outlive an upgrade: a field added later needs a default. Of what a
+/// product does not have they say nothing.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Product {
+    /// Identifies it, and places it in lists.
+    pub id: ProductId,
+    /// What it is called.
+    pub name: String,
+    /// The price of one unit, in `currency`.
+    pub unit_price: Decimal,
+    /// ISO 4217 alphabetic code.
+    pub currency: String,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The team's own code for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sku: Option<String>,
+    /// Percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tax_rate: Option<Decimal>,
+    /// Goods or services.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub product_type: Option<String>,
+    /// What one unit is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit_of_measure: Option<String>,
+    /// Active until it is archived.
+    pub status: ProductStatus,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was created, changed or archived, whichever was last.
+    pub updated_at: Timestamp,
+}
+
+/// What a caller says of a product that is to be created. The fields are those of [`Product`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is documented at Product")]
+pub struct NewProduct {
+    pub name: String,
+    pub unit_price: Decimal,
+    pub currency: String,
+    pub description: Option<String>,
+    pub sku: Option<String>,
+    pub tax_rate: Option<Decimal>,
+    pub product_type: Option<String>,
+    pub unit_of_measure: Option<String>,
+}
+
+/// What a caller wants changed: `None` and [`Field::Absent`] keep the value, [`Field::Null`] clears it.
+/// The fields are those of [`Product`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is documented at Product")]
+pub struct ProductChanges {
+    pub name: Option<String>,
+    pub unit_price: Option<Decimal>,
+    pub currency: Option<String>,
+    pub description: Field<String>,
+    pub sku: Field<String>,
+    pub tax_rate: Field<Decimal>,
+    pub product_type: Option<String>,
+    pub unit_of_measure: Option<String>,
+}
+
+/// A page of a list, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The items of the page.
+    pub items: Vec<T>,
+    /// The cursor of the next page; none on the last.
+    pub next: Option<String>,
+}
+
+impl NewProduct {
+    pub(crate) fn into_product(self, id: ProductId, now: Timestamp) -> Product {
+        Product {
+            id,
+            name: self.name,
+            unit_price: self.unit_price,
+            currency: self.currency,
+            description: self.description,
+            sku: self.sku,
+            tax_rate: self.tax_rate,
+            product_type: self.product_type,
+            unit_of_measure: self.unit_of_measure,
+            status: ProductStatus::Active,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+impl Product {
+    /// The product after a PATCH; an archived one can be changed too (docs/decisions.md, C8).
+    pub fn update(self, changes: ProductChanges, now: Timestamp) -> Product {
+        Product {
+            updated_at: self.next_update(now),
+            name: changes.name.unwrap_or(self.name),
+            unit_price: changes.unit_price.unwrap_or(self.unit_price),
+            currency: changes.currency.unwrap_or(self.currency),
+            description: changes.description.apply_to(self.description),
+            sku: changes.sku.apply_to(self.sku),
+            tax_rate: changes.tax_rate.apply_to(self.tax_rate),
+            product_type: changes.product_type.or(self.product_type),
+            unit_of_measure: changes.unit_of_measure.or(self.unit_of_measure),
+            ..self
+        }
+    }
+
+    /// The product once it is archived: rule 3.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyArchived`].
+    pub fn archive(self, now: Timestamp) -> Result<Product, Error> {
+        match self.status {
+            ProductStatus::Archived => Err(Error::AlreadyArchived),
+            ProductStatus::Active => Ok(Product {
+                status: ProductStatus::Archived,
+                updated_at: self.next_update(now),
+                ..self
+            }),
+        }
+    }
+
+    /// Rule 4: now, or the next millisecond when the clock is not past the last change.
+    fn next_update(&self, now: Timestamp) -> Timestamp {
+        now.max(Timestamp::from_millis(
+            self.updated_at.as_millis().saturating_add(1),
+        ))
+    }
+}

@@ -1,0 +1,185 @@
+//! Sessions: signed-in devices, and the tokens that they hold.
+//!
+//! How a code is exchanged and a token refreshed, step by step, is told in `app/session.rs`. Here are the things that
+//! those steps are about, the rulings on them ([`rules`]), and how a pair can be given twice ([`grace`]).
+
+pub mod grace;
+pub mod rules;
+
+use super::Error;
+use super::auth_code::CodeChallenge;
+use super::id::{SessionId, UserId};
+use super::oauth_client::ClientId;
+use super::secret::{Digest, Secret};
+use super::time::Timestamp;
+use grace::Sealed;
+
+/// A signed-in device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Identifies it; it is no secret.
+    pub id: SessionId,
+    /// Who is signed in.
+    pub user_id: UserId,
+    /// The app.
+    pub client_id: ClientId,
+    /// The installation of the app, if the app named one: every refresh must name the same.
+    pub install_id: Option<String>,
+    /// What the app last said it was.
+    pub user_agent: Option<String>,
+    /// When the code was exchanged.
+    pub created_at: Timestamp,
+    /// When it was last used: to the minute for an access token, exactly for an exchange.
+    pub last_used_at: Timestamp,
+    /// When it ends unless it is refreshed before.
+    pub expires_at: Timestamp,
+}
+
+impl Session {
+    /// The error for an id that no session has; the command line shows it.
+    pub(crate) fn missing(id: SessionId) -> Error {
+        Error::Missing {
+            noun: "session",
+            id: id.to_string(),
+            remedy: "`invoicing session list` shows the sessions of a user that are alive",
+        }
+    }
+}
+
+/// What an app says of the device that it runs on; it may say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Device {
+    /// The installation of the app.
+    pub install_id: Option<String>,
+    /// The app and the device, for people to recognise.
+    pub user_agent: Option<String>,
+}
+
+/// What a client asks of the token endpoint.
+#[derive(Clone, Debug)]
+pub enum TokenRequest {
+    /// A session for a code (RFC 6749, 4.1.3).
+    AuthorizationCode {
+        /// The code.
+        code: Secret,
+        /// What the code's challenge was made from.
+        code_verifier: Secret,
+        /// Where the code was sent.
+        redirect_uri: String,
+        /// Who asks.
+        client_id: ClientId,
+        /// Where from.
+        device: Device,
+    },
+    /// The next pair of tokens of a session (RFC 6749, 6).
+    RefreshToken {
+        /// The refresh token.
+        refresh_token: Secret,
+        /// Who asks.
+        client_id: ClientId,
+        /// Where from.
+        device: Device,
+    },
+}
+
+/// What a client gets. Both tokens are shown this once, and never in a log.
+#[derive(Clone, Debug)]
+pub struct TokenSet {
+    /// For requests, until it expires or the session ends.
+    pub access_token: Secret,
+    /// For the next pair; works once.
+    pub refresh_token: Secret,
+    /// How long the access token works, in whole seconds.
+    pub expires_in: u64,
+    /// Who is signed in.
+    pub user_id: UserId,
+}
+
+/// A pair of tokens, just drawn.
+pub(crate) struct TokenPair {
+    pub(crate) access: Secret,
+    pub(crate) refresh: Secret,
+}
+
+impl TokenPair {
+    pub(crate) fn draw() -> TokenPair {
+        TokenPair {
+            access: Secret::base64url(),
+            refresh: Secret::base64url(),
+        }
+    }
+
+    pub(crate) fn digests(&self) -> PairDigests {
+        PairDigests {
+            access: self.access.digest(),
+            refresh: self.refresh.digest(),
+        }
+    }
+}
+
+/// What the store keeps of a pair.
+#[derive(Clone, Copy, Debug)]
+pub struct PairDigests {
+    /// Of the access token.
+    pub access: Digest,
+    /// Of the refresh token.
+    pub refresh: Digest,
+}
+
+/// The exchange of a code, as it goes to the store (after C1).
+#[derive(Clone, Debug)]
+pub struct CodeExchange {
+    /// Of the presented code.
+    pub code: Digest,
+    /// What the presented verifier answers.
+    pub challenge: CodeChallenge,
+    /// As presented.
+    pub redirect_uri: String,
+    /// As presented.
+    pub client_id: ClientId,
+    /// As presented; kept with the session.
+    pub device: Device,
+    /// The session that begins if the code is good.
+    pub session_id: SessionId,
+    /// Its first pair.
+    pub pair: PairDigests,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A refresh, as it goes to the store (after R1).
+#[derive(Clone, Debug)]
+pub struct Refresh {
+    /// Of the presented token.
+    pub token: Digest,
+    /// As presented.
+    pub client_id: ClientId,
+    /// As presented.
+    pub device: Device,
+    /// The successor pair, if the token is unspent.
+    pub pair: PairDigests,
+    /// The same pair, to be given again in the grace.
+    pub sealed: Sealed,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A refresh that was granted.
+#[derive(Clone, Debug)]
+pub struct Refreshed {
+    /// Who is signed in.
+    pub user_id: UserId,
+    /// The pair that was given before (R6); none when the new one counts (R5).
+    pub given_before: Option<Sealed>,
+    /// When the access token of the pair expires.
+    pub expires_at: Timestamp,
+}
+
+/// Who is behind an access token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    /// The user.
+    pub user_id: UserId,
+    /// The session: rate limits count by it, and its last use is recorded.
+    pub session_id: SessionId,
+}

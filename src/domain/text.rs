@@ -1,0 +1,16 @@
+//! What people type on the command line.
+
+use super::Error;
+
+/// Text that a person typed on the command line: trimmed, not empty, no control characters (U+0000
+/// above all, which PostgreSQL cannot hold), at most 255 characters.
+pub(crate) fn command_text(what: &str, text: &str) -> Result<String, Error> {
+    let text = text.trim();
+    let refused = |why: &str| Err(Error::Refused(format!("the {what} {why}")));
+    match () {
+        () if text.is_empty() => refused("is empty; give it at least one character"),
+        () if text.chars().count() > 255 => refused("is longer than 255 characters; shorten it"),
+        () if text.contains(char::is_control) => refused("has a control character; remove it"),
+        () => Ok(text.to_owned()),
+    }
+}
