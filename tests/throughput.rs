@@ -18,7 +18,7 @@ use invoicing::domain::api_key::{ApiKey, Mode, Scope};
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::{NewProduct, StatusFilter};
 use invoicing::domain::time::SystemClock;
-use invoicing::store::sqlite::Sqlite;
+use invoicing::sqlite::Sqlite;
 
 const CLIENTS: usize = 64;
 
@@ -91,7 +91,11 @@ fn per_second(count: usize, time: Duration) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_of_64_clients_are_correct_and_many_times_faster_than_one_commit_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(Sqlite::open(folder.path().join("invoicing.db")).unwrap());
+    let store = Arc::new(
+        Sqlite::open(folder.path().join("invoicing.db"))
+            .unwrap()
+            .into(),
+    );
     let app = Arc::new(
         App::new(store, Arc::new(SystemClock), "http://localhost")
             .await
@@ -144,7 +148,11 @@ async fn writes_of_64_clients_are_correct_and_many_times_faster_than_one_commit_
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_are_correct_on_the_async_threads_and_on_others() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(Sqlite::open(folder.path().join("invoicing.db")).unwrap());
+    let store = Arc::new(
+        Sqlite::open(folder.path().join("invoicing.db"))
+            .unwrap()
+            .into(),
+    );
     let app = Arc::new(
         App::new(store, Arc::new(SystemClock), "http://localhost")
             .await

@@ -5,12 +5,14 @@ mod lease;
 use std::time::{Duration, Instant};
 
 use super::App;
+use super::team::require_team;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Mode, Scope, is_well_formed, new_key};
+use crate::domain::api_key::{ApiKey, Author, Mode, Scope, is_well_formed, new_key};
 use crate::domain::id::{ApiKeyId, TeamId};
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::text::command_text;
-use crate::domain::time::end_of;
+use crate::domain::time::{Timestamp, end_of};
+use crate::store::{Batch, Sql, api_key};
 pub(super) use lease::Leases;
 
 impl App {
@@ -44,9 +46,7 @@ impl App {
             revoked_at: None,
             last_used_at: None,
         };
-        self.store
-            .create_api_key(key.clone(), secret.digest())
-            .await?;
+        let key = self.add_api_key(key, secret.digest()).await?;
         Ok((key, secret))
     }
 
@@ -55,7 +55,12 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] for an unknown team; what the store answers.
     pub async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error> {
-        self.store.list_api_keys(team_id).await
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_team(team_id), api_key::list(team_id)))
+                .await
+        };
+        let ((), keys) = self.store.read(calls).await?;
+        Ok(keys)
     }
 
     /// Ends a key for ever, and returns when no process takes it any more, a quarter of a second later.
@@ -64,7 +69,10 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] for an unknown key; what the store answers.
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
-        let key = self.store.revoke_api_key(id, self.now()).await?;
+        let now = self.now();
+        let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(id, now)).await;
+        let revoked = self.store.write(revoke).await?;
+        let key = revoked.ok_or_else(|| ApiKey::missing(id))?;
         tokio::time::sleep(lease::RUN_OUT).await;
         Ok(key)
     }
@@ -92,9 +100,27 @@ impl App {
         if let Some(key) = self.key_leases.get(&digest, begun) {
             return Ok(key);
         }
-        let found = self.store.find_api_key(digest).await?;
-        let key = found.ok_or(Error::InvalidToken)?;
+        let find = async move |sql: Sql<'_>| sql.run(api_key::find(&digest)).await;
+        let key = self.store.read(find).await?.ok_or(Error::InvalidToken)?;
         self.key_leases.begin(&digest, key.clone(), begun);
         Ok(key)
     }
+
+    /// Adds a key, of which nothing but the digest is kept.
+    pub(super) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
+        self.store
+            .write(async move |sql| {
+                sql.run((require_team(key.team_id), api_key::insert(&key, &digest)))
+                    .await?;
+                Ok(key.clone())
+            })
+            .await
+    }
+}
+
+/// Refuses an author whose key has ended by `now`, and keeps it from being revoked until the end of the transaction. It
+/// travels with the first statements of a change.
+pub(super) fn require_valid_key(author: Author, now: Timestamp) -> impl Batch<Out = ()> {
+    api_key::hold(author.catalog.team_id, author.key_id)
+        .rule(move |key| key.ok_or(Error::InvalidToken)?.require_valid(now))
 }

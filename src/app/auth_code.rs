@@ -1,11 +1,14 @@
 //! Authorization codes: who gets one ([`crate::domain::auth_code`]).
 
 use super::App;
+use super::oauth_client::require_redirect_uri;
+use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::auth_code::{AuthCode, CODE_LIFETIME, CodeChallenge, IssuedAuthCode};
 use crate::domain::id::UserId;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
+use crate::store::auth_code;
 
 impl App {
     /// Issues a code for a user who has signed in.
@@ -29,7 +32,14 @@ impl App {
             challenge,
             expires_at: self.now().after(CODE_LIFETIME),
         };
-        self.store.issue_auth_code(issued).await?;
+        self.store
+            .write(async move |sql| {
+                let user = require_user(issued.user_id);
+                let uri = require_redirect_uri(&issued.client_id, &issued.redirect_uri);
+                sql.run((user, uri, auth_code::insert(&issued))).await?;
+                Ok(())
+            })
+            .await?;
         Ok(IssuedAuthCode {
             code,
             expires_in: CODE_LIFETIME.as_secs(),

@@ -14,6 +14,12 @@ use tokio::time::MissedTickBehavior;
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::id::SessionId;
+use crate::domain::idempotency::AHEAD;
+use crate::domain::session::rules::GRACE;
+use crate::domain::time::Timestamp;
+use crate::sql::Failure;
+use crate::store::{Sql, auth_code, idempotency, session};
 
 /// Rows deleted in one step: a few milliseconds of work.
 const STEP: u32 = 500;
@@ -48,8 +54,10 @@ impl App {
     /// What the store answers; what was deleted until then stays deleted.
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
-        while self.store.delete_idempotency_records(now, STEP).await? == STEP {}
-        while self.store.delete_expired_sessions(now, STEP).await? == STEP {}
+        let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
+        while self.store.write(records).await? == STEP {}
+        let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
+        while self.store.write(sessions).await? == STEP {}
         Ok(())
     }
 
@@ -59,9 +67,48 @@ impl App {
     /// What the store answers; what was erased until then stays erased.
     pub async fn erase_successors(&self) -> Result<(), Error> {
         let now = self.now();
-        while self.store.erase_successors(now, STEP).await? == STEP {}
-        Ok(())
+        let erase = async move |sql: Sql<'_>| erase_successors(sql, now).await;
+        while self.store.write(erase).await? == u64::from(STEP) {}
+        self.store.forget_pairs(now).await
     }
+}
+
+/// Erases the sealed pairs of at most [`STEP`] tokens whose grace does not run `now`: it has ended, or the token is to be
+/// spent only so long after now, by a clock that was wrong. Another replica's clock may be ahead of ours by some minutes,
+/// and its pairs are good all the same; of SQLite there is one process.
+async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, Failure> {
+    let last = match sql {
+        Sql::Sqlite(_) => now.after(GRACE),
+        Sql::Postgres(_) => now.after(AHEAD),
+    };
+    sql.run(session::erase_successors(now.before(GRACE), last, STEP))
+        .await
+}
+
+/// Deletes at most [`STEP`] rows of access tokens and unused codes that have expired, and of sessions that are over, with
+/// all that belongs to them; says how many. The spent tokens and the code of a session that is alive stay, however old.
+async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Failure> {
+    let mut left = STEP;
+    left -= sql
+        .run(session::delete_expired_access_tokens(now, left))
+        .await? as u32; // at most `left`
+    left -= sql.run(auth_code::delete_expired(now, left)).await? as u32; // the same
+    for id in sql.run(session::lock_expired(now, left)).await? {
+        left -= delete_session(sql, id, left).await?;
+    }
+    Ok(STEP - left)
+}
+
+/// Deletes a session, or as much of what belongs to it as `limit` allows: the session itself goes last.
+async fn delete_session(sql: Sql<'_>, id: SessionId, limit: u32) -> Result<u32, Failure> {
+    let mut left = limit;
+    left -= sql.run(session::delete_access_tokens(id, left)).await? as u32; // at most `left`
+    left -= sql.run(session::delete_refresh_tokens(id, left)).await? as u32; // the same
+    left -= sql.run(auth_code::delete_of_session(id, left)).await? as u32; // the same
+    if left > 0 {
+        left -= sql.run(session::delete(id)).await? as u32; // at most one
+    }
+    Ok(limit - left)
 }
 
 /// Runs a task now and then every `period`; after a long run it waits, instead of catching up.

@@ -1,6 +1,6 @@
 //! Things whose ids and secrets are given, not drawn: for a database that tests are written against.
 //!
-//! Only `invoicing demo` uses this. What the service itself makes has an id and a secret that nobody can
+//! Only `invoicing demo` and the benchmarks use this. What the service itself makes has an id and a secret that nobody can
 //! guess, and no operation and no other command offers anything else.
 
 use super::App;
@@ -10,10 +10,12 @@ use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::{FileId, TeamId, UserId};
 use crate::domain::item::{File, Folder};
 use crate::domain::oauth_client::OauthClient;
+use crate::domain::product::Product;
 use crate::domain::secret::Secret;
 use crate::domain::session::{CodeExchange, Device, PairDigests};
 use crate::domain::team::Team;
 use crate::domain::user::User;
+use crate::store::product;
 
 impl App {
     /// A team with this id.
@@ -26,7 +28,7 @@ impl App {
             name: name.to_owned(),
             created_at: self.now(),
         };
-        self.store.create_team(team).await
+        self.add_team(team).await.map(drop)
     }
 
     /// A user with this id.
@@ -40,7 +42,7 @@ impl App {
             name: name.to_owned(),
             created_at: self.now(),
         };
-        self.store.create_user(user).await
+        self.add_user(user).await.map(drop)
     }
 
     /// A file with this id in a folder.
@@ -55,7 +57,7 @@ impl App {
             folder_id: Some(folder.id),
             created_at: self.now(),
         };
-        self.store.create_file(file).await
+        self.add_file(file).await.map(drop)
     }
 
     /// An API key with this text.
@@ -82,9 +84,18 @@ impl App {
             revoked_at: None,
             last_used_at: None,
         };
-        let digest = secret.digest();
-        self.store.create_api_key(key.clone(), digest).await?;
-        Ok(key)
+        self.add_api_key(key, secret.digest()).await
+    }
+
+    /// A product that is all as given, in the catalog of a key.
+    ///
+    /// # Errors
+    /// As [`given_team`](App::given_team); [`Error::DuplicateSku`].
+    pub async fn given_product(&self, caller: &ApiKey, product: Product) -> Result<(), Error> {
+        let catalog = caller.catalog();
+        self.store
+            .write(async move |sql| sql.run(product::insert(catalog, &product)).await.map(drop))
+            .await
     }
 
     /// A signed-in device that has these tokens. It has signed in with a code, as devices do.
@@ -119,7 +130,6 @@ impl App {
             },
             now,
         };
-        self.store.exchange_code(exchange).await??;
-        Ok(())
+        self.carry_out_exchange(exchange).await.map(drop)
     }
 }

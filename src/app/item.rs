@@ -3,8 +3,12 @@
 use super::App;
 use crate::domain::Error;
 use crate::domain::id::{FolderId, TeamId};
+use crate::domain::item::ItemId;
 use crate::domain::item::{File, Folder};
 use crate::domain::text::command_text;
+use crate::store::{Batch, item};
+
+use super::team::require_team;
 
 impl App {
     /// Makes a folder.
@@ -20,8 +24,13 @@ impl App {
             name,
             created_at: now,
         };
-        self.store.create_folder(folder.clone()).await?;
-        Ok(folder)
+        self.store
+            .write(async move |sql| {
+                sql.run((require_team(folder.team_id), item::insert_folder(&folder)))
+                    .await?;
+                Ok(folder.clone())
+            })
+            .await
     }
 
     /// Makes a file, at the top or in a folder of the same team.
@@ -44,7 +53,29 @@ impl App {
             folder_id,
             created_at: now,
         };
-        self.store.create_file(file.clone()).await?;
-        Ok(file)
+        self.add_file(file).await
     }
+
+    /// Adds a file to its team.
+    pub(super) async fn add_file(&self, file: File) -> Result<File, Error> {
+        self.store
+            .write(async move |sql| {
+                let team_id = file.team_id;
+                let folder = file
+                    .folder_id
+                    .map(|id| require_item(team_id, ItemId::Folder(id)));
+                sql.run((require_team(team_id), folder, item::insert_file(&file)))
+                    .await?;
+                Ok(file.clone())
+            })
+            .await
+    }
+}
+
+/// Refuses an item that the team does not have.
+fn require_item(team_id: TeamId, id: ItemId) -> impl Batch<Out = ()> {
+    item::exists(team_id, id).rule(move |exists| match exists {
+        true => Ok(()),
+        false => Err(id.missing()),
+    })
 }

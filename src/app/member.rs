@@ -4,6 +4,11 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::{Member, Role};
+use crate::sql::Failure;
+use crate::store::{Batch, Sql, member};
+
+use super::team::require_team;
+use super::user::require_user;
 
 impl App {
     /// Makes a user a member of a team.
@@ -22,8 +27,9 @@ impl App {
             role,
             created_at: self.now(),
         };
-        self.store.add_member(member.clone()).await?;
-        Ok(member)
+        self.store
+            .write(async move |sql| add_member(sql, &member).await)
+            .await
     }
 
     /// Takes a user out of a team, at once. The user's sessions go on: they may serve other teams.
@@ -31,7 +37,14 @@ impl App {
     /// # Errors
     /// [`Error::Refused`] when the user is no member.
     pub async fn remove_member(&self, team_id: TeamId, user_id: UserId) -> Result<(), Error> {
-        self.store.remove_member(team_id, user_id).await
+        self.store
+            .write(
+                async move |sql| match sql.run(member::delete(team_id, user_id)).await? {
+                    0 => Err(Member::missing(team_id, user_id).into()),
+                    _ => Ok(()),
+                },
+            )
+            .await
     }
 
     /// What the user is in the team, right now.
@@ -40,7 +53,38 @@ impl App {
     /// [`Error::NotAMember`] when the user is no member, or there is no such team: a stranger does not
     /// learn which teams exist.
     pub async fn membership(&self, team_id: TeamId, user_id: UserId) -> Result<Role, Error> {
-        let role = self.store.membership(team_id, user_id).await?;
-        role.ok_or(Error::NotAMember)
+        self.store
+            .read(async move |sql| sql.run(require_member(team_id, user_id)).await)
+            .await
     }
+}
+
+async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, Failure> {
+    let Member {
+        team_id,
+        user_id,
+        role,
+        ..
+    } = *member;
+    let (_, _, added) = sql
+        .run((
+            require_team(team_id),
+            require_user(user_id),
+            member::insert(member),
+        ))
+        .await?;
+    if added == 0 {
+        // Whoever has removed the member meanwhile leaves the role that was asked for.
+        let found = sql
+            .run(member::role(team_id, user_id))
+            .await?
+            .unwrap_or(role);
+        return Err(Member::exists(team_id, user_id, found).into());
+    }
+    Ok(member.clone())
+}
+
+/// Refuses a user who is not in a team.
+pub(super) fn require_member(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Role> {
+    member::role(team_id, user_id).rule(|role| role.ok_or(Error::NotAMember))
 }

@@ -9,6 +9,7 @@ pub mod auth_code;
 pub mod cleanup;
 pub mod fixture;
 pub mod health;
+mod idempotency;
 pub mod item;
 pub mod member;
 pub mod oauth_client;
@@ -24,14 +25,14 @@ use std::sync::Arc;
 use crate::domain::Error;
 use crate::domain::cursor::Cursors;
 use crate::domain::id::{ApiKeyId, IdSource, SessionId};
-use crate::domain::secret;
+use crate::domain::secret::random;
 use crate::domain::time::{Clock, Timestamp};
-use crate::store::Store;
+use crate::store::{Store, secret};
 use uses::Uses;
 
 /// The service: its rules over a store and a clock.
 pub struct App {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     clock: Arc<dyn Clock>,
     ids: IdSource,
     cursors: Cursors,
@@ -48,11 +49,11 @@ impl App {
     /// # Errors
     /// [`Error::Unavailable`] and [`Error::Internal`], as the store gives them.
     pub async fn new(
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         clock: Arc<dyn Clock>,
         public_url: impl Into<String>,
     ) -> Result<App, Error> {
-        let cursor_key = store.shared_secret("cursor", secret::random()).await?;
+        let cursor_key = shared_secret(&store, "cursor").await?;
         Ok(App {
             store,
             clock,
@@ -74,4 +75,22 @@ impl App {
     pub fn public_url(&self) -> &str {
         &self.public_url
     }
+}
+
+/// The secret of that name, which all processes on one database share: it is drawn by the first that asks.
+async fn shared_secret(store: &Store, name: &'static str) -> Result<[u8; 32], Error> {
+    // Every command asks, and only the first ever has something to write.
+    let found = store.read(async move |sql| sql.run(secret::find(name)).await);
+    if let Some(secret) = found.await? {
+        return Ok(secret);
+    }
+    let candidate = random::<32>();
+    store
+        .write(async move |sql| {
+            let (_, kept) = sql
+                .run((secret::insert(name, &candidate), secret::find(name)))
+                .await?;
+            Ok(kept.ok_or_else(|| Error::internal("a secret that was just kept is not there"))?)
+        })
+        .await
 }

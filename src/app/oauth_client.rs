@@ -2,8 +2,10 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::oauth_client::ClientId;
 use crate::domain::oauth_client::{OauthClient, parse_id, parse_redirect_uris};
 use crate::domain::text::command_text;
+use crate::store::{Batch, oauth_client};
 
 impl App {
     /// Registers an app.
@@ -23,7 +25,40 @@ impl App {
             redirect_uris: parse_redirect_uris(redirect_uris)?,
             created_at: self.now(),
         };
-        self.store.create_oauth_client(client.clone()).await?;
-        Ok(client)
+        self.add_oauth_client(client).await
     }
+
+    /// Adds a client with its redirect URIs.
+    pub(super) async fn add_oauth_client(&self, client: OauthClient) -> Result<OauthClient, Error> {
+        self.store
+            .write(async move |sql| {
+                let insert = oauth_client::insert(&client).rule(|added| match added {
+                    0 => Err(OauthClient::exists(&client.id)),
+                    _ => Ok(()),
+                });
+                sql.run(insert).await?;
+                for uri in &client.redirect_uris {
+                    sql.run(oauth_client::insert_redirect_uri(&client.id, uri))
+                        .await?;
+                }
+                Ok(client.clone())
+            })
+            .await
+    }
+}
+
+/// Refuses a client that does not exist, or a redirect URI that is not the client's.
+pub(super) fn require_redirect_uri<'a>(
+    id: &'a ClientId,
+    uri: &'a str,
+) -> impl Batch<Out = ((), ())> {
+    let client = oauth_client::exists(id).rule(move |exists| match exists {
+        true => Ok(()),
+        false => Err(OauthClient::missing(id)),
+    });
+    let uri = oauth_client::has_redirect_uri(id, uri).rule(move |has| match has {
+        true => Ok(()),
+        false => Err(OauthClient::foreign_redirect_uri(id, uri)),
+    });
+    (client, uri)
 }

@@ -1,11 +1,16 @@
 //! Products: the operations of the catalog ([`crate::domain::product`]).
 
 use super::App;
+use super::api_key::require_valid_key;
+use super::idempotency::Once;
 use crate::domain::Error;
-use crate::domain::api_key::ApiKey;
+use crate::domain::api_key::{ApiKey, Author};
 use crate::domain::id::ProductId;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::product::{NewProduct, Page, Product, ProductChanges, StatusFilter};
+use crate::domain::time::Timestamp;
+use crate::sql::Failure;
+use crate::store::{Batch, Sql, product};
 
 impl App {
     /// Adds a product to the caller's catalog.
@@ -22,7 +27,9 @@ impl App {
         let (author, now) = (caller.author()?, self.now());
         let product = product.into_product(self.ids.next(now), now);
         self.store
-            .create_product(author, product, request, now)
+            .write(async move |sql| {
+                create_product(sql, author, &product, request.as_ref(), now).await
+            })
             .await
     }
 
@@ -31,7 +38,9 @@ impl App {
     /// # Errors
     /// [`Error::ProductNotFound`]; what the store answers.
     pub async fn get_product(&self, caller: &ApiKey, id: ProductId) -> Result<Product, Error> {
-        self.store.get_product(caller.catalog(), id).await
+        let catalog = caller.catalog();
+        let find = async move |sql: Sql<'_>| sql.run(product::find(catalog, id)).await;
+        self.store.read(find).await?.ok_or(Error::ProductNotFound)
     }
 
     /// A page of the caller's catalog, newest first: at most `limit` products, those that follow the
@@ -52,10 +61,9 @@ impl App {
             .transpose()?;
         // One more than the page holds tells whether there is a next one.
         let found = limit.saturating_add(1);
-        let mut items = self
-            .store
-            .list_products(catalog, status, after, found)
-            .await?;
+        let list =
+            async move |sql: Sql<'_>| sql.run(product::list(catalog, status, after, found)).await;
+        let mut items = self.store.read(list).await?;
         let more = items.len() > limit as usize;
         items.truncate(limit as usize);
         let last = items.last().filter(|_| more);
@@ -75,8 +83,11 @@ impl App {
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
+        let (author, now) = (caller.author()?, self.now());
         self.store
-            .update_product(caller.author()?, id, changes, request, self.now())
+            .write(async move |sql| {
+                update_product(sql, author, id, &changes, request.as_ref(), now).await
+            })
             .await
     }
 
@@ -86,8 +97,72 @@ impl App {
     /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] as for a creation, [`Error::ProductNotFound`],
     /// [`Error::AlreadyArchived`]; what the store answers.
     pub async fn archive_product(&self, caller: &ApiKey, id: ProductId) -> Result<(), Error> {
+        let (author, now) = (caller.author()?, self.now());
         self.store
-            .archive_product(caller.author()?, id, self.now())
+            .write(async move |sql| archive_product(sql, author, id, now).await)
             .await
     }
+}
+
+async fn create_product(
+    sql: Sql<'_>,
+    author: Author,
+    product: &Product,
+    request: Option<&IdempotentRequest>,
+    now: Timestamp,
+) -> Result<Outcome<Product>, Failure> {
+    let catalog = author.catalog;
+    let once = Once {
+        catalog,
+        request,
+        now,
+    };
+    let mut valid_key = Some(require_valid_key(author, now));
+    if let Some(replayed) = once.replayed(sql, &mut valid_key).await? {
+        return Ok(replayed);
+    }
+    let insert = (valid_key, product::insert(catalog, product));
+    once.make(sql, product.clone(), insert).await
+}
+
+async fn update_product(
+    sql: Sql<'_>,
+    author: Author,
+    id: ProductId,
+    changes: &ProductChanges,
+    request: Option<&IdempotentRequest>,
+    now: Timestamp,
+) -> Result<Outcome<Product>, Failure> {
+    let catalog = author.catalog;
+    let once = Once {
+        catalog,
+        request,
+        now,
+    };
+    let mut valid_key = Some(require_valid_key(author, now));
+    if let Some(replayed) = once.replayed(sql, &mut valid_key).await? {
+        return Ok(replayed);
+    }
+    let (_, found) = sql.run((valid_key, lock_product(author, id))).await?;
+    let product = found.update(changes.clone(), now);
+    let update = product::update(catalog, &product);
+    once.make(sql, product.clone(), update).await
+}
+
+async fn archive_product(
+    sql: Sql<'_>,
+    author: Author,
+    id: ProductId,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let valid_key = require_valid_key(author, now);
+    let ((), found) = sql.run((valid_key, lock_product(author, id))).await?;
+    let archived = found.archive(now)?;
+    sql.run(product::archive(author.catalog, &archived)).await?;
+    Ok(())
+}
+
+/// The product as it is, which nobody else changes until the end of the transaction.
+fn lock_product(author: Author, id: ProductId) -> impl Batch<Out = Product> {
+    product::lock(author.catalog, id).rule(|found| found.ok_or(Error::ProductNotFound))
 }

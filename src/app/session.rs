@@ -43,16 +43,23 @@
 //! The rulings themselves are in [`rules`](crate::domain::session::rules): plain functions.
 
 use super::App;
+use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
-use crate::domain::session::rules::{ACCESS_TOKEN_LIFETIME, access_token_expires_at};
+use crate::domain::session::rules::{
+    ACCESS_TOKEN_LIFETIME, KnownToken, RefreshGrant, Refusal, access_token_expires_at,
+    rule_on_code, rule_on_refresh, session_expires_at,
+};
 use crate::domain::session::{
-    CodeExchange, Device, Refresh, Session, SignedIn, TokenPair, TokenRequest, TokenSet, grace,
+    CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenPair, TokenRequest, TokenSet,
+    grace,
 };
 use crate::domain::time::Timestamp;
+use crate::sql::Failure;
+use crate::store::{Batch, Sql, auth_code, oauth_client, session};
 
 impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
@@ -101,7 +108,7 @@ impl App {
             pair: pair.digests(),
             now,
         };
-        let user_id = self.store.exchange_code(exchange).await??;
+        let user_id = self.carry_out_exchange(exchange).await?;
         Ok(token_set(
             pair,
             user_id,
@@ -127,7 +134,8 @@ impl App {
             sealed: grace::seal(token, &pair)?,
             now,
         };
-        let refreshed = self.store.refresh(refresh).await??;
+        let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh).await;
+        let refreshed = self.store.write(script).await??;
         let pair = match &refreshed.given_before {
             Some(sealed) => grace::open(token, sealed)?,
             None => pair,
@@ -140,13 +148,22 @@ impl App {
         ))
     }
 
+    /// Steps C2 to C5: who is signed in.
+    pub(super) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
+        let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
+        Ok(self.store.write(script).await??)
+    }
+
     /// Who is behind an access token: its user, in a session that is alive.
     ///
     /// # Errors
     /// [`Error::InvalidToken`].
     pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
         let now = self.now();
-        let found = self.store.find_access_token(token.digest(), now).await?;
+        let digest = token.digest();
+        let find =
+            async move |sql: Sql<'_>| sql.run(session::find_access_token(&digest, now)).await;
+        let found = self.store.read(find).await?;
         let (signed_in, last_used_at) = found.ok_or(Error::InvalidToken)?;
         self.session_uses
             .note(signed_in.session_id, now, Some(last_used_at));
@@ -158,7 +175,13 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] when there is no such user.
     pub async fn list_sessions(&self, user_id: UserId) -> Result<Vec<Session>, Error> {
-        self.store.list_sessions(user_id, self.now()).await
+        let now = self.now();
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_user(user_id), session::list(user_id, now)))
+                .await
+        };
+        let ((), sessions) = self.store.read(calls).await?;
+        Ok(sessions)
     }
 
     /// Ends a session, at once and for ever. Revoking it again changes nothing.
@@ -166,7 +189,134 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as that.
     pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
-        self.store.revoke_session(id, self.now()).await
+        let now = self.now();
+        self.store
+            .write(async move |sql| {
+                let exists = session::lock(id).rule(|exists| match exists {
+                    true => Ok(()),
+                    false => Err(Session::missing(id)),
+                });
+                sql.run((exists, session::end(id, now))).await.map(drop)
+            })
+            .await
+    }
+}
+
+/// Steps C2 to C5: who is signed in, or why nobody is. A refusal may end a session, so it is an answer here and no failure,
+/// which would undo that.
+async fn exchange_code(
+    sql: Sql<'_>,
+    exchange: &CodeExchange,
+) -> Result<Result<UserId, Refusal>, Failure> {
+    let code = auth_code::lock(&exchange.code);
+    let client = oauth_client::exists(&exchange.client_id);
+    let (known, client_exists) = sql.run((code, client)).await?;
+    let ruling = rule_on_code(known.as_ref(), client_exists, exchange);
+    match ruling {
+        Ok(user_id) => begin_session(sql, user_id, exchange).await?,
+        Err(refusal) => end_session_if_reused(sql, refusal, exchange.now).await?,
+    }
+    Ok(ruling)
+}
+
+/// C5
+async fn begin_session(
+    sql: Sql<'_>,
+    user_id: UserId,
+    exchange: &CodeExchange,
+) -> Result<(), Failure> {
+    let (id, now) = (exchange.session_id, exchange.now);
+    let session = Session {
+        id,
+        user_id,
+        client_id: exchange.client_id.clone(),
+        install_id: exchange.device.install_id.clone(),
+        user_agent: exchange.device.user_agent.clone(),
+        created_at: now,
+        last_used_at: now,
+        expires_at: session_expires_at(now, now),
+    };
+    let insert = session::insert(&session);
+    let used = auth_code::mark_used(&exchange.code, id);
+    let pair = session::insert_pair(id, &exchange.pair, access_token_expires_at(now, now));
+    sql.run((insert, used, pair)).await?;
+    Ok(())
+}
+
+/// Steps R2 to R7: the pair that counts, or why there is none. A refusal is an answer, as in [`exchange_code`].
+async fn refresh_token(
+    sql: Sql<'_>,
+    refresh: &Refresh,
+) -> Result<Result<Refreshed, Refusal>, Failure> {
+    let token = session::lock_refresh_token(&refresh.token);
+    let client = oauth_client::exists(&refresh.client_id);
+    let (known, client_exists) = sql.run((token, client)).await?;
+    match (
+        rule_on_refresh(known.as_ref(), client_exists, refresh),
+        known,
+    ) {
+        (Ok(grant), Some(known)) => carry_out_refresh(sql, grant, &known, refresh).await.map(Ok),
+        (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
+        (Err(refusal), known) => {
+            let unspent = known.filter(|known| known.spent_at.is_none());
+            let end_grace = unspent.map(|known| session::end_grace(known.session_id)); // R3
+            sql.run(end_grace).await?;
+            end_session_if_reused(sql, refusal, refresh.now).await?;
+            Ok(Err(refusal))
+        }
+    }
+}
+
+/// R5 and R6
+async fn carry_out_refresh(
+    sql: Sql<'_>,
+    grant: RefreshGrant,
+    known: &KnownToken,
+    refresh: &Refresh,
+) -> Result<Refreshed, Failure> {
+    let (issued_at, given_before) = match grant {
+        RefreshGrant::Rotate => (refresh.now, None),
+        RefreshGrant::Repeat(successor, spent_at) => (spent_at, Some(successor)),
+    };
+    let expires_at = access_token_expires_at(known.created_at, issued_at);
+    if given_before.is_none() {
+        rotate(sql, known, refresh, expires_at).await?;
+    }
+    Ok(Refreshed {
+        user_id: known.user_id,
+        given_before,
+        expires_at,
+    })
+}
+
+/// R3 and R5: the grace of the token before ends, and only then that of this one begins.
+async fn rotate(
+    sql: Sql<'_>,
+    known: &KnownToken,
+    refresh: &Refresh,
+    expires_at: Timestamp,
+) -> Result<(), Failure> {
+    let (id, now) = (known.session_id, refresh.now);
+    let session_ends = session_expires_at(known.created_at, now);
+    sql.run((
+        session::end_grace(id),
+        session::mark_spent(refresh),
+        session::insert_pair(id, &refresh.pair, expires_at),
+        session::extend(id, session_ends, now, &refresh.device.user_agent),
+    ))
+    .await?;
+    Ok(())
+}
+
+/// C2 and R7
+async fn end_session_if_reused(
+    sql: Sql<'_>,
+    refusal: Refusal,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    match refusal {
+        Refusal::Reused(session_id) => sql.run(session::end(session_id, now)).await.map(drop),
+        Refusal::InvalidClient | Refusal::InvalidGrant => Ok(()),
     }
 }
 

@@ -7,9 +7,13 @@ use crate::domain::Error;
 use crate::domain::id::{ShareLinkId, TeamId};
 use crate::domain::item::ItemId;
 use crate::domain::secret::Secret;
-use crate::domain::share_link::{CreateLink, NewShareLink, ShareLink};
+use crate::domain::share_link::{CreateLink, LINKS_PER_ITEM, NewShareLink, ShareLink};
 use crate::domain::text::command_text;
 use crate::domain::time::end_of;
+use crate::sql::Failure;
+use crate::store::{Batch, Sql, item, member, share_link};
+
+use super::user::require_user;
 
 /// Bytes of a password: hashing takes time for each, so there is a bound.
 const PASSWORD_LENGTH: usize = 1024;
@@ -25,14 +29,25 @@ impl App {
         team_id: TeamId,
         item_id: ItemId,
     ) -> Result<Vec<ShareLink>, Error> {
-        self.store.list_links(team_id, item_id).await
+        self.store
+            .read(async move |sql| {
+                let exists = item::exists(team_id, item_id).rule(|exists| match exists {
+                    true => Ok(()),
+                    false => Err(Error::ItemNotFound),
+                });
+                let (_, links) = sql
+                    .run((exists, share_link::list(team_id, item_id)))
+                    .await?;
+                Ok(links)
+            })
+            .await
     }
 
     /// Makes a link to an item.
     ///
     /// # Errors
     /// [`Error::Missing`] for an item or user that does not exist, [`Error::NotAMember`] for a user who is
-    /// not in the item's team, [`Error::Refused`] for an item with [`LINKS_PER_ITEM`](crate::domain::share_link::LINKS_PER_ITEM) links, a name that is
+    /// not in the item's team, [`Error::Refused`] for an item with [`LINKS_PER_ITEM`] links, a name that is
     /// not one, an empty password and one of more than a kilobyte.
     pub async fn create_link(&self, mut create: CreateLink) -> Result<ShareLink, Error> {
         create.name = create
@@ -55,7 +70,9 @@ impl App {
             password_hash,
             now,
         };
-        self.store.create_link(link).await
+        self.store
+            .write(async move |sql| create_link(sql, &link).await)
+            .await
     }
 
     /// Ends a link, at once and for ever. Revoking it again changes nothing.
@@ -63,8 +80,37 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] when there is no such link.
     pub async fn revoke_link(&self, id: ShareLinkId) -> Result<(), Error> {
-        self.store.revoke_link(id, self.now()).await
+        let now = self.now();
+        self.store
+            .write(
+                async move |sql| match sql.run(share_link::revoke(id, now)).await? {
+                    0 => Err(ShareLink::missing(id).into()),
+                    _ => Ok(()),
+                },
+            )
+            .await
     }
+}
+
+/// The item is locked first, so that its links are counted and added by one after the other; then the user and the
+/// membership, which nobody ends before the commit.
+async fn create_link(sql: Sql<'_>, link: &NewShareLink) -> Result<ShareLink, Failure> {
+    let (item_id, user_id) = (link.create.item_id, link.create.user_id);
+    let item = item::lock(item_id).rule(|team_id| team_id.ok_or_else(|| item_id.missing()));
+    let (team_id, ()) = sql.run((item, require_user(user_id))).await?;
+
+    let member = member::hold_role(team_id, user_id).rule(|role| role.ok_or(Error::NotAMember));
+    let room = share_link::count(team_id, item_id).rule(|links| match links {
+        Some(links) if links >= LINKS_PER_ITEM as i64 => Err(ShareLink::too_many(item_id)),
+        _ => Ok(()),
+    });
+    sql.run((member, room)).await?;
+
+    let insert = share_link::insert(team_id, link);
+    let (_, made) = sql
+        .run((insert, share_link::find(team_id, link.id)))
+        .await?;
+    Ok(made.ok_or_else(|| Error::internal("a link that was just made is not there"))?)
 }
 
 /// The password as Argon2id with the parameters that OWASP recommends, which are the crate's own: 19 MiB, two

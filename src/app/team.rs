@@ -2,8 +2,10 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::id::TeamId;
 use crate::domain::team::Team;
 use crate::domain::text::command_text;
+use crate::store::{Batch, team};
 
 impl App {
     /// Makes a team.
@@ -18,8 +20,7 @@ impl App {
             name,
             created_at: now,
         };
-        self.store.create_team(team.clone()).await?;
-        Ok(team)
+        self.add_team(team).await
     }
 
     /// All teams, oldest first.
@@ -27,6 +28,26 @@ impl App {
     /// # Errors
     /// What the store answers.
     pub async fn list_teams(&self) -> Result<Vec<Team>, Error> {
-        self.store.list_teams().await
+        self.store
+            .read(async move |sql| sql.run(team::list()).await)
+            .await
     }
+
+    /// Adds a team.
+    pub(super) async fn add_team(&self, team: Team) -> Result<Team, Error> {
+        self.store
+            .write(async move |sql| {
+                sql.run(team::insert(&team)).await?;
+                Ok(team.clone())
+            })
+            .await
+    }
+}
+
+/// Refuses an id that no team has.
+pub(super) fn require_team(id: TeamId) -> impl Batch<Out = ()> {
+    team::exists(id).rule(move |exists| match exists {
+        true => Ok(()),
+        false => Err(Team::missing(id)),
+    })
 }

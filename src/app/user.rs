@@ -4,7 +4,10 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::id::UserId;
 use crate::domain::text::command_text;
+use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
+use crate::sql::Failure;
+use crate::store::{Batch, Sql, auth_code, member, session, user};
 
 impl App {
     /// Makes a user, who is a member of no team yet.
@@ -19,8 +22,7 @@ impl App {
             name: command_text("user's name", name)?,
             created_at: now,
         };
-        self.store.create_user(user.clone()).await?;
-        Ok(user)
+        self.add_user(user).await
     }
 
     /// Removes a user: memberships, codes and sessions are gone at once. Links that the user made stay,
@@ -29,6 +31,42 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] when there is no such user.
     pub async fn remove_user(&self, id: UserId) -> Result<(), Error> {
-        self.store.remove_user(id, self.now()).await
+        let now = self.now();
+        self.store
+            .write(async move |sql| remove_user(sql, id, now).await)
+            .await
     }
+
+    /// Adds a user.
+    pub(super) async fn add_user(&self, user: User) -> Result<User, Error> {
+        self.store
+            .write(async move |sql| match sql.run(user::insert(&user)).await? {
+                0 => Err(User::email_taken(&user.email).into()),
+                _ => Ok(user.clone()),
+            })
+            .await
+    }
+}
+
+/// The user is removed first: what others, who hold the user, are about to add is there before this, or refused after it.
+async fn remove_user(sql: Sql<'_>, id: UserId, now: Timestamp) -> Result<(), Failure> {
+    let remove = user::remove(id, now).rule(|removed| match removed {
+        0 => Err(User::missing(id)),
+        _ => Ok(()),
+    });
+    let gone = (member::delete_all(id), auth_code::delete_all(id));
+    let ((), _, sessions) = sql.run((remove, gone, session::lock_all(id))).await?;
+    for session_id in sessions {
+        sql.run(session::end(session_id, now)).await?;
+    }
+    Ok(())
+}
+
+/// Refuses an id that no user has, or a removed one, and keeps the user from being removed until the end of the
+/// transaction.
+pub(super) fn require_user(id: UserId) -> impl Batch<Out = ()> {
+    user::hold(id).rule(move |exists| match exists {
+        true => Ok(()),
+        false => Err(User::missing(id)),
+    })
 }

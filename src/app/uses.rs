@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use super::App;
 use crate::domain::Error;
 use crate::domain::time::Timestamp;
+use crate::store::{Sql, api_key, session};
 
 /// Uses recorded in one change, so that no request waits long behind it.
 const STEP: usize = 500;
@@ -72,8 +73,14 @@ impl App {
     /// # Errors
     /// What the store answers.
     pub async fn record_uses(&self) -> Result<(), Error> {
-        let keys = async |uses| self.store.record_api_key_uses(uses).await;
-        let sessions = async |uses| self.store.record_session_uses(uses).await;
+        let keys = async |uses: Vec<_>| {
+            let record = async move |sql: Sql<'_>| api_key::record_uses(sql, &uses).await;
+            self.store.write(record).await
+        };
+        let sessions = async |uses: Vec<_>| {
+            let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
+            self.store.write(record).await
+        };
         let recorded = self.key_uses.hand_over(keys).await;
         recorded.and(self.session_uses.hand_over(sessions).await)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::postgres;
+use crate::postgres;
 
 /// What to write, for those who wrote something else.
 const FORMS: &str =

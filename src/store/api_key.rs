@@ -1,43 +1,118 @@
-//! What a store keeps of API keys.
+//! API keys.
+//!
+//! A change on the word of a key finds it valid, and nobody revokes it until the commit. In PostgreSQL both take a lock
+//! that the database keeps for this alone: changes share it, a revocation has it for itself, and it ends with the
+//! transaction, after what was committed can be seen. A lock on the row would do the same, but each create would write to
+//! it, and a key in constant use would let nobody revoke it: those who share a row may overtake one who waits for it, and
+//! those who share a lock may not.
 
-use async_trait::async_trait;
+use uuid::Uuid;
 
-use crate::domain::Error;
+use super::{Batch, Sql};
 use crate::domain::api_key::ApiKey;
 use crate::domain::id::{ApiKeyId, TeamId};
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
+use crate::sql::{Failure, lock, sql, table, values};
 
-/// API keys in the store.
-#[async_trait]
-pub trait ApiKeyStore {
-    /// Adds a key, known from now on by the digest of its text.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] when there is no such team.
-    async fn create_api_key(&self, key: ApiKey, digest: Digest) -> Result<(), Error>;
+table! {
+    /// The rows of API keys.
+    pub(super) mod row = "api_key", key [team_id, id];
+    (digest: Bytes)
+    ApiKey {
+        id: Uuid, team_id: Uuid, mode: Text, scope: Text, name: Text, created_at: Integer, expires_at: Integer,
+        revoked_at: Integer, last_used_at: Integer,
+    }
+    ()
+}
 
-    /// The keys of a team, oldest first.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] when there is no such team.
-    async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error>;
+/// Adds a key, of which nothing but the digest is kept.
+pub fn insert<'a>(key: &'a ApiKey, digest: &'a Digest) -> impl Batch {
+    sql!(row::INSERT).with(row::values(digest, key))
+}
 
-    /// The key with that digest, revoked and expired ones too.
-    ///
-    /// # Errors
-    /// As every read: see the promises of [`crate::store`].
-    async fn find_api_key(&self, digest: Digest) -> Result<Option<ApiKey>, Error>;
+/// The keys of a team, oldest first.
+pub fn list(team_id: TeamId) -> impl Batch<Out = Vec<ApiKey>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM api_key WHERE team_id = $1 ORDER BY id"
+    )
+    .with(values![team_id])
+    .all(row::read)
+}
 
-    /// Marks a key as revoked, unless it is already, and answers it.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] when there is no such key.
-    async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<ApiKey, Error>;
+/// The key that has this digest.
+pub fn find(digest: &Digest) -> impl Batch<Out = Option<ApiKey>> {
+    sql!("SELECT ", row::COLUMNS, " FROM api_key WHERE digest = $1")
+        .with(values![digest])
+        .first(row::read)
+}
 
-    /// Notes when keys were last used; a time before the one already noted changes nothing.
-    ///
-    /// # Errors
-    /// As every change.
-    async fn record_api_key_uses(&self, uses: Vec<(ApiKeyId, Timestamp)>) -> Result<(), Error>;
+/// The key of that id, which nobody revokes before the end of the transaction.
+pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
+    let share = lock!("SELECT pg_advisory_xact_lock_shared($1)").with(values![lock_of(id)]);
+    // A statement of its own: it has to see what was committed while the lock was waited for.
+    let find = sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM api_key WHERE team_id = $1 AND id = $2"
+    )
+    .with(values![team_id, id])
+    .first(row::read);
+    (share, find).rule(|(_, key)| Ok(key))
+}
+
+/// Marks a key as revoked, unless it is, once nobody holds it. What it is then comes back.
+pub fn revoke(id: ApiKeyId, now: Timestamp) -> impl Batch<Out = Option<ApiKey>> {
+    let alone = lock!("SELECT pg_advisory_xact_lock($1)").with(values![lock_of(id)]);
+    let revoke = sql!(
+        "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING ",
+        row::COLUMNS
+    )
+    .with(values![id, now])
+    .first(row::read);
+    (alone, revoke).rule(|(_, key)| Ok(key))
+}
+
+/// The number of a key's lock: what is random of its id. Two keys that share one would only wait for each other.
+fn lock_of(id: ApiKeyId) -> i64 {
+    id.0.as_u64_pair().1.cast_signed()
+}
+
+/// Notes when keys were last used; a time before the one already noted changes nothing.
+///
+/// # Errors
+/// As every script.
+pub async fn record_uses(sql: Sql<'_>, uses: &[(ApiKeyId, Timestamp)]) -> Result<(), Failure> {
+    if let Sql::Sqlite(_) = sql {
+        for (id, time) in uses {
+            let update = sql!(
+                sqlite: [
+                    "UPDATE api_key SET last_used_at = $2 \
+                     WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)"
+                ],
+                postgres: [""],
+            );
+            sql.run(update.with(values![id, time])).await?;
+        }
+        return Ok(());
+    }
+    // Replicas note the uses of the same keys, so they lock them in one order.
+    let update = sql!(
+        sqlite: [""],
+        postgres: [
+            "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
+                 locked AS (SELECT api_key.team_id, api_key.id, used_at FROM api_key JOIN used USING (id) \
+                     ORDER BY api_key.id FOR UPDATE OF api_key) \
+             UPDATE api_key SET last_used_at = greatest(last_used_at, used_at) FROM locked \
+             WHERE api_key.team_id = locked.team_id AND api_key.id = locked.id"
+        ],
+    );
+    let (ids, times): (Vec<Uuid>, Vec<i64>) = uses
+        .iter()
+        .map(|(id, time)| (id.0, time.as_millis()))
+        .unzip();
+    sql.run(update.with(values![&ids[..], &times[..]])).await?;
+    Ok(())
 }

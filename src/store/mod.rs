@@ -14,69 +14,145 @@
 //! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
 mod address;
-mod api_key;
+pub mod api_key;
+pub mod auth_code;
 pub mod copy;
-mod health;
-mod item;
-mod member;
-mod oauth_client;
+pub mod idempotency;
+pub mod item;
+pub mod member;
+pub mod oauth_client;
 mod open;
-pub mod postgres;
-mod product;
-mod secret;
-mod session;
-mod share_link;
-pub mod sqlite;
-mod team;
-mod user;
+pub mod product;
+pub mod secret;
+pub mod session;
+pub mod share_link;
+mod sql;
+pub mod team;
+pub mod user;
 
 pub use address::Address;
-pub use api_key::ApiKeyStore;
-pub use health::HealthStore;
-pub use item::ItemStore;
-pub use member::MemberStore;
-pub use oauth_client::OauthClientStore;
 pub use open::{OpenError, open};
-pub use product::ProductStore;
-pub use secret::SecretStore;
-pub use session::SessionStore;
-pub use share_link::ShareLinkStore;
-pub use team::TeamStore;
-pub use user::UserStore;
 
-/// Everything that the service keeps: one trait a noun, each in the file of that noun.
-pub trait Store:
-    ApiKeyStore
-    + HealthStore
-    + ItemStore
-    + MemberStore
-    + OauthClientStore
-    + ProductStore
-    + SecretStore
-    + SessionStore
-    + ShareLinkStore
-    + TeamStore
-    + UserStore
-    + Send
-    + Sync
-    + 'static
-{
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::domain::Error;
+use crate::domain::time::Timestamp;
+use crate::postgres::Postgres;
+use crate::sql::Failure;
+use crate::sqlite::Sqlite;
+pub use sql::{Batch, Sql};
+
+/// Where the service keeps its state: one of two engines.
+pub enum Store {
+    /// One SQLite file.
+    Sqlite(Sqlite),
+    /// One PostgreSQL database.
+    Postgres(Postgres),
 }
 
-impl<T> Store for T where
-    T: ApiKeyStore
-        + HealthStore
-        + ItemStore
-        + MemberStore
-        + OauthClientStore
-        + ProductStore
-        + SecretStore
-        + SessionStore
-        + ShareLinkStore
-        + TeamStore
-        + UserStore
-        + Send
-        + Sync
-        + 'static
-{
+impl Store {
+    /// Runs a script that changes something, in one transaction, and answers once it is committed. The script runs again
+    /// when the database wants it to, so it has no effect but those on the database.
+    ///
+    /// # Errors
+    /// What `script` answers; [`Error::Unavailable`] when it was not acknowledged in time.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        match self {
+            Store::Sqlite(sqlite) => {
+                let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
+                sqlite.write(script).await
+            }
+            Store::Postgres(postgres) => {
+                let mut attempts = postgres.attempts();
+                loop {
+                    let attempt = async {
+                        let handle = postgres.changing().await?;
+                        let result = script(Sql::Postgres(&handle)).await;
+                        handle.end_change(result).await
+                    };
+                    if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+                        return answer;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the database has all migrations that this binary knows.
+    ///
+    /// # Errors
+    /// As [`read`](Store::read).
+    pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.schema_is_current(),
+            Store::Postgres(postgres) => postgres.schema_is_current().await,
+        }
+    }
+
+    /// Has the files of SQLite forget the sealed pairs whose grace does not run `now`, once their rows have.
+    ///
+    /// # Errors
+    /// As [`write`](Store::write).
+    pub(crate) async fn forget_pairs(&self, now: Timestamp) -> Result<(), Error> {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.forget_pairs(now).await,
+            Store::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Runs a script that only reads. Each of its statements sees what was committed before it began.
+    ///
+    /// # Errors
+    /// What `script` answers; [`Error::Unavailable`] when there is no answer in time.
+    pub async fn read<T>(
+        &self,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        match self {
+            Store::Sqlite(sqlite) => {
+                let reader = sqlite.reader()?;
+                run_to_its_end(script(Sql::Sqlite(&reader)))
+            }
+            Store::Postgres(postgres) => {
+                let mut attempts = postgres.attempts();
+                loop {
+                    let attempt = async {
+                        let handle = postgres.reading().await?;
+                        let result = script(Sql::Postgres(&handle)).await;
+                        handle.end_reading(result)
+                    };
+                    if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+                        return answer;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl From<Sqlite> for Store {
+    fn from(sqlite: Sqlite) -> Store {
+        Store::Sqlite(sqlite)
+    }
+}
+
+impl From<Postgres> for Store {
+    fn from(postgres: Postgres) -> Store {
+        Store::Postgres(postgres)
+    }
+}
+
+/// What a script answers on SQLite. There its statements are done as soon as they are asked for, so it never waits.
+fn run_to_its_end<T>(script: impl Future<Output = Result<T, Failure>>) -> Result<T, Error> {
+    match pin!(script).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer.map_err(Failure::into_error),
+        Poll::Pending => Err(Error::internal(
+            "a script waited for something that is no statement",
+        )),
+    }
 }

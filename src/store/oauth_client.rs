@@ -1,16 +1,47 @@
-//! What a store keeps of OAuth clients.
+//! OAuth clients, and the redirect URIs that each may use. A client stays for ever, so its existence needs no lock.
 
-use async_trait::async_trait;
+use super::Batch;
+use crate::domain::oauth_client::{ClientId, OauthClient};
+use crate::sql::{sql, table, values};
 
-use crate::domain::Error;
-use crate::domain::oauth_client::OauthClient;
+table! {
+    /// The rows of clients.
+    pub(super) mod row = "oauth_client", key [id];
+    (id: Text, name: Text, created_at: Integer)
+    ()
+}
 
-/// OAuth clients in the store.
-#[async_trait]
-pub trait OauthClientStore {
-    /// Adds a client with its redirect URIs.
-    ///
-    /// # Errors
-    /// `OauthClient::exists`.
-    async fn create_oauth_client(&self, client: OauthClient) -> Result<(), Error>;
+table! {
+    /// The rows of redirect URIs.
+    pub(super) mod redirect_uri_row = "oauth_redirect_uri", key [client_id, redirect_uri];
+    (client_id: Text, redirect_uri: Text)
+    ()
+}
+
+/// Adds a client, without its redirect URIs, unless there is one of that id. Says how many were added.
+pub fn insert(client: &OauthClient) -> impl Batch<Out = u64> {
+    sql!(row::INSERT, " ON CONFLICT (id) DO NOTHING").with(values![
+        &client.id,
+        &client.name,
+        client.created_at
+    ])
+}
+
+/// Adds a redirect URI of a client.
+pub fn insert_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch {
+    sql!(redirect_uri_row::INSERT).with(values![id, uri])
+}
+
+/// Whether there is such a client.
+pub fn exists(id: &ClientId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM oauth_client WHERE id = $1")
+        .with(values![id])
+        .exists()
+}
+
+/// Whether the client may use a redirect URI, compared in every character.
+pub fn has_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM oauth_redirect_uri WHERE client_id = $1 AND redirect_uri = $2")
+        .with(values![id, uri])
+        .exists()
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::postgres::{self, Postgres};
-use super::sqlite::{self, Sqlite};
 use super::{Address, Store};
+use crate::postgres::{self, Postgres};
+use crate::sqlite::{self, Sqlite};
 
 /// Why a store could not be opened; the text is for the person who starts the program.
 #[derive(Debug, thiserror::Error)]
@@ -21,9 +21,11 @@ pub enum OpenError {
 ///
 /// # Errors
 /// [`OpenError`].
-pub async fn open(address: &Address) -> Result<Arc<dyn Store>, OpenError> {
-    Ok(match address {
-        Address::Sqlite(path) => Arc::new(Sqlite::open(path)?),
-        Address::Postgres(address) => Arc::new(Postgres::open(address).await.map_err(Box::new)?),
-    })
+pub async fn open(address: &Address) -> Result<Arc<Store>, OpenError> {
+    Ok(Arc::new(match address {
+        Address::Sqlite(path) => Store::Sqlite(Sqlite::open(path)?),
+        Address::Postgres(address) => {
+            Store::Postgres(Postgres::open(address).await.map_err(Box::new)?)
+        }
+    }))
 }

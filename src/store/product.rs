@@ -1,83 +1,124 @@
-//! What a store keeps of products, and of the idempotent requests that change them.
+//! Products. No call sees or touches anything outside of the catalog that it is given.
+//!
+//! In SQLite the table is in the order of team, mode, status and id, so that a list by status is one range of it. All
+//! products of a catalog are two ranges, which SQLite merges. In PostgreSQL who changes a product locks its row, reads it,
+//! and only then decides. A walk through the pages shows what was committed before it began, exactly once, whatever other
+//! replicas create meanwhile: an id never changes, each page is read from the one server that takes writes, and a product
+//! that becomes visible behind the cursor did not exist when the walk began.
 
-use async_trait::async_trait;
-
-use crate::domain::Error;
-use crate::domain::api_key::Author;
+use super::Batch;
 use crate::domain::id::ProductId;
-use crate::domain::idempotency::{IdempotentRequest, Outcome};
-use crate::domain::product::{Catalog, Product, ProductChanges, StatusFilter};
-use crate::domain::time::Timestamp;
+use crate::domain::product::{Catalog, Product, StatusFilter};
+use crate::sql::{sql, table, text, values};
 
-/// Products in the store. No method sees or touches anything outside of the catalog that it is given.
-///
-/// A change under an idempotency key looks for a record of that key first and obeys
-/// [`Record::replay`](crate::domain::idempotency::Record::replay); if there is none that counts, it makes
-/// the change and its record in one transaction. Changes under one key happen one after the other.
-///
-/// Before all of that, and in the same transaction, the API key of the author has to be valid `now`, and stays
-/// so until the commit: nobody revokes it in between.
-#[async_trait]
-pub trait ProductStore {
-    /// Adds a product.
-    ///
-    /// # Errors
-    /// [`Error::InvalidToken`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`].
-    async fn create_product(
-        &self,
-        author: Author,
-        product: Product,
-        request: Option<IdempotentRequest>,
-        now: Timestamp,
-    ) -> Result<Outcome<Product>, Error>;
+table! {
+    /// The rows of products.
+    pub(super) mod row = "product", key [team_id, mode, status, id];
+    (team_id: Uuid, mode: Text)
+    Product {
+        id: Uuid, name: Text, unit_price: Decimal, currency: Text, description: Text, sku: Text, tax_rate: Decimal,
+        product_type = "type": Text, unit_of_measure: Text, status: Text, created_at: Integer, updated_at: Integer,
+    }
+    ()
+}
 
-    /// The product of that id.
-    ///
-    /// # Errors
-    /// [`Error::ProductNotFound`].
-    async fn get_product(&self, catalog: Catalog, id: ProductId) -> Result<Product, Error>;
+/// All columns of a product.
+const SELECT: &str = text!("SELECT ", row::COLUMNS, " FROM product ");
 
-    /// The `limit` newest products of that status whose ids come before `after`, newest first.
-    ///
-    /// # Errors
-    /// As every read: see the promises of [`crate::store`].
-    async fn list_products(
-        &self,
-        catalog: Catalog,
-        status: StatusFilter,
-        after: Option<ProductId>,
-        limit: u32,
-    ) -> Result<Vec<Product>, Error>;
+/// SQLite: a product by its id. It is active, as a rule: only otherwise is the second half executed.
+const ONE: &str = text!(
+    SELECT,
+    "WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id = $3 UNION ALL ",
+    SELECT,
+    "WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND id = $3"
+);
 
-    /// Makes of a product what [`Product::update`] says, and answers it.
-    ///
-    /// # Errors
-    /// [`Error::InvalidToken`], [`Error::ProductNotFound`], [`Error::DuplicateSku`],
-    /// [`Error::IdempotencyKeyReused`].
-    async fn update_product(
-        &self,
-        author: Author,
-        id: ProductId,
-        changes: ProductChanges,
-        request: Option<IdempotentRequest>,
-        now: Timestamp,
-    ) -> Result<Outcome<Product>, Error>;
+/// The products of a catalog in one status, newest first, behind one of them.
+const OF_STATUS: &str = text!(
+    SELECT,
+    "WHERE team_id = $1 AND mode = $2 AND status = $3 AND id < $4 ORDER BY id DESC LIMIT $5"
+);
 
-    /// Makes of a product what [`Product::archive`] says.
-    ///
-    /// # Errors
-    /// [`Error::InvalidToken`], [`Error::ProductNotFound`], [`Error::AlreadyArchived`].
-    async fn archive_product(
-        &self,
-        author: Author,
-        id: ProductId,
-        now: Timestamp,
-    ) -> Result<(), Error>;
+/// SQLite: all products of a catalog, newest first, behind one of them.
+const ALL: &str = text!(
+    SELECT,
+    "WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id < $3 UNION ALL ",
+    SELECT,
+    "WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND id < $3 ORDER BY id DESC LIMIT $4"
+);
 
-    /// Sees to at most `limit` idempotency records, and says to how many: those that have expired `now` are deleted,
-    /// and those that lie ahead by more than [`AHEAD`](crate::domain::idempotency::AHEAD) are made `now`.
-    ///
-    /// # Errors
-    /// As every change.
-    async fn delete_idempotency_records(&self, now: Timestamp, limit: u32) -> Result<u32, Error>;
+/// Adds a product. [`Error::DuplicateSku`](crate::domain::Error::DuplicateSku) when another active one has its sku.
+pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
+    sql!(row::INSERT).with(row::values(catalog.team_id, catalog.mode, product))
+}
+
+/// Writes what may change of a product whose status stays. Errors as of [`insert`].
+pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
+    sql!(
+        "UPDATE product SET ",
+        row::SET,
+        " WHERE team_id = $1 AND mode = $2 AND status = $12 AND id = $3"
+    )
+    .with(row::values(catalog.team_id, catalog.mode, product))
+}
+
+/// Writes that a product is archived.
+pub fn archive(catalog: Catalog, product: &Product) -> impl Batch {
+    sql!(
+        "UPDATE product SET status = $4, updated_at = $5 \
+         WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id = $3"
+    )
+    .with(values![
+        catalog.team_id,
+        catalog.mode,
+        product.id,
+        product.status,
+        product.updated_at
+    ])
+}
+
+/// The product of that id.
+pub fn find(catalog: Catalog, id: ProductId) -> impl Batch<Out = Option<Product>> {
+    sql!(
+        sqlite: [ONE],
+        postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3"],
+    )
+    .with(values![catalog.team_id, catalog.mode, id])
+    .first(row::read)
+}
+
+/// The same, which nobody else changes until the end of the transaction.
+pub fn lock(catalog: Catalog, id: ProductId) -> impl Batch<Out = Option<Product>> {
+    sql!(
+        sqlite: [ONE],
+        postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3 FOR UPDATE"],
+    )
+    .with(values![catalog.team_id, catalog.mode, id])
+    .first(row::read)
+}
+
+/// The `limit` newest products of a status whose ids come before `after`, newest first.
+pub fn list(
+    catalog: Catalog,
+    status: StatusFilter,
+    after: Option<ProductId>,
+    limit: u32,
+) -> impl Batch<Out = Vec<Product>> {
+    // Every id comes before the greatest UUID, which no UUIDv7 is.
+    let after = after.unwrap_or(ProductId(uuid::Uuid::max()));
+    let Catalog { team_id, mode } = catalog;
+    let of_status = status.status().map(|status| {
+        sql!(OF_STATUS)
+            .with(values![team_id, mode, status, after, limit])
+            .all(row::read)
+    });
+    let all = of_status.is_none().then(|| {
+        sql!(
+            sqlite: [ALL],
+            postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id < $3 ORDER BY id DESC LIMIT $4"],
+        )
+        .with(values![team_id, mode, after, limit])
+        .all(row::read)
+    });
+    (of_status, all).rule(|(of_status, all)| Ok(of_status.or(all).unwrap_or_default()))
 }

@@ -1,19 +1,23 @@
-//! Keys that every process on one database shares.
+//! Secrets that all processes on one database share.
 
-use async_trait::async_trait;
+use super::Batch;
+use crate::sql::{sql, table, values};
 
-use crate::domain::Error;
+table! {
+    /// The rows of secrets.
+    pub(super) mod row = "secret", key [name];
+    (name: Text, value: Bytes)
+    ()
+}
 
-/// Shared keys in the store.
-#[async_trait]
-pub trait SecretStore {
-    /// The key called `name`: the one that is there, or else `candidate`, which is kept from now on.
-    ///
-    /// # Errors
-    /// As every change: see the promises of [`crate::store`].
-    async fn shared_secret(
-        &self,
-        name: &'static str,
-        candidate: [u8; 32],
-    ) -> Result<[u8; 32], Error>;
+/// Keeps a secret, unless there is one of that name.
+pub fn insert(name: &'static str, value: &[u8; 32]) -> impl Batch {
+    sql!(row::INSERT, " ON CONFLICT (name) DO NOTHING").with(values![name, value])
+}
+
+/// The secret of that name.
+pub fn find(name: &'static str) -> impl Batch<Out = Option<[u8; 32]>> {
+    sql!("SELECT value FROM secret WHERE name = $1")
+        .with(values![name])
+        .first(|row| row.take())
 }

@@ -1,85 +1,274 @@
-//! What a store keeps of codes, sessions and tokens.
+//! Sessions, and their tokens.
 //!
-//! The protocol is told in [`crate::domain::session`]. A store reads what is on record, asks
-//! [`rules`](crate::domain::session::rules) for a ruling and carries it out, all in one transaction. An exchange
-//! that is refused may change something (a session ends), so a refusal is an answer here and no error.
+//! Of two exchanges that touch one session, one comes after the other: a refresh locks the row of its session before it
+//! looks at the token. What is read afterwards is what the one before has committed, on whichever replica.
+//!
+//! SQLite keeps the sealed pair of a grace wrapped under a key that lives seconds (`sqlite/pair.rs`). In PostgreSQL a pair
+//! that was erased is out of its row, not off the disk: the dead version of the row stays until it is vacuumed and written
+//! over, and the write-ahead log, its archive and every backup have it for as long as they are kept. The same log would
+//! have the keys. README.md tells operators.
 
-use async_trait::async_trait;
+use uuid::Uuid;
 
-use crate::domain::Error;
-use crate::domain::auth_code::AuthCode;
+use super::{Batch, Sql};
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::secret::Digest;
-use crate::domain::session::rules::Refusal;
-use crate::domain::session::{CodeExchange, Refresh, Refreshed, Session, SignedIn};
+use crate::domain::session::rules::{KnownToken, latest_access_token};
+use crate::domain::session::{PairDigests, Refresh, Session, SignedIn};
 use crate::domain::time::Timestamp;
+use crate::sql::{Failure, lock, sql, table, values};
+use crate::sqlite::pair::{ADD_KEY, UNWRAPPED, WRAPPED};
 
-/// Codes, sessions and tokens in the store.
-#[async_trait]
-pub trait SessionStore {
-    /// Keeps a code that is about to be handed out.
-    ///
-    /// # Errors
-    /// `User::missing` and
-    /// `OauthClient::missing`, or its `foreign_redirect_uri`.
-    async fn issue_auth_code(&self, code: AuthCode) -> Result<(), Error>;
+table! {
+    /// The rows of sessions.
+    pub(super) mod row = "session", key [id];
+    ()
+    Session {
+        id: Uuid, user_id: Uuid, client_id: Text, install_id: Text, user_agent: Text, created_at: Integer,
+        last_used_at: Integer, expires_at: Integer,
+    }
+    (ended_at: Integer)
+}
 
-    /// Steps C2 to C5: who is signed in, or why nobody is.
-    ///
-    /// # Errors
-    /// As every change.
-    async fn exchange_code(&self, exchange: CodeExchange)
-    -> Result<Result<UserId, Refusal>, Error>;
+table! {
+    /// The rows of access tokens.
+    pub(super) mod access_token_row = "access_token", key [digest];
+    (digest: Bytes, session_id: Uuid, expires_at: Integer)
+    ()
+}
 
-    /// Steps R2 to R7.
-    ///
-    /// # Errors
-    /// As every change.
-    async fn refresh(&self, refresh: Refresh) -> Result<Result<Refreshed, Refusal>, Error>;
+table! {
+    /// The rows of refresh tokens.
+    pub(super) mod refresh_token_row = "refresh_token", key [digest];
+    (digest: Bytes, session_id: Uuid)
+    (spent_at: Integer, successor: Bytes)
+}
 
-    /// Who is behind an access token that has not expired, and not for longer than
-    /// [`latest_access_token`](crate::domain::session::rules::latest_access_token), in a session that has not ended; and the
-    /// minute that the session is known to have been used last.
-    ///
-    /// # Errors
-    /// As every read.
-    async fn find_access_token(
-        &self,
-        token: Digest,
-        now: Timestamp,
-    ) -> Result<Option<(SignedIn, Timestamp)>, Error>;
+/// Adds a session.
+pub fn insert(session: &Session) -> impl Batch {
+    sql!(row::INSERT).with(row::values(session))
+}
 
-    /// The sessions of a user that are alive, newest first.
-    ///
-    /// # Errors
-    /// `User::missing`.
-    async fn list_sessions(&self, user_id: UserId, now: Timestamp) -> Result<Vec<Session>, Error>;
+/// Adds a pair of tokens, of which nothing but the digests is kept.
+pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> impl Batch {
+    (
+        sql!(access_token_row::INSERT).with(values![&pair.access, id, expires_at]),
+        sql!(refresh_token_row::INSERT).with(values![&pair.refresh, id]),
+    )
+}
 
-    /// Ends a session, unless it has ended before.
-    ///
-    /// # Errors
-    /// `Session::missing`.
-    async fn revoke_session(&self, id: SessionId, now: Timestamp) -> Result<(), Error>;
+/// Who is behind an access token that has not expired, and not for longer than [`latest_access_token`], in a session that
+/// has not ended; and when the session is known to have been used last.
+pub fn find_access_token(
+    digest: &Digest,
+    now: Timestamp,
+) -> impl Batch<Out = Option<(SignedIn, Timestamp)>> {
+    sql!(
+        "SELECT user_id, session_id, last_used_at \
+         FROM access_token JOIN session ON session.id = access_token.session_id \
+         WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND access_token.expires_at <= $3 \
+         AND session.ended_at IS NULL"
+    )
+    .with(values![digest, now, latest_access_token(now)])
+    .first(|row| {
+        let signed_in = SignedIn {
+            user_id: row.take()?,
+            session_id: row.take()?,
+        };
+        Ok((signed_in, row.take()?))
+    })
+}
 
-    /// Notes when sessions were last used; a time before the one already noted changes nothing.
-    ///
-    /// # Errors
-    /// As every change.
-    async fn record_session_uses(&self, uses: Vec<(SessionId, Timestamp)>) -> Result<(), Error>;
+/// A refresh token on record, with its session, which nobody else changes until the end of the transaction. A statement of
+/// its own takes the lock, because the other has to see what was committed while it was waited for.
+pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken>> {
+    let lock = lock!(
+        "SELECT 1 FROM session \
+         WHERE id = (SELECT session_id FROM refresh_token WHERE digest = $1) FOR UPDATE"
+    );
+    let find = sql!(
+        sqlite: [
+            "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL, spent_at, ",
+            UNWRAPPED,
+            " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
+             WHERE refresh_token.digest = $1",
+        ],
+        postgres: [
+            "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL, spent_at, ",
+            "successor",
+            " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
+             WHERE refresh_token.digest = $1",
+        ],
+    );
+    let find = find.with(values![digest]).first(|row| {
+        Ok(KnownToken {
+            session_id: row.take()?,
+            user_id: row.take()?,
+            client_id: row.take()?,
+            install_id: row.take()?,
+            created_at: row.take()?,
+            expires_at: row.take()?,
+            ended: row.take()?,
+            spent_at: row.take()?,
+            successor: row.take()?,
+        })
+    });
+    (lock.with(values![digest]), find).rule(|(_, known)| Ok(known))
+}
 
-    /// Erases the sealed pairs of at most `limit` tokens whose grace does not run `now`; says how many. It has
-    /// ended [`GRACE`](crate::domain::session::rules::GRACE) after a token was spent; and a token that is to be spent
-    /// only so long after now was spent by a clock that was wrong.
-    ///
-    /// # Errors
-    /// As every change.
-    async fn erase_successors(&self, now: Timestamp, limit: u32) -> Result<u32, Error>;
+/// Marks a refresh token as spent, for a pair that its owner may ask for again.
+pub fn mark_spent(refresh: &Refresh) -> impl Batch {
+    let Refresh {
+        token, sealed, now, ..
+    } = refresh;
+    let spend = sql!(
+        sqlite: ["UPDATE refresh_token SET spent_at = $2, successor = ", WRAPPED, " WHERE digest = $1"],
+        postgres: ["UPDATE refresh_token SET spent_at = $2, successor = $3 WHERE digest = $1"],
+    );
+    let add_key = sql!(sqlite: [ADD_KEY], postgres: [""]);
+    (
+        add_key.with(values![now]),
+        spend.with(values![token, now, sealed]),
+    )
+}
 
-    /// Deletes at most `limit` rows of access tokens and unused codes that have expired, and of sessions that
-    /// are over, with all that belongs to them; says how many. The spent tokens and the code of a session
-    /// that is alive stay, however old they are.
-    ///
-    /// # Errors
-    /// As every change.
-    async fn delete_expired_sessions(&self, now: Timestamp, limit: u32) -> Result<u32, Error>;
+/// Lets a session live until `expires_at`, used `now` by a device that may say what it is.
+pub fn extend(
+    id: SessionId,
+    expires_at: Timestamp,
+    now: Timestamp,
+    user_agent: &Option<String>,
+) -> impl Batch {
+    sql!(
+        "UPDATE session SET expires_at = $2, last_used_at = greatest(last_used_at, $3), \
+         user_agent = coalesce($4, user_agent) WHERE id = $1"
+    )
+    .with(values![id, expires_at, now, user_agent])
+}
+
+/// Ends the grace of a session, if one is running.
+pub fn end_grace(id: SessionId) -> impl Batch {
+    sql!(
+        "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL"
+    )
+    .with(values![id])
+}
+
+/// Ends a session, unless it has ended before. Its tokens and codes go later, in the background.
+pub fn end(id: SessionId, now: Timestamp) -> impl Batch {
+    let end = sql!("UPDATE session SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL");
+    (end.with(values![id, now]), end_grace(id))
+}
+
+/// Whether there is such a session, which nobody else changes until the end of the transaction.
+pub fn lock(id: SessionId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM session WHERE id = $1 FOR UPDATE")
+        .with(values![id])
+        .exists()
+}
+
+/// The sessions of a user that have not ended, in the order of their ids; nobody else changes them until the end of the
+/// transaction.
+pub fn lock_all(user_id: UserId) -> impl Batch<Out = Vec<SessionId>> {
+    sql!("SELECT id FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY id FOR UPDATE")
+        .with(values![user_id])
+        .all(|row| row.take())
+}
+
+/// The sessions of a user that are alive, newest first.
+pub fn list(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<Session>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM session WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC"
+    )
+    .with(values![user_id, now])
+    .all(row::read)
+}
+
+/// Notes when sessions were last used; a time before the one already noted changes nothing.
+///
+/// # Errors
+/// As every script.
+pub async fn record_uses(sql: Sql<'_>, uses: &[(SessionId, Timestamp)]) -> Result<(), Failure> {
+    if let Sql::Sqlite(_) = sql {
+        for (id, time) in uses {
+            let update = sql!(
+                sqlite: ["UPDATE session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"],
+                postgres: [""],
+            );
+            sql.run(update.with(values![id, time])).await?;
+        }
+        return Ok(());
+    }
+    // Replicas note the uses of the same sessions, so they lock them in one order.
+    let update = sql!(
+        sqlite: [""],
+        postgres: [
+            "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
+                 locked AS (SELECT session.id, used_at FROM session JOIN used USING (id) \
+                     ORDER BY session.id FOR UPDATE OF session) \
+             UPDATE session SET last_used_at = greatest(last_used_at, used_at) FROM locked \
+             WHERE session.id = locked.id"
+        ],
+    );
+    let (ids, times): (Vec<Uuid>, Vec<i64>) = uses
+        .iter()
+        .map(|(id, time)| (id.0, time.as_millis()))
+        .unzip();
+    sql.run(update.with(values![&ids[..], &times[..]])).await?;
+    Ok(())
+}
+
+/// Erases the sealed pairs of at most `limit` tokens that were spent by `first` or after `last`; says how many.
+pub fn erase_successors(first: Timestamp, last: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "UPDATE refresh_token SET successor = NULL WHERE digest IN ( \
+             SELECT digest FROM refresh_token \
+             WHERE successor IS NOT NULL AND (spent_at <= $1 OR spent_at > $2) \
+             LIMIT $3 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![first, last, limit])
+}
+
+/// Deletes at most `limit` access tokens that have expired; says how many.
+pub fn delete_expired_access_tokens(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM access_token WHERE digest IN ( \
+             SELECT digest FROM access_token WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![now, limit])
+}
+
+/// At most `limit` sessions that are over, and that nobody else has in hand.
+pub fn lock_expired(now: Timestamp, limit: u32) -> impl Batch<Out = Vec<SessionId>> {
+    sql!(
+        "SELECT id FROM session WHERE coalesce(ended_at, expires_at) <= $1 \
+         LIMIT $2 FOR UPDATE SKIP LOCKED"
+    )
+    .with(values![now, limit])
+    .all(|row| row.take())
+}
+
+/// Deletes at most `limit` access tokens of a session; says how many.
+pub fn delete_access_tokens(id: SessionId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM access_token WHERE digest IN ( \
+             SELECT digest FROM access_token WHERE session_id = $1 LIMIT $2)"
+    )
+    .with(values![id, limit])
+}
+
+/// Deletes at most `limit` refresh tokens of a session; says how many.
+pub fn delete_refresh_tokens(id: SessionId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM refresh_token WHERE digest IN ( \
+             SELECT digest FROM refresh_token WHERE session_id = $1 LIMIT $2)"
+    )
+    .with(values![id, limit])
+}
+
+/// Deletes a session to which nothing belongs any more.
+pub fn delete(id: SessionId) -> impl Batch<Out = u64> {
+    sql!("DELETE FROM session WHERE id = $1").with(values![id])
 }

@@ -1,32 +1,117 @@
-//! What a store keeps of share links.
+//! Share links. A link's password is written, and never read.
 
-use async_trait::async_trait;
-
-use crate::domain::Error;
+use super::Batch;
 use crate::domain::id::{ShareLinkId, TeamId};
 use crate::domain::item::ItemId;
-use crate::domain::share_link::{NewShareLink, ShareLink};
+use crate::domain::share_link::{Creator, NewShareLink, Permissions, ShareLink};
 use crate::domain::time::Timestamp;
+use crate::sql::value::Columns;
+use crate::sql::{Failure, sql, table, values};
 
-/// Share links in the store.
-#[async_trait]
-pub trait ShareLinkStore {
-    /// The links of an item that are not revoked, newest first.
-    ///
-    /// # Errors
-    /// [`Error::ItemNotFound`] when the team has no such item.
-    async fn list_links(&self, team_id: TeamId, item_id: ItemId) -> Result<Vec<ShareLink>, Error>;
+table! {
+    /// The rows of share links.
+    pub(super) mod row = "share_link", key [id];
+    (
+        id: Uuid, team_id: Uuid, item_type: Text, item_id: Uuid, secret: Text, name: Text, audience: Text,
+        can_view: Boolean, can_download: Boolean, password: Text, expires_at: Integer, view_count: Integer,
+        download_count: Integer, last_viewed_at: Integer, created_by: Uuid, created_at: Integer,
+        updated_at: Integer,
+    )
+    (revoked_at: Integer)
+}
 
-    /// Adds a link.
-    ///
-    /// # Errors
-    /// `ItemId::missing`, `User::missing`, [`Error::NotAMember`] when the user is
-    /// not in the item's team, `ShareLink::too_many`.
-    async fn create_link(&self, link: NewShareLink) -> Result<ShareLink, Error>;
+/// A link as [`read`] reads it.
+const SELECT: &str = "SELECT link.id, item_type, item_id, secret, link.name, audience, can_view, can_download, \
+     password IS NOT NULL, expires_at, view_count, download_count, last_viewed_at, created_by, creator.name, \
+     link.created_at, updated_at \
+     FROM share_link AS link JOIN \"user\" AS creator ON creator.id = created_by ";
 
-    /// Ends a link, unless it has ended before.
-    ///
-    /// # Errors
-    /// `ShareLink::missing`.
-    async fn revoke_link(&self, id: ShareLinkId, now: Timestamp) -> Result<(), Error>;
+fn read(row: &mut Columns<'_>) -> Result<ShareLink, Failure> {
+    Ok(ShareLink {
+        id: row.take()?,
+        item_id: ItemId::new(row.take()?, row.take()?),
+        secret: row.take()?,
+        name: row.take()?,
+        audience: row.take()?,
+        permissions: Permissions {
+            can_view: row.take()?,
+            can_download: row.take()?,
+        },
+        password_protected: row.take()?,
+        expires_at: row.take()?,
+        view_count: row.take()?,
+        download_count: row.take()?,
+        last_viewed_at: row.take()?,
+        created_by: Creator {
+            id: row.take()?,
+            display_name: row.take()?,
+        },
+        created_at: row.take()?,
+        updated_at: row.take()?,
+    })
+}
+
+/// Adds a link to an item of a team.
+pub fn insert(team_id: TeamId, link: &NewShareLink) -> impl Batch {
+    let NewShareLink {
+        id,
+        create,
+        secret,
+        password_hash,
+        expires_at,
+        now,
+    } = link;
+    let item_id = create.item_id;
+    sql!(row::INSERT).with(values![
+        id,
+        team_id,
+        item_id.item_type(),
+        item_id.uuid(),
+        secret,
+        &create.name,
+        create.audience,
+        true,
+        create.can_download,
+        password_hash,
+        expires_at,
+        0_i64,
+        0_i64,
+        None::<Timestamp>,
+        create.user_id,
+        now,
+        now,
+    ])
+}
+
+/// The team's link of that id.
+pub fn find(team_id: TeamId, id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
+    sql!(SELECT, "WHERE link.team_id = $1 AND link.id = $2")
+        .with(values![team_id, id])
+        .first(read)
+}
+
+/// The links of an item that are not revoked, newest first: ids order them as they were made.
+pub fn list(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Vec<ShareLink>> {
+    sql!(
+        SELECT,
+        "WHERE link.team_id = $1 AND item_type = $2 AND item_id = $3 AND revoked_at IS NULL ORDER BY link.id DESC"
+    )
+    .with(values![team_id, item_id.item_type(), item_id.uuid()])
+    .all(read)
+}
+
+/// How many links an item has that are not revoked.
+pub fn count(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Option<i64>> {
+    sql!(
+        "SELECT count(*) FROM share_link \
+         WHERE team_id = $1 AND item_type = $2 AND item_id = $3 AND revoked_at IS NULL"
+    )
+    .with(values![team_id, item_id.item_type(), item_id.uuid()])
+    .first(|row| row.take())
+}
+
+/// Marks a link as revoked, unless it is. Says how many there are.
+pub fn revoke(id: ShareLinkId, now: Timestamp) -> impl Batch<Out = u64> {
+    sql!("UPDATE share_link SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1")
+        .with(values![id, now])
 }

@@ -1,22 +1,33 @@
-//! What a store keeps of teams.
+//! Teams. One stays for ever, so its existence needs no lock.
 
-use async_trait::async_trait;
-
-use crate::domain::Error;
+use super::Batch;
+use crate::domain::id::TeamId;
 use crate::domain::team::Team;
+use crate::sql::{sql, table, values};
 
-/// Teams in the store.
-#[async_trait]
-pub trait TeamStore {
-    /// Adds a team.
-    ///
-    /// # Errors
-    /// As every change: see the promises of [`crate::store`].
-    async fn create_team(&self, team: Team) -> Result<(), Error>;
+table! {
+    /// The rows of teams.
+    pub(super) mod row = "team", key [id];
+    ()
+    Team { id: Uuid, name: Text, created_at: Integer }
+    ()
+}
 
-    /// All teams, oldest first.
-    ///
-    /// # Errors
-    /// As every read.
-    async fn list_teams(&self) -> Result<Vec<Team>, Error>;
+/// Adds a team.
+pub fn insert(team: &Team) -> impl Batch {
+    sql!(row::INSERT).with(row::values(team))
+}
+
+/// All teams, oldest first.
+pub fn list() -> impl Batch<Out = Vec<Team>> {
+    sql!("SELECT ", row::COLUMNS, " FROM team ORDER BY id")
+        .with([])
+        .all(row::read)
+}
+
+/// Whether there is such a team.
+pub fn exists(id: TeamId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM team WHERE id = $1")
+        .with(values![id])
+        .exists()
 }

@@ -1,24 +1,40 @@
-//! What a store keeps of users.
+//! Users. A removed one stays, for the share links that name it as their creator.
 
-use async_trait::async_trait;
-
-use crate::domain::Error;
+use super::Batch;
 use crate::domain::id::UserId;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
+use crate::sql::{sql, table, values};
 
-/// Users in the store.
-#[async_trait]
-pub trait UserStore {
-    /// Adds a user.
-    ///
-    /// # Errors
-    /// `User::email_taken`, compared without regard to the case of ASCII letters.
-    async fn create_user(&self, user: User) -> Result<(), Error>;
+table! {
+    /// The rows of users.
+    pub(super) mod row = "user", key [id];
+    ()
+    User { id: Uuid, email: Text, name: Text, created_at: Integer }
+    (removed_at: Integer)
+}
 
-    /// Removes a user with memberships and codes, and ends the sessions, in one change.
-    ///
-    /// # Errors
-    /// `User::missing`.
-    async fn remove_user(&self, id: UserId, now: Timestamp) -> Result<(), Error>;
+/// Adds a user, unless another has the email, whatever the case of its letters. Says how many were added.
+pub fn insert(user: &User) -> impl Batch<Out = u64> {
+    sql!(
+        sqlite: [row::INSERT, " ON CONFLICT (lower(email)) WHERE removed_at IS NULL DO NOTHING"],
+        postgres: [
+            row::INSERT,
+            " ON CONFLICT (lower(email COLLATE \"C\")) WHERE removed_at IS NULL DO NOTHING",
+        ],
+    )
+    .with(row::values(user))
+}
+
+/// Whether there is such a user, who is not removed then until the end of the transaction.
+pub fn hold(id: UserId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE")
+        .with(values![id])
+        .exists()
+}
+
+/// Marks a user as removed. Says how many were: whoever holds the user goes first.
+pub fn remove(id: UserId, now: Timestamp) -> impl Batch<Out = u64> {
+    sql!("UPDATE \"user\" SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL")
+        .with(values![id, now])
 }

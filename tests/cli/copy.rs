@@ -7,7 +7,8 @@ mod interrupted;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use invoicing::store::copy::{Kind, TABLES};
+use invoicing::sql::table::Kind;
+use invoicing::store::copy::TABLES;
 use serde_json::Value;
 use test_support::postgres::{Cluster, ask};
 

@@ -10,7 +10,7 @@ use invoicing::domain::api_key::{Mode, Scope};
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::SystemClock;
-use invoicing::store::sqlite::Sqlite;
+use invoicing::sqlite::Sqlite;
 use tempfile::TempDir;
 
 /// Records that are made; enough that what a table begins with does not count.
@@ -34,7 +34,7 @@ fn usual() -> NewProduct {
 async fn bytes_of_a_record(product: NewProduct, key_length: usize) -> u64 {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("test.db");
-    let store = Arc::new(Sqlite::open(&path).unwrap());
+    let store = Arc::new(Sqlite::open(&path).unwrap().into());
     let app = App::new(store, Arc::new(SystemClock), "https://links.example");
     let app = app.await.unwrap();
     let team = app.create_team("Acme").await.unwrap().id;

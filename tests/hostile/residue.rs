@@ -16,7 +16,7 @@ use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest, TokenSet};
 use invoicing::domain::time::{ManualClock, Timestamp};
 use invoicing::domain::user::User;
-use invoicing::store::sqlite::Sqlite;
+use invoicing::sqlite::Sqlite;
 use tempfile::TempDir;
 use test_support::service::Service;
 
@@ -130,7 +130,7 @@ impl Mobile {
     async fn new() -> Mobile {
         let folder = TempDir::new().unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_795_211_340_123)));
-        let store = Arc::new(Sqlite::open(folder.path().join("test.db")).unwrap());
+        let store = Arc::new(Sqlite::open(folder.path().join("test.db")).unwrap().into());
         let app = App::new(store, clock.clone(), "https://links.example");
         let app = app.await.unwrap();
         let uris = [REDIRECT_URI.to_owned()];

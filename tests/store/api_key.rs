@@ -9,6 +9,7 @@ use invoicing::domain::id::{ApiKeyId, TeamId};
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::StatusFilter;
 use invoicing::domain::secret::Secret;
+use invoicing::store::{Sql, api_key};
 use invoicing::domain::time::{Clock, ManualClock, Timestamp};
 use invoicing::app::App;
 use invoicing::domain::Error;
@@ -354,8 +355,8 @@ async fn nothing_is_committed_on_the_word_of_a_key_once_it_is_revoked() {
             })
             .collect();
         seen.wait_for(|made| *made > 32).await.unwrap();
-        let revoked = service.store.revoke_api_key(key.id, START);
-        revoked.await.unwrap();
+        let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(key.id, START)).await;
+        service.store.write(revoke).await.unwrap();
         let then = service.database().rows("product");
         for client in clients {
             let ended = client.await.unwrap();

@@ -8,6 +8,7 @@ use invoicing::domain::api_key::{ApiKey, Mode, Scope};
 use invoicing::domain::idempotency::{IdempotentRequest, LIFETIME};
 use invoicing::domain::product::{ProductChanges, StatusFilter};
 use invoicing::domain::time::Timestamp;
+use invoicing::store::{Sql, idempotency};
 
 use super::support::{START, Service, plain, with_sku};
 
@@ -216,13 +217,8 @@ async fn expired_records_are_deleted_in_steps_and_the_others_stay() {
     let mut deleted = Vec::new();
     for _ in 0..3 {
         let now = START.after(Duration::from_secs(1)).after(LIFETIME);
-        deleted.push(
-            service
-                .store
-                .delete_idempotency_records(now, 1)
-                .await
-                .unwrap(),
-        );
+        let delete = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, 1).await;
+        deleted.push(service.store.write(delete).await.unwrap());
     }
     assert_eq!(deleted, [1, 1, 0]);
     let kept = service

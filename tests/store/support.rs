@@ -17,7 +17,7 @@ pub const START: Timestamp = Timestamp::from_millis(1_795_211_340_123);
 /// A service over a database of its own. The database stays when the test fails.
 pub struct Service {
     pub app: Arc<App>,
-    pub store: Arc<dyn Store>,
+    pub store: Arc<Store>,
     pub clock: Arc<ManualClock>,
     database: Option<Database>,
 }

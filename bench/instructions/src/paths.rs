@@ -23,7 +23,7 @@ use invoicing::http::{self, Context};
 use invoicing::log;
 use invoicing::server::Server;
 use invoicing::settings::{LogFormat, Settings};
-use invoicing::store::sqlite::Sqlite;
+use invoicing::sqlite::Sqlite;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use uuid::Uuid;
@@ -119,7 +119,7 @@ struct Paths {
 impl Paths {
     async fn prepare() -> Result<Self, Failure> {
         let files = tempfile::tempdir()?;
-        let store = Arc::new(Sqlite::open(files.path().join("invoicing.db"))?);
+        let store = Arc::new(Sqlite::open(files.path().join("invoicing.db"))?.into());
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_795_211_340_123)));
         let settings = Settings {
             listen: ([127, 0, 0, 1], 0).into(),

@@ -20,8 +20,7 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Mode, Scope};
 use invoicing::domain::time::{SystemClock, Timestamp};
-use invoicing::store::ProductStore;
-use invoicing::store::sqlite::Sqlite;
+use invoicing::sqlite::Sqlite;
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -68,13 +67,13 @@ impl Dataset {
     /// What the store answers.
     pub async fn make(folder: &Path, products: u64, devices: usize) -> Result<Self, Failure> {
         let path = folder.join(DATABASE);
-        let store = Arc::new(Sqlite::open(&path)?);
-        let app = App::new(store.clone(), Arc::new(SystemClock), PUBLIC_URL).await?;
+        let store = Arc::new(Sqlite::open(&path)?.into());
+        let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
         let team = app.create_team("Bench").await?.id;
         let (caller, key) = app
             .create_api_key(team, Mode::Live, Scope::ReadWrite, Some("bench"), None)
             .await?;
-        add_products(&store, &caller, products).await?;
+        add_products(&app, &caller, products).await?;
         Ok(Self {
             folder: folder.to_owned(),
             products,
@@ -113,13 +112,9 @@ impl Dataset {
     }
 }
 
-async fn add_products(store: &Sqlite, caller: &ApiKey, products: u64) -> Result<(), Failure> {
-    let author = caller.author()?;
+async fn add_products(app: &App, caller: &ApiKey, products: u64) -> Result<(), Failure> {
     stream::iter((0..products).map(product))
-        .map(|product| {
-            let now = product.created_at;
-            patiently(move || store.create_product(author, product.clone(), None, now))
-        })
+        .map(|product| patiently(move || app.given_product(caller, product.clone())))
         .buffered(IN_FLIGHT)
         .try_for_each(async |_| Ok(()))
         .await?;

@@ -15,7 +15,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use invoicing::app::App;
 use invoicing::domain::api_key::{Mode, Scope};
 use invoicing::domain::time::SystemClock;
-use invoicing::store::sqlite::Sqlite;
+use invoicing::sqlite::Sqlite;
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 use uuid::Uuid;
@@ -172,7 +172,7 @@ async fn make_teams(file: &Path, products: u64) -> Result<Vec<Team>, Failure> {
         ..=OF_ONE_TEAM => 1,
         more => more / A_TEAM,
     };
-    let store = Arc::new(Sqlite::open(file)?);
+    let store = Arc::new(Sqlite::open(file)?.into());
     let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
     let made = stream::iter(0..count).map(async |number| -> Result<_, Failure> {
         let name = format!("Team {number}");

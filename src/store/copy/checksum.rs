@@ -8,7 +8,7 @@ use std::fmt;
 
 use aws_lc_rs::digest::{Context, SHA256};
 
-use super::tables::{Row, Value};
+use crate::sql::copy::{Row, Value};
 
 /// The checksum of a table, or of all of them.
 #[derive(Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use invoicing::domain::product::{NewProduct, StatusFilter};
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest, TokenSet};
 use invoicing::domain::time::{ManualClock, Timestamp};
-use invoicing::store::sqlite::Sqlite;
+use invoicing::sqlite::Sqlite;
 use tempfile::TempDir;
 
 const START: Timestamp = Timestamp::from_millis(1_795_211_340_123);
@@ -25,7 +25,7 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 async fn service() -> (TempDir, Arc<ManualClock>, App) {
     let folder = TempDir::new().unwrap();
     let clock = Arc::new(ManualClock::new(START));
-    let store = Arc::new(Sqlite::open(folder.path().join("test.db")).unwrap());
+    let store = Arc::new(Sqlite::open(folder.path().join("test.db")).unwrap().into());
     let app = App::new(store, clock.clone(), "https://links.example");
     (folder, clock, app.await.unwrap())
 }

@@ -22,7 +22,7 @@ impl Database {
     }
 
     /// Opens the store on it, as every process does.
-    pub async fn open(&self) -> Arc<dyn Store> {
+    pub async fn open(&self) -> Arc<Store> {
         open(&self.url.parse().unwrap()).await.unwrap()
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::time::SystemClock;
-use invoicing::store::open;
+use invoicing::store::{Sql, open, team};
 use test_support::postgres::{Locked, ask};
 
 use super::engine::Database;
@@ -200,7 +200,8 @@ async fn a_pool_makes_no_more_connections_than_it_may() {
     let requests: Vec<_> = (0..50)
         .map(|_| {
             let store = Arc::clone(&store);
-            tokio::spawn(async move { store.list_teams().await })
+            let list = async |sql: Sql<'_>| sql.run(team::list()).await;
+            tokio::spawn(async move { store.read(list).await })
         })
         .collect();
     for request in requests {

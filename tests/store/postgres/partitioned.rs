@@ -15,8 +15,8 @@ use super::upgrade::record::Statement;
 use super::upgrade::said;
 
 const MIGRATIONS: [&str; 2] = [
-    include_str!("../../../src/store/postgres/migrations/0001_catalog.sql"),
-    include_str!("../../../src/store/postgres/migrations/0002_mobile.sql"),
+    include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
+    include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
 ];
 
 const PARTITIONS: usize = 4;

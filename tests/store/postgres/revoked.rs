@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use invoicing::app::App;
 use invoicing::domain::api_key::{Mode, Scope};
 use invoicing::domain::time::SystemClock;
-use invoicing::store::open;
+use invoicing::store::{Sql, api_key, open};
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};
@@ -41,7 +41,8 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
         tokio::time::sleep(Duration::from_millis(5)).await;
         assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
     }
-    store.revoke_api_key(key.id, START).await.unwrap();
+    let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(key.id, START)).await;
+    store.write(revoke).await.unwrap();
     let products = || ask(&url, "SELECT count(*) FROM product");
     let then = products();
     create.await.unwrap().unwrap();

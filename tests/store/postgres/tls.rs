@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::Path;
 
 use invoicing::domain::Error;
-use invoicing::store::{Address, open};
+use invoicing::store::{Address, Sql, open, team};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
 use test_support::postgres::{Cluster, Locked, ask};
@@ -99,11 +99,12 @@ async fn a_read_that_is_given_up_is_stopped_by_tls_too() {
     let address = by_name(&url, "127.0.0.1", "sslmode=require");
     let store = open(&address.parse().unwrap()).await.unwrap();
     let locked = Locked::all(&url);
-    let read = store.list_teams().await;
+    let list = async |sql: Sql<'_>| sql.run(team::list()).await;
+    let read = store.read(list).await;
     assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
     nothing_runs(&url).await;
     drop(locked);
-    assert_eq!(store.list_teams().await.unwrap(), []);
+    assert_eq!(store.read(list).await.unwrap(), []);
 }
 
 #[tokio::test]

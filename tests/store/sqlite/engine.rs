@@ -20,7 +20,7 @@ impl Database {
     }
 
     /// Opens the store on it, as every process does.
-    pub async fn open(&self) -> Arc<dyn Store> {
+    pub async fn open(&self) -> Arc<Store> {
         open(&Address::sqlite(self.path())).await.unwrap()
     }
 

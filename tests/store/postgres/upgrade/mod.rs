@@ -101,39 +101,71 @@ fn distinct(statements: &[Statement]) -> BTreeSet<String> {
     statements.iter().map(line).collect()
 }
 
-/// The literals of the store's sources that are statements, each as the texts around what is put into it.
+/// The statements in the store's sources: of each the literals that it is made of, and the beginning of an insertion.
 fn written() -> Vec<Vec<String>> {
-    let mut literals = Vec::new();
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store/postgres");
-    for folder in [sources.clone(), sources.join("session")] {
-        for file in std::fs::read_dir(folder).unwrap() {
-            let file = file.unwrap().path();
-            // What reads and writes whole databases does not run beside replicas of another version.
-            if file.is_dir() || file.ends_with("copy.rs") || file.ends_with("migrate.rs") {
-                continue;
-            }
-            let text = std::fs::read_to_string(file).unwrap();
-            let code = text
-                .lines()
-                .filter(|line| !line.trim_start().starts_with("//"));
-            let code = code.collect::<Vec<_>>().join("\n").replace("\\\"", QUOTE);
-            literals.extend(code.split('"').skip(1).step_by(2).map(str::to_owned));
+    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    let mut statements = Vec::new();
+    for file in std::fs::read_dir(store).unwrap() {
+        let file = file.unwrap().path();
+        if file.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(file).unwrap();
+        let text = text.replace("\\\"", QUOTE).replace("\\\n", " ");
+        for begin in ["sql!(", "lock!("] {
+            let calls = text.split(begin).skip(1).map(of_postgres);
+            statements.extend(calls.map(|call| pieces(call, &text)));
         }
     }
-    let verbs = [
-        "SELECT ",
-        "INSERT ",
-        "UPDATE ",
-        "DELETE ",
-        "WITH ",
-        "{SELECT} ",
-    ];
-    literals.retain(|text| verbs.iter().any(|verb| text.starts_with(verb)));
-    let pieces = |text: String| {
-        let text = text.replace(QUOTE, "\"").replace("\\\n", " ");
-        text.split(['{', '}']).step_by(2).map(spaced).collect()
-    };
-    literals.into_iter().map(pieces).collect()
+    statements.retain(|pieces: &Vec<String>| !pieces.is_empty());
+    statements
+}
+
+/// What a call of the macro says to PostgreSQL.
+fn of_postgres(text: &str) -> &str {
+    let call = before_its_end(text, '(', ')');
+    match call.split_once("postgres: [") {
+        Some((_, rest)) => before_its_end(rest, '[', ']'),
+        None => call,
+    }
+}
+
+/// The text up to where a bracket ends that is open at its beginning; those in literals do not count.
+fn before_its_end(text: &str, open: char, close: char) -> &str {
+    let (mut depth, mut literal) = (1, false);
+    for (at, character) in text.char_indices() {
+        match character {
+            '"' => literal = !literal,
+            _ if literal => {}
+            _ if character == open => depth += 1,
+            _ if character == close => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// The literals of a statement, and how it begins if it is the insertion of a table of the file.
+fn pieces(call: &str, file: &str) -> Vec<String> {
+    let mut pieces: Vec<_> = call
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .map(|literal| spaced(&literal.replace(QUOTE, "\"")))
+        .collect();
+    if let Some((module, _)) = call.split_once("::INSERT") {
+        let table = file
+            .split_once(&format!("mod {} = \"", module.trim()))
+            .unwrap()
+            .1;
+        let (table, _) = table.split_once('"').unwrap();
+        pieces.push(format!("INSERT INTO \"{table}\""));
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
 }
 
 /// With one space where there was space.

@@ -1,0 +1,92 @@
+//! The one place where an error of PostgreSQL becomes one of the domain; each failure says whether to try again.
+
+use std::error::Error as StdError;
+
+use tokio_postgres::error::SqlState;
+
+use crate::domain::Error;
+use crate::sql::Failure;
+
+/// What a commit that was not acknowledged means: promise 4 of the [store](super).
+pub(super) fn at_commit(error: tokio_postgres::Error) -> Failure {
+    match error.code() {
+        // The server says that the transaction was rolled back.
+        Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => {
+            Failure::Again(error.into())
+        }
+        _ => Failure::Final(Error::unavailable(error)),
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    /// What it means that a statement failed before the commit. Contention and a server without room are
+    /// `Unavailable`: they can pass without anyone changing the program. What is no rule of the service is
+    /// `Internal`.
+    fn from(error: tokio_postgres::Error) -> Failure {
+        let Some(found) = error.as_db_error() else {
+            let lost = error.is_closed() || has_io_error(&error);
+            return match lost {
+                true => Failure::Again(error.into()),
+                false => Failure::Final(Error::internal(error)),
+            };
+        };
+        if *found.code() == SqlState::UNIQUE_VIOLATION
+            && let Some(rule) = violated(found.constraint().unwrap_or(found.message()))
+        {
+            return Failure::Final(rule);
+        }
+        let code = found.code().code();
+        match code.get(..2).unwrap_or_default() {
+            // Serialization failure and deadlock; no connection; the server ends it (by order, after a crash,
+            // at its start).
+            "40" | "08" => Failure::Again(error.into()),
+            "57" if code != SqlState::QUERY_CANCELED.code() => Failure::Again(error.into()),
+            // A primary that has become a standby; a prepared statement that the server has forgotten, or
+            // whose tables a newer replica has migrated since.
+            _ if [
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                SqlState::INVALID_SQL_STATEMENT_NAME,
+                SqlState::FEATURE_NOT_SUPPORTED,
+            ]
+            .contains(found.code()) =>
+            {
+                Failure::Again(error.into())
+            }
+            // Time limits; a lock that does not come free; no memory, no disk, no connection left; a failing disk.
+            "57" | "55" | "53" | "58" => Failure::Final(Error::unavailable(error)),
+            _ => Failure::Final(Error::internal(error)),
+        }
+    }
+}
+
+/// Which rule of the service a unique index guards. The index of a partition, or of a shard, may have a number behind
+/// that name, and an engine that hands on what its shards say may have the name in the message alone.
+fn violated(index: &str) -> Option<Error> {
+    let is = |name: &str| index.contains(name);
+    is("product_sku").then_some(Error::DuplicateSku)
+}
+
+fn has_io_error(error: &tokio_postgres::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(found) = cause {
+        if found.is::<std::io::Error>() {
+            return true;
+        }
+        cause = found.source();
+    }
+    false
+}
+
+/// An error with all its causes in one line: those of the driver say little by themselves.
+pub(super) fn causes(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(found) = cause {
+        let more = found.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = found.source();
+    }
+    text
+}

@@ -1,0 +1,108 @@
+//! What runs the statements of a script.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures::TryStreamExt;
+use futures::future::{join, join_all};
+use tokio_postgres::Row;
+
+use super::checkout::Checkout;
+use crate::domain::Error;
+use crate::sql::Failure;
+use crate::sql::value::Value;
+
+/// A statement and its values, on their way to the server.
+pub type Sent<'a> = (&'static str, &'a [Value<'a>]);
+
+/// What the server answered to a statement: its rows, and how many rows it changed.
+pub type Rows = (Vec<Row>, u64);
+
+/// A connection, lent to one script.
+#[derive(Clone)]
+pub struct Handle {
+    checkout: Arc<Checkout>,
+    /// What begins the transaction; none outside of one.
+    begin: Option<&'static str>,
+}
+
+impl Handle {
+    /// A connection outside of a transaction.
+    pub(super) fn reading(checkout: Checkout) -> Handle {
+        Handle {
+            checkout: Arc::new(checkout),
+            begin: None,
+        }
+    }
+
+    /// A connection inside of a transaction, which `begin` begins: it travels with the first statement.
+    pub(super) fn changing(checkout: Checkout, begin: &'static str) -> Handle {
+        Handle {
+            checkout: Arc::new(checkout),
+            begin: Some(begin),
+        }
+    }
+
+    pub(super) fn checkout(&self) -> &Checkout {
+        &self.checkout
+    }
+
+    /// Runs statements without values that answer nothing.
+    pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
+        self.checkout.connection().batch_execute(statements).await
+    }
+
+    /// Runs statements, all sent at once, in their order: together they take one round trip. Inside of a transaction
+    /// nothing behind the first that failed has run. Before the first ones the transaction begins; nobody waits for its
+    /// answer alone.
+    ///
+    /// # Errors
+    /// When nothing could be sent, or the transaction did not begin.
+    pub async fn run(&self, sent: &[Sent<'_>]) -> Result<Vec<Result<Rows, Failure>>, Failure> {
+        let first = self.checkout.is_used();
+        let Some(begin) = self.begin.filter(|_| first) else {
+            return self.answers(sent).await;
+        };
+        match join(self.batch(begin), self.answers(sent)).await {
+            (Ok(()), answers) => answers,
+            // They ran on their own: what they did stays, and nobody may repeat it.
+            (Err(error), Ok(answers)) if answers.iter().any(Result::is_ok) => {
+                Err(Failure::Final(Error::unavailable(error)))
+            }
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    async fn answers(&self, sent: &[Sent<'_>]) -> Result<Vec<Result<Rows, Failure>>, Failure> {
+        let connection = self.checkout.connection();
+        // All of them first: one that is still to be prepared would come behind those that are not.
+        let mut prepared = Vec::new();
+        if self.checkout.prepares {
+            for (text, values) in sent {
+                let kinds: Vec<_> = values.iter().map(Value::kind).collect();
+                prepared.push(connection.prepare_typed_cached(text, &kinds).await?);
+            }
+        }
+        let prepared = &prepared;
+        let answers = sent
+            .iter()
+            .enumerate()
+            .map(|(number, (text, values))| async move {
+                let rows = match prepared.get(number) {
+                    Some(statement) => connection.query_raw(statement, *values).await?,
+                    None => {
+                        let typed = values.iter().map(|value| (value, value.kind()));
+                        connection.query_typed_raw(text, typed).await?
+                    }
+                };
+                let mut rows = pin!(rows);
+                let mut all = Vec::new();
+                while let Some(row) = rows.try_next().await? {
+                    all.push(row);
+                }
+                Ok((all, rows.rows_affected().unwrap_or(0)))
+            });
+        // Each is sent when it is polled for the first time, which is in this order.
+        Ok(join_all(answers).await)
+    }
+}

@@ -1,0 +1,217 @@
+//! Brings a database to the schema that this binary knows.
+//!
+//! 1. Each file in `migrations/` is one version; the one row of the table `schema_version` says which the
+//!    database has. There is no such table before the first.
+//! 2. A database that is newer than the binary, or whose schema has tables of something else, is refused
+//!    before anything is written to it.
+//! 3. Each version is applied in one transaction that takes a lock first, which only migrations take, and
+//!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
+//! 4. A migration that was released is never edited. A change to the schema is a new file.
+//! 5. Replicas of the release before run on meanwhile, so a migration breaks no statement of theirs: expand, then contract.
+//!    CONTRIBUTING.md has the rule, and `tests/store/postgres/upgrade/` says their statements to the newest schema.
+
+use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
+
+use super::{Address, OpenError};
+
+/// The versions in order: the first is version 1.
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_catalog.sql"),
+    include_str!("migrations/0002_mobile.sql"),
+    include_str!("migrations/0003_clustered.sql"),
+    include_str!("migrations/0004_grace_key.sql"),
+];
+
+/// The newest version that this binary knows.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
+
+/// The lock of step 3: "INVO" in ASCII.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(x'494e564f'::bigint)";
+
+/// Notes a version, and is the mark that the database is ours.
+const SCHEMA_VERSION: &str = "CREATE TABLE IF NOT EXISTS schema_version (invoicing BIGINT NOT NULL); DELETE FROM schema_version";
+
+/// Applies what is missing. See the steps above.
+pub(super) async fn migrate(client: &mut Client, address: &Address) -> Result<(), OpenError> {
+    apply(client, address, MIGRATIONS).await
+}
+
+async fn apply(
+    client: &mut Client,
+    address: &Address,
+    migrations: &[&str],
+) -> Result<(), OpenError> {
+    let known = migrations.len() as i64; // a handful
+    check(client, address, known).await?;
+    for (version, sql) in (1..).zip(migrations) {
+        step(client, version, sql)
+            .await
+            .map_err(|source| OpenError::Migrate {
+                address: address.clone(),
+                version,
+                source,
+            })?;
+    }
+    // Step 2 again: a newer process may have migrated since.
+    check(client, address, known).await
+}
+
+/// Step 2: whether the database is ours, and not newer than we are.
+async fn check(client: &mut Client, address: &Address, known: i64) -> Result<(), OpenError> {
+    let failed = |source: Error| OpenError::Connect {
+        address: address.clone(),
+        source: source.into(),
+    };
+    // One snapshot: between two, a replica that starts as well may make the tables.
+    let transaction = client
+        .build_transaction()
+        .isolation_level(IsolationLevel::RepeatableRead)
+        .read_only(true)
+        .start()
+        .await
+        .map_err(failed)?;
+    let tables = "SELECT count(*) FROM pg_class \
+         WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace";
+    let found = version(&transaction).await.map_err(failed)?;
+    let tables: i64 = transaction
+        .query_typed_one(tables, &[])
+        .await
+        .and_then(|row| row.try_get(0))
+        .map_err(failed)?;
+    transaction.rollback().await.map_err(failed)?;
+    match found {
+        0 if tables > 0 => Err(OpenError::Foreign {
+            address: address.clone(),
+        }),
+        found if found > known => Err(OpenError::Newer {
+            address: address.clone(),
+            found,
+            known,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Step 3: applies one version, unless the database has it.
+async fn step(client: &mut Client, number: i64, sql: &str) -> Result<(), Error> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute(LOCK).await?;
+    if version(&transaction).await? < number {
+        let note = format!("{SCHEMA_VERSION}; INSERT INTO schema_version VALUES ({number})");
+        transaction.batch_execute(sql).await?;
+        transaction.batch_execute(&note).await?;
+    }
+    transaction.commit().await
+}
+
+/// The version of the database; 0 for one without our tables.
+pub(super) async fn version(client: &impl GenericClient) -> Result<i64, Error> {
+    let ours = "SELECT 1 FROM pg_attribute \
+         WHERE attrelid = to_regclass('schema_version') AND attname = 'invoicing'";
+    if client.query_typed(ours, &[]).await?.is_empty() {
+        return Ok(0);
+    }
+    let select = "SELECT invoicing FROM schema_version";
+    let row = client.query_typed_opt(select, &[]).await?;
+    row.map_or(Ok(0), |row| row.try_get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use test_support::postgres::{ask, shared};
+    use tokio_postgres::NoTls;
+
+    use super::*;
+    use crate::postgres::Postgres;
+
+    async fn refusal(url: &str) -> String {
+        let opened = Postgres::open(&url.parse().unwrap()).await;
+        opened.err().expect("refused").to_string()
+    }
+
+    async fn open(url: &str, migrations: &[&str]) -> Result<(), OpenError> {
+        let (mut client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        apply(&mut client, &url.parse().unwrap(), migrations).await
+    }
+
+    fn tables(url: &str) -> String {
+        let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1";
+        ask(url, tables).replace('\n', " ")
+    }
+
+    #[tokio::test]
+    async fn a_new_database_gets_every_version_and_keeps_what_it_has_when_opened_again() {
+        let url = shared().database();
+        open(&url, MIGRATIONS).await.unwrap();
+        let team = "INSERT INTO team VALUES (gen_random_uuid(), 'Acme', 0)";
+        ask(&url, team);
+        open(&url, MIGRATIONS).await.unwrap();
+        let found = "SELECT invoicing, (SELECT count(*) FROM team) FROM schema_version";
+        assert_eq!(ask(&url, found), format!("{VERSION}|1"));
+    }
+
+    #[tokio::test]
+    async fn a_newer_database_is_refused_untouched() {
+        let url = shared().database();
+        open(&url, MIGRATIONS).await.unwrap();
+        ask(&url, "UPDATE schema_version SET invoicing = 99");
+        let text = refusal(&url).await;
+        for part in ["version 99", "left as it is", "Use the newer program"] {
+            assert!(text.contains(part), "{part:?} in {text:?}");
+        }
+        assert_eq!(ask(&url, "SELECT invoicing FROM schema_version"), "99");
+    }
+
+    #[tokio::test]
+    async fn a_database_of_another_program_is_refused_untouched() {
+        // Frameworks like the name `schema_version`, too.
+        for table in ["recipe (name TEXT)", "schema_version (version TEXT)"] {
+            let url = shared().database();
+            ask(&url, &format!("CREATE TABLE {table}"));
+            let before = tables(&url);
+            let text = refusal(&url).await;
+            assert!(text.contains("another program"), "{text}");
+            assert_eq!(tables(&url), before);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_schema_of_its_own_keeps_other_programs_apart() {
+        let url = shared().database();
+        ask(&url, "CREATE TABLE recipe (name TEXT); CREATE SCHEMA ours");
+        let ours = format!("{url}?options=-csearch_path%3Dours");
+        open(&ours, MIGRATIONS).await.unwrap();
+        open(&ours, MIGRATIONS).await.unwrap();
+        assert_eq!(tables(&url), "recipe");
+    }
+
+    #[tokio::test]
+    async fn a_migration_that_fails_leaves_the_version_before_it() {
+        let url = shared().database();
+        let broken = [
+            "CREATE TABLE a (x INTEGER)",
+            "CREATE TABLE b (x INTEGER); INSERT INTO b VALUES (1, 2)",
+        ];
+        let text = open(&url, &broken).await.expect_err("refused").to_string();
+        assert!(
+            text.contains("schema version 2") && text.contains("Nothing of that"),
+            "{text}"
+        );
+        open(&url, &broken[..1]).await.unwrap();
+        assert_eq!(tables(&url), "a schema_version");
+    }
+
+    #[tokio::test]
+    async fn of_many_that_start_at_once_each_version_is_applied_once() {
+        let migrations = [
+            "CREATE TABLE a (x INTEGER)",
+            "ALTER TABLE a ADD y INTEGER",
+            "INSERT INTO a VALUES (1, 2)",
+        ];
+        let url = shared().database();
+        let replicas = (0..8).map(|_| open(&url, &migrations));
+        futures::future::try_join_all(replicas).await.unwrap();
+        assert_eq!(ask(&url, "SELECT count(*) FROM a"), "1");
+    }
+}

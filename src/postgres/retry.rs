@@ -1,0 +1,138 @@
+//! Requests within their deadline: promises 2 to 5 of the [store](super).
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::checkout::Checkout;
+use super::error::at_commit;
+use super::handle::Handle;
+use super::{DEADLINE, Postgres};
+use crate::domain::Error;
+use crate::sql::Failure;
+
+/// The pause before the second attempt; it doubles from there.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+
+/// The longest pause: a server that is back after a restart is noticed within this.
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+
+/// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to
+/// somebody else afterwards: a second less than the deadline for a lock and for a statement, and the deadline
+/// for a replica that has stopped talking.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+     SET LOCAL lock_timeout = '4s'; \
+     SET LOCAL statement_timeout = '4s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '5s'";
+
+/// Commits with no limit on the server: promise 5.
+const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
+
+/// The attempts at one script.
+pub struct Attempts<'a> {
+    postgres: &'a Postgres,
+    deadline: Instant,
+    pause: Duration,
+}
+
+impl Postgres {
+    /// A script is about to be run.
+    pub(crate) fn attempts(&self) -> Attempts<'_> {
+        Attempts {
+            postgres: self,
+            deadline: Instant::now() + DEADLINE,
+            pause: FIRST_PAUSE,
+        }
+    }
+
+    /// A connection for a script that changes something, in a transaction. It ends with [`Handle::end_change`].
+    ///
+    /// # Errors
+    /// [`Failure::Again`] when there is none.
+    pub(crate) async fn changing(&self) -> Result<Handle, Failure> {
+        Ok(Handle::changing(self.checkout().await?, BEGIN))
+    }
+
+    /// A connection for a script that only reads. It ends with [`Handle::end_reading`].
+    ///
+    /// # Errors
+    /// [`Failure::Again`] when there is none.
+    pub(crate) async fn reading(&self) -> Result<Handle, Failure> {
+        Ok(Handle::reading(self.checkout().await?))
+    }
+
+    async fn checkout(&self) -> Result<Checkout, Failure> {
+        let connection = self
+            .pool
+            .get()
+            .await
+            .map_err(|error| Failure::Again(error.into()))?;
+        Ok(Checkout::new(
+            connection,
+            self.connector.clone(),
+            self.prepares,
+        ))
+    }
+}
+
+impl Handle {
+    /// Commits what a script has changed, unless it has failed.
+    ///
+    /// # Errors
+    /// What the script answered, or the server to the commit.
+    pub(crate) async fn end_change<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
+        match &result {
+            Ok(_) => {
+                self.checkout().is_committing();
+                self.batch(COMMIT).await.map_err(at_commit)?;
+                self.checkout().is_done();
+            }
+            // A connection that cannot even do this is not used again.
+            Err(failure) => match (self.batch("ROLLBACK").await, failure) {
+                (Ok(()), Failure::Final(_)) => self.checkout().is_done(),
+                _ => self.checkout().is_spent(),
+            },
+        }
+        result
+    }
+
+    /// Gives the connection back after a script that only reads.
+    ///
+    /// # Errors
+    /// What the script answered.
+    pub(crate) fn end_reading<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
+        match &result {
+            Err(Failure::Again(_)) => self.checkout().is_spent(),
+            _ => self.checkout().is_done(),
+        }
+        result
+    }
+}
+
+impl Attempts<'_> {
+    /// What an attempt answers, within the deadline of all of them. Breaks with what the caller gets, unless there is time
+    /// for another attempt, for which it has waited.
+    pub(crate) async fn next<T>(
+        &mut self,
+        attempt: impl Future<Output = Result<T, Failure>>,
+    ) -> ControlFlow<Result<T, Error>> {
+        let cause = match timeout_at(self.deadline, attempt).await {
+            Ok(Ok(value)) => return ControlFlow::Break(Ok(value)),
+            Ok(Err(Failure::Final(error))) => return ControlFlow::Break(Err(error)),
+            Ok(Err(Failure::Again(cause))) => cause,
+            Err(_) => {
+                // Promise 2: they are most likely to the same server.
+                self.postgres.pool.retain(|_, _| false);
+                let late = Error::unavailable("the database did not answer in time");
+                return ControlFlow::Break(Err(late));
+            }
+        };
+        if Instant::now() + self.pause >= self.deadline {
+            return ControlFlow::Break(Err(Error::unavailable(cause)));
+        }
+        sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Calls: a statement with its values, and what is made of its rows.
+
+use super::failure::Failure;
+use super::statement::Statement;
+use super::value::{Columns, Value};
+
+/// A statement with its values, and what is made of its rows. Nothing has happened yet.
+#[must_use = "nothing happens until a script runs it"]
+#[derive(Debug)]
+pub struct Call<'a, A, const N: usize> {
+    /// The statement.
+    pub statement: &'static Statement<N>,
+    /// Its values.
+    pub values: [Value<'a>; N],
+    /// What becomes of its rows.
+    pub answer: A,
+}
+
+/// What is made of the rows of a statement.
+pub trait Answer {
+    /// The answer.
+    type Out;
+
+    /// Takes a row; says whether to go on.
+    ///
+    /// # Errors
+    /// When a value is of another type.
+    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, Failure>;
+
+    /// The answer, after the last row. `changed` is how many rows the statement changed.
+    fn end(self, changed: u64) -> Self::Out;
+}
+
+/// How many rows were changed.
+#[derive(Debug)]
+pub struct Changed;
+
+/// Whether there was a row.
+#[derive(Debug)]
+pub struct Exists(bool);
+
+/// The first row, if there was one.
+#[derive(Debug)]
+pub struct First<T, R>(Option<T>, R);
+
+/// All rows.
+#[derive(Debug)]
+pub struct All<T, R>(Vec<T>, R);
+
+impl Answer for Changed {
+    type Out = u64;
+
+    fn row(&mut self, _: &mut Columns<'_>) -> Result<bool, Failure> {
+        Ok(true)
+    }
+
+    fn end(self, changed: u64) -> u64 {
+        changed
+    }
+}
+
+impl Answer for Exists {
+    type Out = bool;
+
+    fn row(&mut self, _: &mut Columns<'_>) -> Result<bool, Failure> {
+        self.0 = true;
+        Ok(false)
+    }
+
+    fn end(self, _: u64) -> bool {
+        self.0
+    }
+}
+
+impl<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>> Answer for First<T, R> {
+    type Out = Option<T>;
+
+    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, Failure> {
+        self.0 = Some((self.1)(row)?);
+        Ok(false)
+    }
+
+    fn end(self, _: u64) -> Option<T> {
+        self.0
+    }
+}
+
+impl<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>> Answer for All<T, R> {
+    type Out = Vec<T>;
+
+    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, Failure> {
+        self.0.push((self.1)(row)?);
+        Ok(true)
+    }
+
+    fn end(self, _: u64) -> Vec<T> {
+        self.0
+    }
+}
+
+impl<'a, const N: usize> Call<'a, Changed, N> {
+    pub(super) fn new(statement: &'static Statement<N>, values: [Value<'a>; N]) -> Self {
+        Call {
+            statement,
+            values,
+            answer: Changed,
+        }
+    }
+
+    /// Answers whether there is a row.
+    pub fn exists(self) -> Call<'a, Exists, N> {
+        self.answering(Exists(false))
+    }
+
+    /// Answers the first row, if there is one.
+    pub fn first<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>>(
+        self,
+        read: R,
+    ) -> Call<'a, First<T, R>, N> {
+        self.answering(First(None, read))
+    }
+
+    /// Answers all rows.
+    pub fn all<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>>(
+        self,
+        read: R,
+    ) -> Call<'a, All<T, R>, N> {
+        self.answering(All(Vec::new(), read))
+    }
+
+    fn answering<A>(self, answer: A) -> Call<'a, A, N> {
+        Call {
+            statement: self.statement,
+            values: self.values,
+            answer,
+        }
+    }
+}

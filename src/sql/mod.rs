@@ -1,0 +1,26 @@
+//! Statements, their values and their rows, written once for both engines.
+//!
+//! A statement is written in PostgreSQL's dialect, and [`sql!`] makes SQLite's of it when it compiles ([`text`]). A verb
+//! of the store is a [`Call`]: a statement, its values, and what is made of its rows. Nothing happens before a script
+//! hands it to [`crate::store::Sql::run`], alone or with others that may travel together.
+//!
+//! - [`table!`](table): the columns of a table and their order, which everything else is made of.
+//! - [`copy`]: what a copy of everything needs of an engine.
+//! - [`value`]: how the types of the domain stand in a statement and in a row.
+//!
+//! No engine runs here: SQLite is in [`crate::sqlite`], PostgreSQL in [`crate::postgres`].
+
+mod call;
+pub(crate) mod copy;
+mod failure;
+mod statement;
+pub mod table;
+pub mod text;
+pub mod value;
+
+pub use call::{Answer, Call, Changed};
+pub use failure::Failure;
+pub use statement::Statement;
+pub(crate) use statement::{lock, sql, text};
+pub(crate) use table::table;
+pub(crate) use value::values;

@@ -1,0 +1,60 @@
+//! Statements, in the dialects of both engines.
+
+use super::call::{Call, Changed};
+use super::value::Value;
+
+/// A statement that takes `N` values.
+#[derive(Debug)]
+pub struct Statement<const N: usize> {
+    /// As SQLite reads it; empty where SQLite needs no such statement.
+    pub sqlite: &'static str,
+    /// As PostgreSQL reads it; empty where PostgreSQL needs none.
+    pub postgres: &'static str,
+}
+
+impl<const N: usize> Statement<N> {
+    /// The statement with its values.
+    pub fn with<'a>(&'static self, values: [Value<'a>; N]) -> Call<'a, Changed, N> {
+        Call::new(self, values)
+    }
+}
+
+/// A statement, from texts that are put together: `sql!("SELECT ", COLUMNS, " FROM team WHERE id = $1")`. It is written
+/// in PostgreSQL's dialect, and SQLite's is made of it. Where that is not enough, each engine has a text of its own:
+/// `sql!(sqlite: ["..."], postgres: ["..."])`.
+macro_rules! sql {
+    (sqlite: [$($sqlite:expr),+ $(,)?], postgres: [$($postgres:expr),+ $(,)?] $(,)?) => {{
+        const SQLITE_TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($sqlite),+]);
+        const SQLITE: [u8; SQLITE_TEXT.length()] = SQLITE_TEXT.for_sqlite().bytes();
+        const POSTGRES_TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($postgres),+]);
+        const POSTGRES: [u8; POSTGRES_TEXT.length()] = POSTGRES_TEXT.bytes();
+        const PLACES: usize = $crate::sql::text::most(SQLITE_TEXT.places(), POSTGRES_TEXT.places());
+        const {
+            &$crate::sql::Statement::<PLACES> {
+                sqlite: $crate::sql::text::as_str(&SQLITE),
+                postgres: $crate::sql::text::as_str(&POSTGRES),
+            }
+        }
+    }};
+    ($($part:expr),+ $(,)?) => {
+        $crate::sql::sql!(sqlite: [$($part),+], postgres: [$($part),+])
+    };
+}
+
+/// Texts that are put together when the program compiles.
+macro_rules! text {
+    ($($part:expr),+ $(,)?) => {{
+        const TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($part),+]);
+        const BYTES: [u8; TEXT.length()] = TEXT.bytes();
+        $crate::sql::text::as_str(&BYTES)
+    }};
+}
+
+/// A statement that only locks, which is PostgreSQL's alone: in SQLite, whoever writes is the only one.
+macro_rules! lock {
+    ($($part:expr),+ $(,)?) => {
+        $crate::sql::sql!(sqlite: [""], postgres: [$($part),+])
+    };
+}
+
+pub(crate) use {lock, sql, text};

@@ -1,0 +1,254 @@
+//! Texts of statements, put together when the program compiles.
+//!
+//! Statements are written in PostgreSQL's dialect. SQLite's is made of it, in as many bytes, by what the two differ in
+//! here: `$1` is `?1`, `greatest(` is `max(`, and casts and row locks are blanks, as SQLite has one writer and keeps
+//! decimals as their text.
+
+use super::table::{Kind, Table};
+
+/// More bytes than a statement has.
+const ROOM: usize = 4096;
+
+/// What SQLite does without. The longest of those with one beginning comes first.
+const BLANKS: &[&str] = &["FOR UPDATE SKIP LOCKED", "FOR UPDATE", "FOR SHARE"];
+
+/// A text that is being written.
+#[derive(Clone, Copy)]
+pub struct Text {
+    bytes: [u8; ROOM],
+    length: usize,
+}
+
+impl Text {
+    const fn new() -> Text {
+        Text {
+            bytes: [0; ROOM],
+            length: 0,
+        }
+    }
+
+    const fn push(mut self, text: &str) -> Text {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            self.bytes[self.length] = bytes[at];
+            self.length += 1;
+            at += 1;
+        }
+        self
+    }
+
+    /// A placeholder: `$12`.
+    const fn push_place(mut self, number: usize) -> Text {
+        self = self.push("$");
+        if number >= 10 {
+            self.bytes[self.length] = b'0' + (number / 10) as u8; // no table has a hundred columns
+            self.length += 1;
+        }
+        self.bytes[self.length] = b'0' + (number % 10) as u8;
+        self.length += 1;
+        self
+    }
+
+    /// How many bytes it has.
+    pub const fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Its bytes, which are `N`.
+    pub const fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        let mut at = 0;
+        while at < N {
+            bytes[at] = self.bytes[at];
+            at += 1;
+        }
+        bytes
+    }
+
+    /// How many values it takes: the greatest number of a placeholder.
+    pub const fn places(&self) -> usize {
+        let (mut most, mut at) = (0, 0);
+        while at < self.length {
+            if self.bytes[at] == b'$' {
+                let mut number = 0;
+                let mut digit = at + 1;
+                while digit < self.length && self.bytes[digit].is_ascii_digit() {
+                    number = number * 10 + (self.bytes[digit] - b'0') as usize;
+                    digit += 1;
+                }
+                if number > most {
+                    most = number;
+                }
+            }
+            at += 1;
+        }
+        most
+    }
+
+    const fn has(&self, at: usize, word: &str) -> bool {
+        let word = word.as_bytes();
+        let mut i = 0;
+        while i < word.len() {
+            if at + i >= self.length || self.bytes[at + i] != word[i] {
+                return false;
+            }
+            i += 1;
+        }
+        true
+    }
+
+    const fn blank(mut self, from: usize, to: usize) -> Text {
+        let mut at = from;
+        while at < to {
+            self.bytes[at] = b' ';
+            at += 1;
+        }
+        self
+    }
+
+    /// The same in SQLite's dialect.
+    pub const fn for_sqlite(mut self) -> Text {
+        let mut at = 0;
+        while at < self.length {
+            if self.bytes[at] == b'$' {
+                self.bytes[at] = b'?';
+            } else if self.has(at, "::") {
+                let mut end = at + 2;
+                while end < self.length && self.bytes[end].is_ascii_alphanumeric() {
+                    end += 1;
+                }
+                self = self.blank(at, end);
+            } else if self.has(at, "greatest(") {
+                self = self.blank(at, at + 5);
+                self.bytes[at + 5] = b'm';
+                self.bytes[at + 6] = b'a';
+                self.bytes[at + 7] = b'x';
+            } else {
+                let mut word = 0;
+                while word < BLANKS.len() {
+                    if self.has(at, BLANKS[word]) {
+                        self = self.blank(at, at + BLANKS[word].len());
+                    }
+                    word += 1;
+                }
+            }
+            at += 1;
+        }
+        self
+    }
+}
+
+/// Several texts, one behind the other.
+pub const fn join(parts: &[&str]) -> Text {
+    let (mut text, mut at) = (Text::new(), 0);
+    while at < parts.len() {
+        text = text.push(parts[at]);
+        at += 1;
+    }
+    text
+}
+
+/// Some columns of a table, as a query names them: `id, unit_price::text`.
+pub const fn select_list(table: &Table, from: usize, to: usize) -> Text {
+    let (mut text, mut at) = (Text::new(), from);
+    while at < to {
+        let (name, kind) = table.columns[at];
+        if at > from {
+            text = text.push(", ");
+        }
+        text = text.push(name);
+        if matches!(kind, Kind::Decimal) {
+            text = text.push("::text");
+        }
+        at += 1;
+    }
+    text
+}
+
+/// A statement that inserts the first `count` columns of a row:
+/// `INSERT INTO "product" (id, unit_price) VALUES ($1, $2::numeric)`.
+pub const fn insert(table: &Table, count: usize) -> Text {
+    let mut text = Text::new()
+        .push("INSERT INTO \"")
+        .push(table.name)
+        .push("\" (");
+    let mut at = 0;
+    while at < count {
+        if at > 0 {
+            text = text.push(", ");
+        }
+        text = text.push(table.columns[at].0);
+        at += 1;
+    }
+    text = text.push(") VALUES (");
+    at = 0;
+    while at < count {
+        if at > 0 {
+            text = text.push(", ");
+        }
+        text = push_value(text, table, at);
+        at += 1;
+    }
+    text.push(")")
+}
+
+/// What an update sets that takes the values of such an insertion: every column that is none of the key.
+pub const fn set_list(table: &Table, count: usize) -> Text {
+    let (mut text, mut at, mut first) = (Text::new(), 0, true);
+    while at < count {
+        if !table.is_key(at) {
+            if !first {
+                text = text.push(", ");
+            }
+            first = false;
+            text = text.push(table.columns[at].0).push(" = ");
+            text = push_value(text, table, at);
+        }
+        at += 1;
+    }
+    text
+}
+
+const fn push_value(text: Text, table: &Table, column: usize) -> Text {
+    let text = text.push_place(column + 1);
+    match table.columns[column].1 {
+        Kind::Decimal => text.push("::numeric"),
+        _ => text,
+    }
+}
+
+/// The greater of two numbers.
+pub const fn most(one: usize, other: usize) -> usize {
+    if one > other { one } else { other }
+}
+
+/// What is written in UTF-8, as text.
+///
+/// # Panics
+/// At compile time, when it is not.
+pub const fn as_str(bytes: &'static [u8]) -> &'static str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("not UTF-8"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sql::sql;
+
+    #[test]
+    fn sqlite_gets_the_same_without_casts_and_locks() {
+        let statement = sql!(
+            "UPDATE t SET a = greatest(a, $1), b = $12::numeric ",
+            "WHERE c::text = 'x' FOR UPDATE SKIP LOCKED"
+        );
+        let words: Vec<_> = statement.sqlite.split_whitespace().collect();
+        assert_eq!(
+            words.join(" "),
+            "UPDATE t SET a = max(a, ?1), b = ?12 WHERE c = 'x'"
+        );
+        assert!(statement.postgres.ends_with("FOR UPDATE SKIP LOCKED"));
+    }
+}

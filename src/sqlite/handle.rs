@@ -1,0 +1,107 @@
+//! What runs the statements of a script.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, Params};
+
+use super::error::to_domain;
+use crate::domain::Error;
+use crate::sql::value::{Columns, Row};
+use crate::sql::{Answer, Call, Failure};
+
+/// A connection, lent to one script at a time. Whoever holds it is alone with it: the mutex is never waited for, and is
+/// there because the future of a script, which is the same code for both engines, may move between threads.
+#[derive(Debug)]
+pub struct Handle(Mutex<Desk>);
+
+#[derive(Debug)]
+struct Desk {
+    connection: Connection,
+    /// Whether a statement of this script has failed.
+    failed: bool,
+}
+
+impl Handle {
+    pub(super) fn new(connection: Connection) -> Handle {
+        Handle(Mutex::new(Desk {
+            connection,
+            failed: false,
+        }))
+    }
+
+    /// The connection itself, for what is no script.
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        let desk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        &mut desk.connection
+    }
+
+    /// The same for whoever shares the handle.
+    pub(super) fn with<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
+        work(&self.lock().connection)
+    }
+
+    /// Runs a statement that is none of a script; says how many rows it changed.
+    ///
+    /// # Errors
+    /// What SQLite answered, in the service's terms.
+    pub(super) fn execute(&self, statement: &str, params: impl Params) -> Result<usize, Error> {
+        self.with(|connection| connection.prepare_cached(statement)?.execute(params))
+            .map_err(to_domain)
+    }
+
+    /// Another script begins.
+    pub(super) fn begin(&self) {
+        self.lock().failed = false;
+    }
+
+    /// Runs a call. After one that failed, no other runs until the next script, as in a transaction of PostgreSQL.
+    ///
+    /// # Errors
+    /// What SQLite answered, in the service's terms; what a rule on the answer says.
+    pub fn run<A: Answer, const N: usize>(&self, call: Call<'_, A, N>) -> Result<A::Out, Failure> {
+        let mut desk = self.lock();
+        if desk.failed {
+            return Err(Error::internal("a statement after one that has failed").into());
+        }
+        let answer = run(&desk.connection, call);
+        desk.failed = answer.is_err();
+        answer
+    }
+
+    /// A script that panicked has left nothing broken here: its transaction is rolled back.
+    fn lock(&self) -> MutexGuard<'_, Desk> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn run<A: Answer, const N: usize>(
+    connection: &Connection,
+    call: Call<'_, A, N>,
+) -> Result<A::Out, Failure> {
+    let Call {
+        statement,
+        values,
+        mut answer,
+    } = call;
+    if statement.sqlite.is_empty() {
+        return Ok(answer.end(0));
+    }
+    let failed = |error| Failure::Final(to_domain(error));
+    let mut prepared = connection
+        .prepare_cached(statement.sqlite)
+        .map_err(failed)?;
+    // A text that differs between the engines may take fewer values here.
+    let count = prepared.parameter_count().min(N);
+    for (at, value) in values[..count].iter().enumerate() {
+        prepared.raw_bind_parameter(at + 1, value).map_err(failed)?;
+    }
+    let mut rows = prepared.raw_query();
+    while let Some(row) = rows.next().map_err(failed)? {
+        if !answer.row(&mut Columns::of(Row::Sqlite(row)))? {
+            break;
+        }
+    }
+    drop(rows);
+    drop(prepared);
+    Ok(answer.end(connection.changes()))
+}

@@ -1,0 +1,372 @@
+//! The write-ahead log, and how what is in it gets into the file without holding commits up.
+//!
+//! A commit appends the pages that it changed to the log. A checkpoint copies the newest version of each page
+//! into the file, and the next commit then begins the log anew. The longer the log, the more versions of a page
+//! are copied as one; but a commit that checkpoints a long log makes all that wait behind it wait much longer. So
+//! the writer leaves most of it to another thread:
+//!
+//! 1. After each commit the writer looks how long the log is. At every [`LONG`] pages it wakes the thread.
+//! 2. The thread checkpoints what there is on a connection of its own, which neither waits for commits nor holds
+//!    them up (`PASSIVE`), and then what was appended meanwhile, until that is [`LITTLE`].
+//! 3. The writer does the rest after its next commit has been answered. It must: as long as somebody
+//!    appends, no other thread ever finds all of the log copied, and it would grow for ever.
+//! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and does the rest.
+//! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the
+//!    rest and cuts the file off, since a log that begins anew keeps its old pages until others take their place. For
+//!    that nobody may be reading in it. Requests are through at once; for others nobody is kept waiting, and it is
+//!    tried again.
+//!
+//! Someone who reads one moment of the file for long, such as `invoicing copy`, keeps checkpoints from going
+//! beyond that moment. The log grows meanwhile, and is tried again every [`LONG`] pages.
+//!
+//! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any
+//! moment of a checkpoint leaves a log from which the next to open the file begins it again. So an error is none
+//! of a commit's, and passes in silence: what was not copied is still in the log.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rusqlite::hooks::Wal;
+use rusqlite::wal::CheckpointMode;
+use rusqlite::{Connection, DEFAULT_NAME};
+
+use super::wait_for_lock;
+use crate::domain::Cause;
+
+/// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of what
+/// it costs, and have readers look through four times as many.
+const LONG: u32 = 4_000;
+
+/// Pages that the writer copies in about the time of a commit.
+const LITTLE: u32 = 400;
+
+/// How often the thread goes on with what was appended meanwhile before it leaves the rest to the writer.
+const PASSES: u32 = 4;
+
+/// Pages in the log at which the writer waits for the thread: 128 MiB.
+const TOO_LONG: u32 = 8 * LONG;
+
+/// How many milliseconds the writer waits for those who read in a log that is to be emptied.
+const READERS_TAKE: i32 = 10;
+
+/// How long it leaves the log as it is after it has waited in vain.
+const NEXT_TRY: Duration = Duration::from_secs(1);
+
+/// Asks for step 5.
+#[derive(Clone)]
+pub(super) struct Emptying(Arc<Shared>);
+
+impl Emptying {
+    /// Has the log emptied once the transaction has committed that this is called in, or as soon as that can be done,
+    /// if the transaction has `forgotten` anything. The first time it may be that a process before this has, and was
+    /// killed then.
+    pub(super) fn after(&self, forgotten: bool) {
+        if forgotten || !self.0.looked_after.swap(true, Ordering::Relaxed) {
+            self.0.empty.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The writer's side of the log.
+pub(super) struct Log {
+    shared: Arc<Shared>,
+    /// Wakes the thread; `None` only while being dropped.
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+    /// How long the log was after the commit before.
+    before: u32,
+    /// At how many pages the next checkpoint is due.
+    next: u32,
+    /// When it was last tried in vain to empty the log.
+    tried: Option<Instant>,
+}
+
+/// What the writer and the thread tell each other.
+#[derive(Default)]
+struct Shared {
+    /// Pages in the log after the last commit of this process.
+    pages: AtomicU32,
+    /// Whether it is the writer's turn: step 3.
+    rest: AtomicBool,
+    /// Whether the log is to be emptied: step 5.
+    empty: AtomicBool,
+    /// Whether anybody has asked for it yet.
+    looked_after: AtomicBool,
+    /// Held while the thread is at a checkpoint.
+    checkpointing: Mutex<()>,
+}
+
+impl Log {
+    /// Takes the log of `connection` over from SQLite, and starts the thread on `own`, another connection to
+    /// the same file.
+    pub(super) fn start(connection: &mut Connection, own: Connection) -> Result<Log, Cause> {
+        let shared = Arc::new(Shared::default());
+        let told = Arc::clone(&shared);
+        // In place of SQLite's own hook, which makes one at every thousand pages.
+        connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+            told.pages
+                .store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let (wake, woken) = sync_channel(1);
+        let its = Arc::clone(&shared);
+        let thread = Builder::new()
+            .name("sqlite-log".into())
+            .spawn(move || checkpoint_when_woken(&own, &woken, &its))?;
+        Ok(Log {
+            shared,
+            wake: Some(wake),
+            thread: Some(thread),
+            before: 0,
+            next: LONG,
+            tried: None,
+        })
+    }
+
+    /// For those who have something to be forgotten.
+    pub(super) fn emptying(&self) -> Emptying {
+        Emptying(Arc::clone(&self.shared))
+    }
+
+    /// Steps 1, 3, 4 and 5, after each commit on `connection`.
+    pub(super) fn committed(&mut self, connection: &mut Connection) {
+        let pages = self.shared.pages.load(Ordering::Relaxed);
+        if pages < self.before {
+            self.next = LONG; // Begun anew.
+        }
+        self.before = pages;
+        let due = pages >= self.next;
+        if due {
+            self.next = pages + LONG;
+        }
+        let to_empty = self.shared.empty.load(Ordering::Relaxed)
+            && self.tried.is_none_or(|tried| tried.elapsed() >= NEXT_TRY);
+        let rest = self.shared.rest.swap(false, Ordering::Relaxed);
+        if rest || (due && pages >= TOO_LONG) || (to_empty && pages <= LITTLE) {
+            let shared = Arc::clone(&self.shared);
+            let checkpointing = &shared.checkpointing;
+            // Nothing is kept in it that a panic could have broken.
+            let _waited = checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
+            match to_empty {
+                true => self.empty(connection),
+                false => _ = checkpoint(connection),
+            }
+        } else if (due || to_empty)
+            && let Some(wake) = &self.wake
+        {
+            // One that is at it already, or has panicked, is not woken.
+            let _ = wake.try_send(());
+        }
+    }
+}
+
+impl Log {
+    /// Step 5, once little is left to be copied.
+    fn empty(&mut self, connection: &mut Connection) {
+        let wait = |tries| {
+            std::thread::sleep(Duration::from_millis(1));
+            tries < READERS_TAKE
+        };
+        // It fails for those only who are inside of SQLite, which nobody is.
+        let patient = connection.busy_handler(Some(wait));
+        let emptied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::TRUNCATE);
+        let restored = connection.busy_handler(Some(wait_for_lock));
+        let done = patient.and(emptied).and(restored).is_ok();
+        self.tried = (!done).then(Instant::now);
+        if done {
+            self.shared.empty.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Lets the thread come to an end before the file is closed.
+impl Drop for Log {
+    fn drop(&mut self) {
+        drop(self.wake.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join(); // Its panic, if any, was reported when it happened.
+        }
+    }
+}
+
+/// The thread, until the writer is gone.
+fn checkpoint_when_woken(own: &Connection, woken: &Receiver<()>, shared: &Shared) {
+    while let Ok(()) = woken.recv() {
+        // As above.
+        let _checkpointing = shared
+            .checkpointing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        checkpoint_most(own, shared);
+    }
+}
+
+/// Step 2.
+fn checkpoint_most(own: &Connection, shared: &Shared) {
+    for _ in 0..PASSES {
+        let Some(copied) = checkpoint(own) else {
+            return;
+        };
+        let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(copied);
+        if appended <= LITTLE {
+            break;
+        }
+    }
+    shared.rest.store(true, Ordering::Relaxed);
+}
+
+/// Copies what is in the log and no reader needs where it is. Says how many pages of the log are copied, unless
+/// another process is at it, or the disk fails.
+fn checkpoint(connection: &Connection) -> Option<u32> {
+    let copied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::PASSIVE);
+    copied
+        .ok()
+        .and_then(|(_, copied)| u32::try_from(copied).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::sqlite::{Sqlite, connect, create_private};
+
+    /// A file with a table, a writer of it, and its log.
+    fn file() -> (TempDir, PathBuf, Connection, Log) {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        create_private(&path).unwrap();
+        let mut connection = connect(&path).unwrap();
+        // Durability takes time here, and makes no difference.
+        let create =
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
+        connection.execute_batch(create).unwrap();
+        let own = connect(&path).unwrap();
+        let log = Log::start(&mut connection, own).unwrap();
+        (folder, path, connection, log)
+    }
+
+    /// Commits some twenty pages.
+    fn commit(connection: &mut Connection, log: &mut Log) {
+        let insert = "INSERT INTO page VALUES (zeroblob(80000))";
+        connection.execute(insert, []).unwrap();
+        log.committed(connection);
+    }
+
+    fn pages(log: &Log) -> u32 {
+        log.shared.pages.load(Ordering::Relaxed)
+    }
+
+    fn rows(path: &Path) -> u32 {
+        let count = "SELECT count(*) FROM page";
+        let connection = connect(path).unwrap();
+        connection.query_row(count, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn the_log_begins_anew_while_one_commit_follows_the_other() {
+        let (_folder, path, mut connection, mut log) = file();
+        let (mut commits, begun) = (0, Instant::now());
+        let mut begun_anew = 0;
+        while begun_anew < 3 {
+            let before = pages(&log);
+            commit(&mut connection, &mut log);
+            commits += 1;
+            begun_anew += u32::from(pages(&log) < before);
+            assert!(begun.elapsed() < Duration::from_secs(60), "{}", pages(&log));
+        }
+        assert_eq!(rows(&path), commits);
+    }
+
+    #[test]
+    fn a_log_that_no_thread_checkpoints_is_left_to_the_writer_in_the_end() {
+        let (_folder, path, mut connection, mut log) = file();
+        // A thread that is at it for ever: only what the writer does itself counts.
+        log.wake = None;
+        let mut commits = 0;
+        while pages(&log) >= log.before && commits < TOO_LONG {
+            commit(&mut connection, &mut log);
+            commits += 1;
+            assert!(pages(&log) < TOO_LONG + LONG + 100);
+            if pages(&log) < 100 && commits > 100 {
+                return assert_eq!(rows(&path), commits);
+            }
+        }
+        panic!("it has {} pages", pages(&log));
+    }
+
+    #[test]
+    fn a_reader_of_one_moment_sees_it_until_its_end_whatever_is_checkpointed() {
+        let (_folder, path, mut connection, mut log) = file();
+        let reader = connect(&path).unwrap();
+        reader.execute_batch("BEGIN").unwrap();
+        let count =
+            || reader.query_row("SELECT count(*) FROM page", [], |row| row.get::<_, u32>(0));
+        assert_eq!(count().unwrap(), 0);
+        while pages(&log) < 3 * LONG {
+            commit(&mut connection, &mut log);
+        }
+        assert_eq!(count().unwrap(), 0);
+        reader.execute_batch("COMMIT").unwrap();
+        while pages(&log) > LONG {
+            commit(&mut connection, &mut log);
+        }
+    }
+
+    #[test]
+    fn a_log_is_emptied_on_request_but_waits_for_who_reads_in_it_and_keeps_no_commit_waiting() {
+        let (_folder, path, mut connection, mut log) = file();
+        let length = || path.with_extension("db-wal").metadata().unwrap().len();
+        let reader = connect(&path).unwrap();
+        commit(&mut connection, &mut log);
+        reader
+            .execute_batch("BEGIN; SELECT count(*) FROM page")
+            .unwrap();
+        let emptying = log.emptying();
+        emptying.after(true);
+        let begun = Instant::now();
+        for _ in 0..20 {
+            commit(&mut connection, &mut log);
+            assert!(length() > 0);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(5), "each one waits");
+        reader.execute_batch("COMMIT").unwrap();
+        while length() > 0 {
+            commit(&mut connection, &mut log);
+            assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
+        }
+    }
+
+    #[test]
+    fn a_long_log_is_emptied_while_one_commit_follows_the_other() {
+        let (_folder, path, mut connection, mut log) = file();
+        while pages(&log) < 2 * LITTLE {
+            commit(&mut connection, &mut log);
+        }
+        log.emptying().after(false);
+        let begun = Instant::now();
+        while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
+            commit(&mut connection, &mut log);
+            assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
+        }
+    }
+
+    #[tokio::test]
+    async fn closing_the_store_leaves_no_log_behind() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        let store = Sqlite::open(&path).unwrap();
+        store
+            .write(|sql| sql.execute("DELETE FROM team", []))
+            .await
+            .unwrap();
+        assert!(path.with_extension("db-wal").exists());
+        drop(store);
+        assert!(!path.with_extension("db-wal").exists());
+    }
+}

@@ -1,0 +1,70 @@
+//! Authorization codes.
+
+use super::Batch;
+use crate::domain::auth_code::AuthCode;
+use crate::domain::id::{SessionId, UserId};
+use crate::domain::secret::Digest;
+use crate::domain::session::rules::KnownCode;
+use crate::domain::time::Timestamp;
+use crate::sql::{sql, table, values};
+
+table! {
+    /// The rows of codes.
+    pub(super) mod row = "auth_code", key [digest];
+    ()
+    AuthCode {
+        digest: Bytes, user_id: Uuid, client_id: Text, redirect_uri: Text, challenge = "code_challenge": Bytes,
+        expires_at: Integer,
+    }
+    (session_id: Uuid)
+}
+
+/// Adds a code.
+pub fn insert(code: &AuthCode) -> impl Batch {
+    sql!(row::INSERT).with(row::values(code))
+}
+
+/// A code on record, which nobody else exchanges until the end of the transaction.
+pub fn lock(digest: &Digest) -> impl Batch<Out = Option<KnownCode>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        ", session_id FROM auth_code WHERE digest = $1 FOR UPDATE"
+    )
+    .with(values![digest])
+    .first(|row| {
+        Ok(KnownCode {
+            code: row::read(row)?,
+            session_id: row.take()?,
+        })
+    })
+}
+
+/// Marks a code as used, by the session that it began.
+pub fn mark_used(digest: &Digest, session_id: SessionId) -> impl Batch {
+    sql!("UPDATE auth_code SET session_id = $2 WHERE digest = $1").with(values![digest, session_id])
+}
+
+/// Deletes the codes of a user.
+pub fn delete_all(user_id: UserId) -> impl Batch {
+    sql!("DELETE FROM auth_code WHERE user_id = $1").with(values![user_id])
+}
+
+/// Deletes at most `limit` codes that have expired unused; says how many.
+pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM auth_code WHERE digest IN ( \
+             SELECT digest FROM auth_code WHERE session_id IS NULL AND expires_at <= $1 \
+             LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![now, limit])
+}
+
+/// Deletes at most `limit` codes of a session; says how many.
+pub fn delete_of_session(id: SessionId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM auth_code WHERE digest IN ( \
+             SELECT digest FROM auth_code WHERE session_id = $1 LIMIT $2)"
+    )
+    .with(values![id, limit])
+}

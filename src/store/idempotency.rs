@@ -1,0 +1,174 @@
+//! Idempotency records.
+//!
+//! In SQLite records are appended to a table that has no other order, and found by a hash of team, mode and key: that is
+//! two places to write to for each, one of them always the same. Rowids grow in the order of time, so what has expired is
+//! found at the beginning. Where the clock was ahead, the records of that time are put behind all others when they are found
+//! there ([`delete_expired`]). Where it was ahead for less than an hour, or a copy wrote the records in the order of their
+//! keys, some are deleted later, when those before them have expired too.
+//!
+//! In PostgreSQL a request claims its key before anything else, with a record that has no answer yet. Whoever comes second
+//! waits, on whichever replica, until the first has committed or failed: then it finds the answer, or claims the key itself.
+
+use super::{Batch, Sql};
+use crate::domain::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Record};
+use crate::domain::product::Catalog;
+use crate::domain::time::Timestamp;
+use crate::sql::{Failure, sql, table, values};
+
+table! {
+    /// The rows of records. SQLite has a column more, `key_hash`, which follows from these.
+    pub(super) mod row = "idempotency", key [team_id, mode, key];
+    (team_id: Uuid, mode: Text, key: Text, request: Bytes, answer: Text, created_at: Integer)
+    ()
+}
+
+/// Takes the key of a request for this transaction. The record that is there comes back.
+pub fn claim(
+    catalog: Catalog,
+    request: &IdempotentRequest,
+    now: Timestamp,
+) -> impl Batch<Out = Option<Record>> {
+    sql!(
+        // A hash may be shared, however unlikely: the key itself decides.
+        sqlite: [
+            "SELECT request, answer, created_at FROM idempotency \
+             WHERE key_hash = hash_key($1, $2, $3) AND team_id = $1 AND mode = $2 AND key = $3"
+        ],
+        // The update changes nothing: it is there to lock the row and to return it.
+        postgres: [
+            row::INSERT,
+            " ON CONFLICT (team_id, mode, key) DO UPDATE SET answer = idempotency.answer \
+             RETURNING request, answer, created_at"
+        ],
+    )
+    .with(values![
+        catalog.team_id,
+        catalog.mode,
+        &request.key,
+        &request.digest,
+        "",
+        now
+    ])
+    .first(|row| {
+        Ok(Record {
+            request: row.take()?,
+            answer: row.take()?,
+            created_at: row.take()?,
+        })
+    })
+    .rule(|record| Ok(record.filter(|record| !record.answer.is_empty())))
+}
+
+/// Keeps the answer to a request whose key was claimed, in place of one that has expired.
+pub fn keep<'a>(
+    catalog: Catalog,
+    request: &'a IdempotentRequest,
+    answer: &'a str,
+    now: Timestamp,
+) -> impl Batch {
+    sql!(
+        sqlite: [
+            "INSERT OR REPLACE INTO idempotency \
+                 (key_hash, team_id, mode, key, request, answer, created_at) \
+             VALUES (hash_key($1, $2, $3), $1, $2, $3, $4, $5, $6)"
+        ],
+        postgres: [
+            "UPDATE idempotency SET request = $4, answer = $5, created_at = $6 \
+             WHERE team_id = $1 AND mode = $2 AND key = $3"
+        ],
+    )
+    .with(values![
+        catalog.team_id,
+        catalog.mode,
+        &request.key,
+        &request.digest,
+        answer,
+        now
+    ])
+}
+
+/// Sees to at most `limit` records, and says to how many: those that have expired `now` are deleted, and those that lie
+/// ahead by more than [`AHEAD`] are dated `now`.
+///
+/// # Errors
+/// As every script.
+pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, Failure> {
+    let (expired, ahead) = (now.before(LIFETIME), now.after(AHEAD));
+    let seen_to = match sql {
+        Sql::Sqlite(_) => delete_oldest(sql, now, expired, ahead, limit).await?,
+        Sql::Postgres(_) => delete_some(sql, now, expired, ahead, limit).await?,
+    };
+    Ok(u32::try_from(seen_to).unwrap_or(limit))
+}
+
+/// Looks at the `limit` oldest records of SQLite. Those of the future are put behind all others.
+async fn delete_oldest(
+    sql: Sql<'_>,
+    now: Timestamp,
+    expired: Timestamp,
+    ahead: Timestamp,
+    limit: u32,
+) -> Result<u64, Failure> {
+    let bounds = sql!(
+        sqlite: [
+            "SELECT (SELECT min(rowid) FROM idempotency), (SELECT max(rowid) FROM idempotency), max(rowid) \
+             FROM (SELECT rowid FROM idempotency ORDER BY rowid LIMIT $1)"
+        ],
+        postgres: [""],
+    );
+    let bounds = bounds
+        .with(values![limit])
+        .first(|row| Ok((row.take()?, row.take()?, row.take()?)));
+    let Some((Some(first), Some(last), Some(looked_at))) = sql.run(bounds).await? else {
+        return Ok(0);
+    };
+    let (first, last, looked_at): (i64, i64, i64) = (first, last, looked_at);
+    let delete = sql!(
+        sqlite: ["DELETE FROM idempotency WHERE rowid <= $1 AND created_at <= $2"],
+        postgres: [""],
+    );
+    let put_behind = sql!(
+        sqlite: [
+            "UPDATE idempotency SET rowid = rowid + $2, created_at = $3 \
+             WHERE rowid <= $1 AND created_at > $4"
+        ],
+        postgres: [""],
+    );
+    let (deleted, put_behind) = sql
+        .run((
+            delete.with(values![looked_at, expired]),
+            put_behind.with(values![looked_at, last - first + 1, now, ahead]),
+        ))
+        .await?;
+    Ok(deleted + put_behind)
+}
+
+/// Sees to records of PostgreSQL, but to none that somebody has in hand.
+async fn delete_some(
+    sql: Sql<'_>,
+    now: Timestamp,
+    expired: Timestamp,
+    ahead: Timestamp,
+    limit: u32,
+) -> Result<u64, Failure> {
+    let delete = sql!(
+        sqlite: [""],
+        postgres: [
+            "DELETE FROM idempotency WHERE (team_id, mode, key) IN \
+                 (SELECT team_id, mode, key FROM idempotency WHERE created_at <= $1 \
+                  ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)"
+        ],
+    );
+    let date = sql!(
+        sqlite: [""],
+        postgres: [
+            "UPDATE idempotency SET created_at = $1 WHERE (team_id, mode, key) IN \
+                 (SELECT team_id, mode, key FROM idempotency WHERE created_at > $2 \
+                  ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED)"
+        ],
+    );
+    let deleted = sql.run(delete.with(values![expired, limit])).await?;
+    let left = i64::from(limit) - deleted.cast_signed(); // at most `limit`
+    let dated = sql.run(date.with(values![now, ahead, left])).await?;
+    Ok(deleted + dated)
+}

@@ -1,0 +1,164 @@
+//! The handle of a script on the database, and calls that travel together.
+
+use std::vec::IntoIter;
+
+use crate::domain::Error;
+use crate::postgres::{self, Rows, Sent};
+use crate::sql::value::{Columns, Row};
+use crate::sql::{Answer, Call, Failure};
+use crate::sqlite;
+
+/// A script's handle on the database, on either engine.
+#[derive(Clone, Copy)]
+pub enum Sql<'a> {
+    /// On SQLite.
+    Sqlite(&'a sqlite::Handle),
+    /// On PostgreSQL.
+    Postgres(&'a postgres::Handle),
+}
+
+impl Sql<'_> {
+    /// Runs a call, or several that travel together: in one round trip, in their order. Where one fails, or a rule on its
+    /// answer does, that is the answer of all, and none behind it counts.
+    ///
+    /// # Errors
+    /// [`Failure`]: pass it on with `?`.
+    pub async fn run<B: Batch>(self, calls: B) -> Result<B::Out, Failure> {
+        match self {
+            Sql::Sqlite(handle) => calls.on_sqlite(handle),
+            Sql::Postgres(handle) => {
+                let answers = {
+                    let mut sent = Vec::new();
+                    calls.send(&mut sent);
+                    match sent.is_empty() {
+                        true => Vec::new(),
+                        false => handle.run(&sent).await?,
+                    }
+                };
+                calls.receive(&mut answers.into_iter())
+            }
+        }
+    }
+}
+
+/// Calls that travel together: one, or a tuple of them; `None` is a call that is not made.
+pub trait Batch {
+    /// The answer of each.
+    type Out;
+
+    /// Runs them on SQLite.
+    ///
+    /// # Errors
+    /// The first failure.
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, Failure>;
+
+    /// Their statements for PostgreSQL, behind those of others.
+    fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>);
+
+    /// What they make of PostgreSQL's answers.
+    ///
+    /// # Errors
+    /// The first failure.
+    fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<Self::Out, Failure>;
+
+    /// The same calls, which answer what `rule` makes of their answer. Where it refuses, no call that travels behind them
+    /// counts: SQLite does not make it, and what PostgreSQL made of it is rolled back.
+    fn rule<T, F: FnOnce(Self::Out) -> Result<T, Error>>(self, rule: F) -> Ruled<Self, F>
+    where
+        Self: Sized,
+    {
+        Ruled(self, rule)
+    }
+}
+
+/// Calls, and a rule on their answer.
+#[must_use = "nothing happens until a script runs it"]
+pub struct Ruled<B, F>(B, F);
+
+impl<B: Batch, T, F: FnOnce(B::Out) -> Result<T, Error>> Batch for Ruled<B, F> {
+    type Out = T;
+
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<T, Failure> {
+        Ok((self.1)(self.0.on_sqlite(handle)?)?)
+    }
+
+    fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>) {
+        self.0.send(into);
+    }
+
+    fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<T, Failure> {
+        Ok((self.1)(self.0.receive(from)?)?)
+    }
+}
+
+impl<A: Answer, const N: usize> Batch for Call<'_, A, N> {
+    type Out = A::Out;
+
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<A::Out, Failure> {
+        handle.run(self)
+    }
+
+    fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>) {
+        if !self.statement.postgres.is_empty() {
+            into.push((self.statement.postgres, &self.values));
+        }
+    }
+
+    fn receive(mut self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<A::Out, Failure> {
+        if self.statement.postgres.is_empty() {
+            return Ok(self.answer.end(0));
+        }
+        let unanswered = || Err(Error::internal("a statement has no answer").into());
+        let (rows, changed) = from.next().unwrap_or_else(unanswered)?;
+        for row in &rows {
+            if !self.answer.row(&mut Columns::of(Row::Postgres(row)))? {
+                break;
+            }
+        }
+        Ok(self.answer.end(changed))
+    }
+}
+
+impl<B: Batch> Batch for Option<B> {
+    type Out = Option<B::Out>;
+
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, Failure> {
+        self.map(|calls| calls.on_sqlite(handle)).transpose()
+    }
+
+    fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>) {
+        if let Some(calls) = self {
+            calls.send(into);
+        }
+    }
+
+    fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<Self::Out, Failure> {
+        self.map(|calls| calls.receive(from)).transpose()
+    }
+}
+
+macro_rules! tuples {
+    ($(($($call:ident)+))+) => {$(
+        #[expect(non_snake_case, reason = "each is named after its type")]
+        impl<$($call: Batch),+> Batch for ($($call,)+) {
+            type Out = ($($call::Out,)+);
+
+            fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, Failure> {
+                let ($($call,)+) = self;
+                Ok(($($call.on_sqlite(handle)?,)+))
+            }
+
+            fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>) {
+                let ($($call,)+) = self;
+                $($call.send(into);)+
+            }
+
+            fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<Self::Out, Failure> {
+                let ($($call,)+) = self;
+                Ok(($($call.receive(from)?,)+))
+            }
+        }
+    )+};
+}
+
+tuples! { (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
