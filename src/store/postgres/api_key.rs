@@ -7,7 +7,6 @@
 //! waits for it, and those who share a lock may not.
 
 use async_trait::async_trait;
-use futures::future::join;
 use tokio_postgres::Row;
 
 use super::Postgres;
@@ -103,36 +102,26 @@ impl ApiKeyStore for Postgres {
 }
 
 /// Makes a change on the word of an author, whose key has to be valid `now`. For use inside a transaction. The
-/// question travels with the first statements of `change`.
+/// question travels with the first statements of `change`, in front of them.
 pub(super) async fn on_the_word_of<T>(
     sql: &Sql,
     author: Author,
     now: Timestamp,
     change: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    // Both to the end: that the key has ended is the answer, whatever has become of the change.
-    match join(require_valid_key(sql, author, now), change).await {
-        (Ok(()), changed) => changed,
-        (Err(ended @ Failure::Final(Error::InvalidToken)), _) => Err(ended),
-        // On a new connection, statements that are yet to be prepared may overtake each other. The one that fails first
-        // ends the transaction, and knows why; the other only knows that it has ended, which is nobody's answer.
-        (Err(why), Err(Failure::Final(Error::Internal(_)))) => Err(why),
-        (Err(_), Err(why)) => Err(why),
-        (Err(why), Ok(_)) => Err(why),
-    }
-}
-
-async fn require_valid_key(sql: &Sql, author: Author, now: Timestamp) -> Result<(), Failure> {
+    let lock = lock_of(author.key_id);
     let share = "SELECT pg_advisory_xact_lock_shared($1)";
     // A statement of its own: it has to see what was committed while the lock was waited for.
     let select = &format!("SELECT {COLUMNS} FROM api_key WHERE team_id = $1 AND id = $2");
-    let lock = lock_of(author.key_id);
+    let lock = params![lock];
     let key = params![author.catalog.team_id, author.key_id];
-    let [_, found] = sql
-        .together([(share, &params![lock][..]), (select, key)])
-        .await?;
+    // To the end, also where the key has ended: that is the answer then, whatever has become of the change. And so is
+    // what fails of the question, as the change only knows that its transaction has ended.
+    let question = [(share, &lock[..]), (select, key)];
+    let ([_, found], changed) = sql.together_before(question, change).await?;
     let key = found.first().map(read_api_key).transpose()?;
-    Ok(key.ok_or(Error::InvalidToken)?.require_valid(now)?)
+    key.ok_or(Error::InvalidToken)?.require_valid(now)?;
+    changed
 }
 
 /// The number of a key's lock: what is random of its id. Two keys that share one would only wait for each other.

@@ -4,7 +4,7 @@
 //! waits, on whichever replica, until the first has committed or failed: then it finds the answer, or claims
 //! the key itself.
 
-use futures::future::try_join;
+use futures::future::join;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -45,11 +45,13 @@ pub(super) async fn once<T: Serialize + DeserializeOwned>(
     }
     let value = decide.await?;
     let answer = serde_json::to_string(&value).map_err(Error::internal)?;
-    try_join(
+    // Both to the end: if what is written fails, the record only knows that the transaction has ended.
+    let (written, kept) = join(
         write(&value),
         put_answer(sql, catalog, request, answer, now),
     )
-    .await?;
+    .await;
+    written.and(kept)?;
     done(value, false)
 }
 

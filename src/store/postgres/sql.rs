@@ -7,7 +7,7 @@
 use std::error::Error as StdError;
 use std::sync::Arc;
 
-use futures::future::{join, try_join_all};
+use futures::future::{join, join_all};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
@@ -104,13 +104,25 @@ impl Sql {
         &self,
         statements: [Statement<'_>; N],
     ) -> Result<[Vec<Row>; N], Failure> {
-        self.begun_before(self.answers(statements)).await
+        let (rows, ()) = self.together_before(statements, async {}).await?;
+        Ok(rows)
     }
 
-    async fn answers<const N: usize>(
+    /// The same, and `then` begins when all of them have been sent, so that what it sends travels with them and is run
+    /// behind them. Both come to their end.
+    pub(super) async fn together_before<T, const N: usize>(
         &self,
         statements: [Statement<'_>; N],
-    ) -> Result<[Vec<Row>; N], Failure> {
+        then: impl Future<Output = T>,
+    ) -> Result<([Vec<Row>; N], T), Failure> {
+        self.begun_before(self.answers(statements, then)).await
+    }
+
+    async fn answers<T, const N: usize>(
+        &self,
+        statements: [Statement<'_>; N],
+        then: impl Future<Output = T>,
+    ) -> Result<([Vec<Row>; N], T), Failure> {
         let connection = self.checkout.connection();
         // All of them first: one that is still to be prepared would come behind those that are not.
         let mut prepared = Vec::new();
@@ -130,9 +142,13 @@ impl Sql {
                     None => connection.query_typed(sql, params).await,
                 }
             });
-        // Each is sent when it is polled for the first time, which is in this order.
-        let mut rows = try_join_all(sent).await?.into_iter();
-        Ok(std::array::from_fn(|_| rows.next().unwrap_or_default()))
+        // Each is sent when it is polled for the first time, which is in this order. The first that failed knows why;
+        // those behind it, whose answers may be seen earlier, only know that the transaction has ended.
+        let (answers, then) = join(join_all(sent), then).await;
+        let rows = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut rows = rows.into_iter();
+        let rows = std::array::from_fn(|_| rows.next().unwrap_or_default());
+        Ok((rows, then))
     }
 
     /// What statements answer. Before the first ones, the transaction begins; nobody waits for its answer alone.
@@ -213,9 +229,12 @@ impl From<tokio_postgres::Error> for Failure {
             "40" | "08" => Failure::Again(error.into()),
             "57" if code != SqlState::QUERY_CANCELED.code() => Failure::Again(error.into()),
             // A primary that has become a standby; a prepared statement that the server has forgotten, or
-            // whose tables a newer replica has migrated since.
+            // whose tables a newer replica has migrated since; a transaction that was idle for too long, or whose
+            // end is all that this statement knows: another may say why.
             _ if [
                 SqlState::READ_ONLY_SQL_TRANSACTION,
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                SqlState::IN_FAILED_SQL_TRANSACTION,
                 SqlState::INVALID_SQL_STATEMENT_NAME,
                 SqlState::FEATURE_NOT_SUPPORTED,
             ]

@@ -4,14 +4,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use invoicing::app::App;
-use invoicing::app::api_key::{Mode, Scope};
+use invoicing::app::api_key::{ApiKey, Mode, Scope};
+use invoicing::app::idempotency::IdempotentRequest;
+use invoicing::app::product::NewProduct;
 use invoicing::app::time::SystemClock;
+use invoicing::app::{App, Error};
 use invoicing::store::open;
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};
-use super::support::{START, plain};
+use super::support::{START, plain, with_sku};
 
 /// How long the answers of the database are on their way to the replica that changes something.
 const FAR: Duration = Duration::from_millis(200);
@@ -46,4 +48,36 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     let then = products();
     create.await.unwrap().unwrap();
     assert_eq!((then, products()), ("1".into(), "1".into()));
+}
+
+/// What becomes of a create that is the first change of a process whose statements are prepared.
+async fn first_create(url: &str, key: &ApiKey, product: NewProduct, repeatable: bool) -> Error {
+    let (_relay, through) = Relay::before(url).await;
+    let app = app(&format!("{through}&prepared_statements=true")).await;
+    let request = || IdempotentRequest::new("POST", "{}", "/api/v1/products", "1").ok();
+    let request = repeatable.then(request).flatten();
+    let created = app.create_product(key, product, request).await;
+    created.expect_err("it is refused")
+}
+
+#[tokio::test]
+async fn on_a_new_connection_the_key_is_asked_about_before_anything_is_changed() {
+    let url = migrated().await;
+    let near = app(&url).await;
+    let team = near.create_team("Acme").await.unwrap().id;
+    let made = near.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (key, _) = made.await.unwrap();
+    let taken = near.create_product(&key, with_sku("A"), None);
+    taken.await.unwrap();
+    for repeatable in [false, true] {
+        let refused = first_create(&url, &key, with_sku("A"), repeatable).await;
+        assert!(matches!(refused, Error::DuplicateSku), "{refused:?}");
+    }
+    near.revoke_api_key(key.id).await.unwrap();
+    for product in [plain("B"), with_sku("A")] {
+        for repeatable in [false, true] {
+            let refused = first_create(&url, &key, product.clone(), repeatable).await;
+            assert!(matches!(refused, Error::InvalidToken), "{refused:?}");
+        }
+    }
 }
