@@ -72,13 +72,20 @@ impl ApiKeyStore for Postgres {
         );
         let alone = "SELECT pg_advisory_xact_lock($1)";
         let lock = lock_of(id);
-        self.write(|sql| async move {
-            let statements = [(alone, &params![lock][..]), (update, params![id, now])];
-            let [_, found] = sql.together(statements).await?;
-            let found = found.first().map(read_api_key).transpose()?;
-            Ok(found.ok_or_else(|| ApiKey::missing(id))?)
-        })
-        .await
+        let revoke = || {
+            self.write(|sql| async move {
+                let statements = [(alone, &params![lock][..]), (update, params![id, now])];
+                let [_, found] = sql.together(statements).await?;
+                let found = found.first().map(read_api_key).transpose()?;
+                Ok(found.ok_or_else(|| ApiKey::missing(id))?)
+            })
+        };
+        match revoke().await {
+            // A replica that is frozen while its statement waits keeps the lock for longer than a change may take: until
+            // the statement has ended, and then until the server has had enough. To revoke twice is to revoke once.
+            Err(Error::Unavailable(_)) => revoke().await,
+            done => done,
+        }
     }
 
     /// Replicas note the uses of the same keys, so they lock them in one order.

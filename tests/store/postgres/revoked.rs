@@ -36,18 +36,41 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     let (_relay, through) = Relay::slow(&url, FAR).await;
     let (far, caller) = (app(&through).await, key.clone());
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
-    let changing = "SELECT count(*) FROM pg_stat_activity \
-         WHERE datname = current_database() AND state = 'idle in transaction'";
-    let begun = Instant::now();
-    while ask(&url, changing) != "1" {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
-    }
+    something_is_being_changed(&url).await;
     store.revoke_api_key(key.id, START).await.unwrap();
     let products = || ask(&url, "SELECT count(*) FROM product");
     let then = products();
     create.await.unwrap().unwrap();
     assert_eq!((then, products()), ("1".into(), "1".into()));
+}
+
+/// Waits until somebody has begun a change, and is waited for.
+async fn something_is_being_changed(url: &str) {
+    let changing = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND state = 'idle in transaction'";
+    let begun = Instant::now();
+    while ask(url, changing) != "1" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word() {
+    let url = migrated().await;
+    let near = app(&url).await;
+    let team = near.create_team("Acme").await.unwrap().id;
+    let made = near.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (key, _) = made.await.unwrap();
+    let (relay, through) = Relay::before(&url).await;
+    let (far, caller) = (app(&through).await, key.clone());
+    relay.freeze();
+    let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
+    something_is_being_changed(&url).await;
+    near.revoke_api_key(key.id).await.unwrap();
+    let created = create.await.unwrap();
+    assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
+    assert_eq!(ask(&url, "SELECT count(*) FROM product"), "0");
 }
 
 /// What becomes of a create that is the first change of a process whose statements are prepared.
