@@ -193,7 +193,7 @@ pub const TABLES: &[Table] = &[
             ("digest", Bytes),
             ("session_id", Id),
             ("spent_at", Integer),
-            ("successor", Bytes),
+            // Not `successor`: a copy is kept, or handed on, for longer than a sealed pair may be found anywhere.
         ],
     },
     Table {

@@ -11,8 +11,7 @@
 //! 3. The background task deletes a key when every grace has ended that may need it ([`forget`]).
 //! 4. Then the log is emptied (`wal.rs`). Of a pair there is nothing left anywhere, but what nobody can open.
 //!
-//! The wrapping is in SQL, because a copy needs it too: it takes pairs from one file to another as they were before
-//! step 1.
+//! The wrapping is in SQL, next to the number of the key. A copy takes neither pairs nor keys along (`store/copy`).
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use rusqlite::functions::{Context, FunctionFlags};
@@ -26,7 +25,7 @@ use crate::app::session::rules::GRACE;
 use crate::app::time::Timestamp;
 
 /// Makes a key for a time, unless there is one.
-pub(super) const ADD_KEY: &str =
+const ADD_KEY: &str =
     "INSERT INTO grace_key (number, key) VALUES (?1 / 10000, ?2) ON CONFLICT DO NOTHING";
 
 /// The pair in a row of `refresh_token`, as it was before it was wrapped.
@@ -34,7 +33,7 @@ pub(super) const UNWRAPPED: &str =
     "unwrap_pair(successor, (SELECT key FROM grace_key WHERE number = spent_at / 10000))";
 
 /// A pair, as the row of a token holds it that is spent at a time which has a key.
-pub(super) fn wrapped(pair: &str, spent_at: &str) -> String {
+fn wrapped(pair: &str, spent_at: &str) -> String {
     format!("wrap_pair({pair}, (SELECT key FROM grace_key WHERE number = {spent_at} / 10000))")
 }
 
