@@ -15,8 +15,8 @@
 //!    answer that it has whole: those keep what hyper has, and count for it, until their peer ends the connection or a
 //!    proxy in front does.
 //! 5. An answer that is more than its caller may hold is not sent; another takes its place, which says so (503). One of
-//!    at most [`PIECE`] bytes always is, since refusing would take as much. Who holds too much already is refused
-//!    before anything is done ([`super::credential`]).
+//!    at most [`PIECE`] bytes always is, since refusing would take as much, and so is one that tells of a change: it
+//!    has been made. Who holds too much already is refused before anything is done ([`super::credential`]).
 //!
 //! Not counted are bytes that all answers share, such as those of `/docs`; and what hyper copies: over TLS it puts up to
 //! 400 KiB of a connection of HTTP/1 into a buffer of its own, since dropshot's TLS streams do not take several
@@ -70,12 +70,20 @@ impl Unsent {
 
     /// A body of these bytes; `None` when `holder` may not have that many more.
     pub fn body(&self, holder: Holder, bytes: Bytes) -> Option<Body> {
-        let charge = match bytes.len() {
-            0 => return Some(Body::empty()),
-            small if small <= PIECE => self.budget.charge_anyway(holder, small),
-            large => self.budget.charge(holder, large)?,
-        };
+        if bytes.len() <= PIECE {
+            return Some(self.body_anyway(holder, bytes));
+        }
+        let charge = self.budget.charge(holder, bytes.len())?;
         Some(self.sent(Some((holder, charge)), bytes))
+    }
+
+    /// The same, whether or not `holder` may have that many more.
+    pub fn body_anyway(&self, holder: Holder, bytes: Bytes) -> Body {
+        if bytes.is_empty() {
+            return Body::empty();
+        }
+        let charge = self.budget.charge_anyway(holder, bytes.len());
+        self.sent(Some((holder, charge)), bytes)
     }
 
     /// A body of bytes that all answers share, and that hence cost nothing to hold.
@@ -375,6 +383,10 @@ mod tests {
         assert_eq!(bodies.len(), 16, "a quarter of the whole");
         assert!(!unsent.has_room(HOLDER));
         assert!(unsent.body(HOLDER, answer(PIECE)).is_some());
+        let held = unsent.budget.held();
+        let told_all_the_same = unsent.body_anyway(HOLDER, answer(MIB));
+        assert_eq!(unsent.budget.held(), held + MIB);
+        drop(told_all_the_same);
         let other = Holder::Team(Uuid::max());
         assert!(unsent.body(other, answer(MIB)).is_some());
     }
