@@ -157,7 +157,7 @@ async fn admit<P>(
         admitted.headers = rate_limit_headers(&verdict);
     }
     if !context.context().unsent.has_room(holder) {
-        return Err(Error::Overloaded);
+        return Err(Error::Unread { verdict, who });
     }
     if let Some(rehearsal) = &context.context().rehearsal {
         rehearse(&**rehearsal, context, who, verdict, quota).await?;

@@ -1,7 +1,8 @@
 //! Answers that nobody takes: they must not pile up in memory, nor keep others from theirs.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use test_support::caller::Request;
 use test_support::deployment::Skip;
 use test_support::given;
 use test_support::service::Service;
@@ -21,6 +22,9 @@ const MOST_SHARED: f64 = 32.0;
 
 /// How long the attack goes on. What it leaves behind was there within two seconds.
 const GOES_ON: Duration = Duration::from_secs(5);
+
+/// Longer than any attack takes to have an effect.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a server with such peers may take to stop, in seconds.
 const STOPS_WITHIN: u64 = 15;
@@ -128,4 +132,26 @@ async fn files_of_docs_that_nobody_takes_are_held_once_for_all() {
             answers::over_http2(&given.target, &given.request, 3, 0)
         })
         .await;
+}
+
+/// R2: who is known is told where it stands, also where it is refused for what it has not taken.
+#[tokio::test]
+async fn who_leaves_too_much_unread_is_refused_and_told_where_it_stands() {
+    let _turn = attack::turn().await;
+    let given = given!(Given::page().await);
+    let _held = answers::over_http2(&given.target, &given.request, 1, 0);
+    let (_, bearer) = &given.request.headers[0];
+    let page = || Request::new("GET", "/api/v1/products").header("authorization", bearer);
+    let begun = Instant::now();
+    let refused = loop {
+        let answer = given.service.caller.send(page()).await;
+        if answer.status() == 503 {
+            break answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "it is never refused");
+    };
+    for name in ["ratelimit", "ratelimit-policy"] {
+        assert!(refused.header(name).is_some(), "{name}");
+    }
+    assert_eq!(refused.header("retry-after"), Some("1"));
 }
