@@ -30,6 +30,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dropshot::Body;
 use http_body::{Frame, SizeHint};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::budget::{Budget, Charge, Holder};
@@ -109,7 +110,7 @@ impl Unsent {
             state: Mutex::new(State {
                 rest: bytes,
                 charge,
-                watched: false,
+                watch: None,
                 given_up: false,
                 with_hyper: 0,
                 moved_at: Instant::now(),
@@ -157,8 +158,8 @@ struct State {
     rest: Bytes,
     /// For all of the answer, until hyper has got all of it.
     charge: Option<Charge>,
-    /// Whether somebody looks whether it stands still: from the first time on that it does.
-    watched: bool,
+    /// Who looks whether it stands still: from the first time on that it does.
+    watch: Option<AbortHandle>,
     given_up: bool,
     /// How many bytes hyper has.
     with_hyper: usize,
@@ -201,6 +202,15 @@ impl Answer {
             waker.wake();
         }
         None
+    }
+}
+
+/// Who has looked after it need not do so any more.
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(watch) = self.state().watch.take() {
+            watch.abort();
+        }
     }
 }
 
@@ -251,11 +261,12 @@ impl http_body::Body for Pieces {
         };
         if !has_room {
             state.waker = Some(context.waker().clone());
-            if !std::mem::replace(&mut state.watched, true)
+            if state.watch.is_none()
                 // Outside of a runtime there is no connection either.
                 && let Ok(runtime) = tokio::runtime::Handle::try_current()
             {
-                runtime.spawn(watch(Arc::downgrade(answer)));
+                let watch = runtime.spawn(watch(Arc::downgrade(answer)));
+                state.watch = Some(watch.abort_handle());
             }
             return Poll::Pending;
         }
@@ -362,6 +373,23 @@ mod tests {
         }
         assert_eq!(received, 2 * WINDOW);
         assert_eq!(unsent.budget.held(), 0);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_gone_leaves_nobody_behind_to_look_after_it() {
+        let unsent = unsent();
+        let mut body = unsent.body(HOLDER, answer(MIB)).unwrap();
+        let pieces = taken(&mut body);
+        let tasks = || {
+            tokio::runtime::Handle::current()
+                .metrics()
+                .num_alive_tasks()
+        };
+        tokio::task::yield_now().await;
+        assert_eq!(tasks(), 1);
+        drop((body, pieces));
+        tokio::task::yield_now().await;
+        assert_eq!(tasks(), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,6 +11,8 @@
 //! 4. A connection carries one request, and has ten seconds for it. There are at most 64 of them. When another comes,
 //!    or comes while no file is left, the one that has been there longest gives way.
 //!
+//! 5. What cannot be accepted all the same has a line in the log once a minute, with how often that was.
+//!
 //! Only HTTP/1.1, which is what balancers, probes and Prometheus speak in clear.
 
 use std::collections::VecDeque;
@@ -32,7 +34,7 @@ use nix::errno::Errno;
 use slog::{Logger, warn};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// Files that are set aside: as many operators are answered at once when nothing else is left.
 const RESERVE: usize = 8;
@@ -45,6 +47,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Before another attempt when the system refuses a connection for a reason that may pass.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How often the log is told of it.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// A request, as far as it matters here: nobody reads a body.
 pub type Request = http::Request<Incoming>;
@@ -72,6 +77,7 @@ impl Listener {
             reserve: Arc::new(Reserve::set_aside(socket.as_fd())?),
             socket: TcpListener::from_std(socket)?,
             connections: Connections::default(),
+            missed: Missed::default(),
             log,
         };
         let mut tasks = JoinSet::new();
@@ -93,6 +99,7 @@ struct Accept {
     socket: TcpListener,
     reserve: Arc<Reserve>,
     connections: Connections,
+    missed: Missed,
     log: Logger,
 }
 
@@ -123,9 +130,30 @@ impl Accept {
             if no_file_left && (self.reserve.give_up() || self.connections.give_way().await) {
                 continue;
             }
-            warn!(self.log, "no connection for operators"; "error" => %error);
+            if let Some(count) = self.missed.another() {
+                warn!(self.log, "no connection for operators"; "error" => %error, "count" => count);
+            }
             sleep(PAUSE).await;
         }
+    }
+}
+
+/// Connections that could not be accepted (step 5).
+#[derive(Default)]
+struct Missed {
+    untold: u64,
+    told_at: Option<Instant>,
+}
+
+impl Missed {
+    /// Another one. Says how many there were since the last line, if it is time for the next.
+    fn another(&mut self) -> Option<u64> {
+        self.untold += 1;
+        if self.told_at.is_some_and(|at| at.elapsed() < TOLD_EVERY) {
+            return None;
+        }
+        self.told_at = Some(Instant::now());
+        Some(std::mem::take(&mut self.untold))
     }
 }
 
@@ -206,5 +234,21 @@ impl Reserve {
     fn files(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
         // A list of files is whole even if somebody panicked while holding it.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_that_are_missed_again_and_again_have_a_line_a_minute_with_their_number() {
+        let mut missed = Missed::default();
+        let mut lines = Vec::new();
+        for _ in 0..1_500 {
+            lines.extend(missed.another());
+            sleep(PAUSE).await;
+        }
+        assert_eq!(lines, [1, 600, 600]);
     }
 }
