@@ -34,7 +34,9 @@ use nix::errno::Errno;
 use slog::{Logger, warn};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
+
+use crate::log::Seldom;
 
 /// Files that are set aside: as many operators are answered at once when nothing else is left.
 const RESERVE: usize = 8;
@@ -47,9 +49,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Before another attempt when the system refuses a connection for a reason that may pass.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// How often the log is told of it.
-const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// A request, as far as it matters here: nobody reads a body.
 pub type Request = http::Request<Incoming>;
@@ -77,7 +76,7 @@ impl Listener {
             reserve: Arc::new(Reserve::set_aside(socket.as_fd())?),
             socket: TcpListener::from_std(socket)?,
             connections: Connections::default(),
-            missed: Missed::default(),
+            missed: Seldom::default(),
             log,
         };
         let mut tasks = JoinSet::new();
@@ -99,7 +98,8 @@ struct Accept {
     socket: TcpListener,
     reserve: Arc<Reserve>,
     connections: Connections,
-    missed: Missed,
+    /// What could not be accepted (step 5).
+    missed: Seldom,
     log: Logger,
 }
 
@@ -130,30 +130,11 @@ impl Accept {
             if no_file_left && (self.reserve.give_up() || self.connections.give_way().await) {
                 continue;
             }
-            if let Some(count) = self.missed.another() {
+            if let Some(count) = self.missed.again() {
                 warn!(self.log, "no connection for operators"; "error" => %error, "count" => count);
             }
             sleep(PAUSE).await;
         }
-    }
-}
-
-/// Connections that could not be accepted (step 5).
-#[derive(Default)]
-struct Missed {
-    untold: u64,
-    told_at: Option<Instant>,
-}
-
-impl Missed {
-    /// Another one. Says how many there were since the last line, if it is time for the next.
-    fn another(&mut self) -> Option<u64> {
-        self.untold += 1;
-        if self.told_at.is_some_and(|at| at.elapsed() < TOLD_EVERY) {
-            return None;
-        }
-        self.told_at = Some(Instant::now());
-        Some(std::mem::take(&mut self.untold))
     }
 }
 
@@ -234,21 +215,5 @@ impl Reserve {
     fn files(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
         // A list of files is whole even if somebody panicked while holding it.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn connections_that_are_missed_again_and_again_have_a_line_a_minute_with_their_number() {
-        let mut missed = Missed::default();
-        let mut lines = Vec::new();
-        for _ in 0..1_500 {
-            lines.extend(missed.another());
-            sleep(PAUSE).await;
-        }
-        assert_eq!(lines, [1, 600, 600]);
     }
 }
