@@ -73,6 +73,29 @@ async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word()
     assert_eq!(ask(&url, "SELECT count(*) FROM product"), "0");
 }
 
+/// A replica that is frozen while its statement waits keeps the lock for as long as that, and then until it is cut off.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_revoked_although_a_change_on_its_word_takes_longer_than_a_lock_is_waited_for() {
+    let url = migrated().await;
+    let app = app(&url).await;
+    let team = app.create_team("Acme").await.unwrap().id;
+    let made = app.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (key, _) = made.await.unwrap();
+    let lock = key.id.0.as_u64_pair().1.cast_signed();
+    let change = format!("SELECT pg_advisory_xact_lock_shared({lock}); SELECT pg_sleep(6)");
+    let held = url.clone();
+    let change = std::thread::spawn(move || ask(&held, &format!("BEGIN; {change}; COMMIT")));
+    let locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = \
+         (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let begun = Instant::now();
+    while ask(&url, locks) != "1" {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+    }
+    let revoked = app.revoke_api_key(key.id).await.unwrap();
+    assert!(revoked.revoked_at.is_some());
+    change.join().unwrap();
+}
+
 /// What becomes of a create that is the first change of a process whose statements are prepared.
 async fn first_create(url: &str, key: &ApiKey, product: NewProduct, repeatable: bool) -> Error {
     let (_relay, through) = Relay::before(url).await;
