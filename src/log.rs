@@ -15,6 +15,7 @@
 
 mod json;
 mod lines;
+mod seldom;
 mod strangers;
 
 use std::io::{self, IsTerminal};
@@ -34,6 +35,7 @@ use uuid::Uuid;
 
 use crate::settings::{LogFormat, LogLevel, Settings, TrustedProxies};
 
+pub use seldom::Seldom;
 pub use strangers::Strangers;
 
 /// How long the process, at its end, waits for whoever reads the log.
@@ -183,7 +185,7 @@ impl KV for Request<'_> {
 /// Whatever is written through such a logger loses these values here and keeps the request id only.
 pub fn for_framework(log: &Logger) -> Logger {
     let log = log.clone();
-    Logger::root(Framework { log, public: None }, o!())
+    Logger::root(Framework::new(log, None), o!())
 }
 
 /// The same of a server that strangers reach.
@@ -197,13 +199,15 @@ pub fn for_public_framework(
         trusted_proxies,
     });
     let log = log.clone();
-    Logger::root(Framework { log, public }, o!())
+    Logger::root(Framework::new(log, public), o!())
 }
 
 /// Chooses from dropshot's lines before they cost anything.
 struct Framework {
     log: Logger,
     public: Option<Public>,
+    /// Connections that could not be accepted, for which strangers are enough who leave no file to open.
+    missed: Seldom,
 }
 
 struct Public {
@@ -230,6 +234,10 @@ impl Drain for Framework {
             if text.starts_with("tls accept err") {
                 // Anybody who connects can cause it, so it must not fill the log.
                 debug!(self.log, "{text}");
+            } else if text.starts_with("accept error") {
+                if let Some(count) = self.missed.again() {
+                    self.log.new(o!("count" => count)).log(record);
+                }
             } else {
                 self.forward(record, values);
             }
@@ -239,6 +247,15 @@ impl Drain for Framework {
 }
 
 impl Framework {
+    fn new(log: Logger, public: Option<Public>) -> Self {
+        let missed = Seldom::default();
+        Self {
+            log,
+            public,
+            missed,
+        }
+    }
+
     /// The line as it is, with the request's id, but without its other values.
     fn forward(&self, record: &Record<'_>, values: &slog::OwnedKVList) {
         match Values::of(record, values).request_id {

@@ -22,8 +22,8 @@
 //! peer keeps it, idle or in the middle of headers, and nothing asks whether somebody is there. hyper can ask
 //! (`keep_alive_interval`), but says to nobody that a connection is idle, and dropshot 0.18, the newest, lets nobody set
 //! it. Where strangers connect, what stands in front of the server has to bound them (`packaging/`). Without that, the
-//! limit of open files ends them: then new ones wait in the kernel, and the log says so (`accept error`, ten times a
-//! second) until others are closed; operators are answered all the same ([`crate::operations`]). Requests on them are
+//! limit of open files ends them: then new ones wait in the kernel, and the log says so (`accept error`, once a
+//! minute) until others are closed; operators are answered all the same ([`crate::operations`]). Requests on them are
 //! bounded ([`crate::http`]).
 
 use std::io;

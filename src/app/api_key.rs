@@ -70,9 +70,18 @@ impl App {
     /// [`Error::Missing`] for an unknown key; what the store answers.
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
         let now = self.now();
-        let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(id, now)).await;
-        let revoked = self.store.write(revoke).await?;
-        let key = revoked.ok_or_else(|| ApiKey::missing(id))?;
+        let revoke = || {
+            self.store
+                .write(async move |sql| sql.run(api_key::revoke(id, now)).await)
+        };
+        let revoked = match revoke().await {
+            // A replica that is frozen while its statement waits keeps the lock of PostgreSQL for longer than a change may
+            // take: until the statement has ended, and then until the server has had enough. To revoke twice is to
+            // revoke once.
+            Err(Error::Unavailable(_)) => revoke().await,
+            done => done,
+        };
+        let key = revoked?.ok_or_else(|| ApiKey::missing(id))?;
         tokio::time::sleep(lease::RUN_OUT).await;
         Ok(key)
     }

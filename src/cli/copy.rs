@@ -12,7 +12,8 @@ use super::output::{Answer, Record};
 
 /// Copies everything into a new database, between SQLite and PostgreSQL in either direction.
 ///
-/// Keys, sessions, cursors and idempotent repeats go on working on the copy. It is there whole or not at all:
+/// Keys, sessions, cursors and idempotent repeats go on working on the copy; only an answer to a refresh that was
+/// lost in the last 30 seconds is not given again, and asking for it ends that session. It is there whole or not at all:
 /// one transaction, in which every table is read again and compared before the end. An error, Ctrl-C or a
 /// crash leaves the new database without a row (a file that was made for the copy is removed, unless it was
 /// killed); the old one is only read.

@@ -158,7 +158,7 @@ async fn admit<P>(
         admitted.headers = rate_limit_headers(&verdict);
     }
     if !context.context().unsent.has_room(holder) {
-        return Err(Error::Overloaded);
+        return Err(Error::Unread { verdict, who });
     }
     if let Some(rehearsal) = &context.context().rehearsal {
         rehearse(&**rehearsal, context, who, verdict, quota).await?;
@@ -196,18 +196,19 @@ async fn rehearse(
     }
 }
 
-/// The headers that tell a caller where it stands (IETF draft ratelimit-headers-10).
+/// The headers that tell a caller where it stands (IETF draft ratelimit-headers-10): the limit, and what is left of it.
+pub const RATE_LIMIT_HEADERS: [HeaderName; 2] = [
+    HeaderName::from_static("ratelimit-policy"),
+    HeaderName::from_static("ratelimit"),
+];
+
+/// The same with their values.
 pub fn rate_limit_headers(verdict: &Verdict) -> HeaderMap {
-    HeaderMap::from_iter([
-        (
-            HeaderName::from_static("ratelimit-policy"),
-            header_value(verdict.policy()),
-        ),
-        (
-            HeaderName::from_static("ratelimit"),
-            header_value(verdict.state()),
-        ),
-    ])
+    let values = [
+        header_value(verdict.policy()),
+        header_value(verdict.state()),
+    ];
+    RATE_LIMIT_HEADERS.into_iter().zip(values).collect()
 }
 
 #[cfg(test)]

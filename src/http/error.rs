@@ -49,6 +49,13 @@ pub enum Error {
         /// Who it is, for the log.
         who: Caller,
     },
+    /// The caller leaves too much unread.
+    Unread {
+        /// What the limiter said, if there is one.
+        verdict: Option<Verdict>,
+        /// Who it is, for the log.
+        who: Caller,
+    },
     /// The caller has asked for it, in a demo.
     Rehearsed {
         /// What would have happened.
@@ -118,6 +125,14 @@ impl Problem {
 
     fn header(mut self, name: HeaderName, value: impl Display) -> Problem {
         self.headers.insert(name, header_value(value));
+        self
+    }
+
+    /// The same to a caller who is known, and hence told where it stands (docs/decisions.md, R2).
+    fn told(mut self, verdict: Option<Verdict>, who: Caller) -> Problem {
+        let headers = verdict.iter().flat_map(rate_limit_headers);
+        self.headers.extend(headers);
+        self.who = Some(who);
         self
     }
 
@@ -213,29 +228,22 @@ fn of_http(error: Error) -> Problem {
         Error::Unauthenticated { credential, sent } => unauthenticated(credential, sent),
         Error::Overloaded => unavailable(),
         Error::RateLimited { verdict, who } => {
-            let mut problem = Problem::new(
+            let problem = Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 Kind::RateLimit,
                 "rate_limit_exceeded",
                 "Too many requests; wait for the seconds in Retry-After",
-            )
-            .header(RETRY_AFTER, verdict.retry_after().unwrap_or(1));
-            problem.headers.extend(rate_limit_headers(&verdict));
-            problem.who = Some(who);
-            problem
+            );
+            let retry_after = verdict.retry_after().unwrap_or(1);
+            let problem = problem.header(RETRY_AFTER, retry_after);
+            problem.told(Some(verdict), who)
         }
+        Error::Unread { verdict, who } => unavailable().told(verdict, who),
         Error::Rehearsed {
             error,
             verdict,
             who,
-        } => {
-            let mut problem = of_domain(&error);
-            problem
-                .headers
-                .extend(verdict.iter().flat_map(rate_limit_headers));
-            problem.who = Some(who);
-            problem
-        }
+        } => of_domain(&error).told(verdict, who),
     }
 }
 

@@ -151,7 +151,8 @@ async fn received<R: Request>(
 }
 
 /// What is done with every answer of a published operation: it is counted, logged and sent. `overloaded` is what takes
-/// its place when the caller leaves too much unread.
+/// its place when the caller leaves too much unread, unless it tells of something that has happened: nobody may believe
+/// that it has not.
 fn answered<E: Serialize>(
     context: &RequestContext,
     operation: &'static Operation,
@@ -162,22 +163,36 @@ fn answered<E: Serialize>(
     let shared = context.context();
     let holder = answer.extensions().get().copied();
     let holder = holder.unwrap_or_else(|| credential::stranger(context));
+    let has_happened = !operation.method.is_safe() && answer.status().is_success();
     let bytes = std::mem::take(answer.body_mut());
-    let body = shared.unsent.body(holder, bytes).unwrap_or_else(|| {
+    let body = match has_happened {
+        true => Some(shared.unsent.body_anyway(holder, bytes)),
+        false => shared.unsent.body(holder, bytes),
+    };
+    let body = body.unwrap_or_else(|| {
         let failure = overloaded(Rejection::Error(Error::Overloaded)).into_response();
-        let (head, bytes) = failure.into_parts();
-        *answer.status_mut() = head.status;
-        answer.headers_mut().extend(head.headers);
-        // It is small, and never refused.
-        shared
-            .unsent
-            .body(holder, bytes)
-            .unwrap_or_else(Body::empty)
+        let bytes = put_in_place(failure, &mut answer);
+        shared.unsent.body_anyway(holder, bytes)
     });
     let metrics = &shared.operations.metrics;
     metrics.answered(operation.id, answer.status(), latency);
     finish(context, operation.path, &mut answer, latency);
     answer.map(|_| body)
+}
+
+/// Puts a failure in the place of an answer, and gives its body. What stays is whose the answer is, and where the caller
+/// stands with its limit (docs/decisions.md, R2); what else the headers said was about the other body.
+fn put_in_place(failure: Response<Bytes>, answer: &mut Response<Bytes>) -> Bytes {
+    let (head, bytes) = failure.into_parts();
+    let mut headers = head.headers;
+    for name in credential::RATE_LIMIT_HEADERS {
+        if let Some(value) = answer.headers_mut().remove(&name) {
+            headers.insert(name, value);
+        }
+    }
+    *answer.status_mut() = head.status;
+    *answer.headers_mut() = headers;
+    bytes
 }
 
 /// What all answers have in common: over TLS, browsers may be told to stay with it; while the server drains, the connection
@@ -214,4 +229,44 @@ fn finish<B>(
         client_address,
     };
     shared.operations.strangers.request(&shared.log, &line);
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn of_an_answer_that_another_takes_the_place_of_stays_where_the_caller_stands_and_nothing_else()
+    {
+        let mut answer = Response::builder()
+            .status(StatusCode::CREATED)
+            .header("content-type", "application/json")
+            .header("location", "/api/v1/products/1")
+            .header("idempotency-replayed", "true")
+            .header("ratelimit", "\"default\";r=1;t=1")
+            .header("ratelimit-policy", "\"default\";q=2;w=1")
+            .extension(log::Caller::Unknown)
+            .body(Bytes::from_static(b"a product"))
+            .unwrap();
+        let failure = Response::builder()
+            .status(StatusCode::SERVICE_UNAVAILABLE)
+            .header("content-type", "application/json")
+            .header("retry-after", "1")
+            .body(Bytes::from_static(b"later"))
+            .unwrap();
+        assert_eq!(put_in_place(failure, &mut answer), "later");
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        let mut names: Vec<_> = answer.headers().keys().map(|name| name.as_str()).collect();
+        names.sort_unstable();
+        let kept = [
+            "content-type",
+            "ratelimit",
+            "ratelimit-policy",
+            "retry-after",
+        ];
+        assert_eq!(names, kept);
+        assert!(answer.extensions().get::<log::Caller>().is_some());
+    }
 }

@@ -15,8 +15,8 @@
 //!    answer that it has whole: those keep what hyper has, and count for it, until their peer ends the connection or a
 //!    proxy in front does.
 //! 5. An answer that is more than its caller may hold is not sent; another takes its place, which says so (503). One of
-//!    at most [`PIECE`] bytes always is, since refusing would take as much. Who holds too much already is refused
-//!    before anything is done ([`super::credential`]).
+//!    at most [`PIECE`] bytes always is, since refusing would take as much, and so is one that tells of a change: it
+//!    has been made. Who holds too much already is refused before anything is done ([`super::credential`]).
 //!
 //! Not counted are bytes that all answers share, such as those of `/docs`; and what hyper copies: over TLS it puts up to
 //! 400 KiB of a connection of HTTP/1 into a buffer of its own, since dropshot's TLS streams do not take several
@@ -30,6 +30,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use dropshot::Body;
 use http_body::{Frame, SizeHint};
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::budget::{Budget, Charge, Holder};
@@ -70,12 +71,20 @@ impl Unsent {
 
     /// A body of these bytes; `None` when `holder` may not have that many more.
     pub fn body(&self, holder: Holder, bytes: Bytes) -> Option<Body> {
-        let charge = match bytes.len() {
-            0 => return Some(Body::empty()),
-            small if small <= PIECE => self.budget.charge_anyway(holder, small),
-            large => self.budget.charge(holder, large)?,
-        };
+        if bytes.len() <= PIECE {
+            return Some(self.body_anyway(holder, bytes));
+        }
+        let charge = self.budget.charge(holder, bytes.len())?;
         Some(self.sent(Some((holder, charge)), bytes))
+    }
+
+    /// The same, whether or not `holder` may have that many more.
+    pub fn body_anyway(&self, holder: Holder, bytes: Bytes) -> Body {
+        if bytes.is_empty() {
+            return Body::empty();
+        }
+        let charge = self.budget.charge_anyway(holder, bytes.len());
+        self.sent(Some((holder, charge)), bytes)
     }
 
     /// A body of bytes that all answers share, and that hence cost nothing to hold.
@@ -101,7 +110,7 @@ impl Unsent {
             state: Mutex::new(State {
                 rest: bytes,
                 charge,
-                watched: false,
+                watch: None,
                 given_up: false,
                 with_hyper: 0,
                 moved_at: Instant::now(),
@@ -149,8 +158,8 @@ struct State {
     rest: Bytes,
     /// For all of the answer, until hyper has got all of it.
     charge: Option<Charge>,
-    /// Whether somebody looks whether it stands still: from the first time on that it does.
-    watched: bool,
+    /// Who looks whether it stands still: from the first time on that it does.
+    watch: Option<AbortHandle>,
     given_up: bool,
     /// How many bytes hyper has.
     with_hyper: usize,
@@ -193,6 +202,15 @@ impl Answer {
             waker.wake();
         }
         None
+    }
+}
+
+/// Who has looked after it need not do so any more.
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(watch) = self.state().watch.take() {
+            watch.abort();
+        }
     }
 }
 
@@ -243,11 +261,12 @@ impl http_body::Body for Pieces {
         };
         if !has_room {
             state.waker = Some(context.waker().clone());
-            if !std::mem::replace(&mut state.watched, true)
+            if state.watch.is_none()
                 // Outside of a runtime there is no connection either.
                 && let Ok(runtime) = tokio::runtime::Handle::try_current()
             {
-                runtime.spawn(watch(Arc::downgrade(answer)));
+                let watch = runtime.spawn(watch(Arc::downgrade(answer)));
+                state.watch = Some(watch.abort_handle());
             }
             return Poll::Pending;
         }
@@ -356,6 +375,23 @@ mod tests {
         assert_eq!(unsent.budget.held(), 0);
     }
 
+    #[tokio::test]
+    async fn an_answer_that_is_gone_leaves_nobody_behind_to_look_after_it() {
+        let unsent = unsent();
+        let mut body = unsent.body(HOLDER, answer(MIB)).unwrap();
+        let pieces = taken(&mut body);
+        let tasks = || {
+            tokio::runtime::Handle::current()
+                .metrics()
+                .num_alive_tasks()
+        };
+        tokio::task::yield_now().await;
+        assert_eq!(tasks(), 1);
+        drop((body, pieces));
+        tokio::task::yield_now().await;
+        assert_eq!(tasks(), 0);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn bytes_that_all_answers_share_are_neither_copied_nor_counted() {
         let unsent = unsent();
@@ -375,6 +411,10 @@ mod tests {
         assert_eq!(bodies.len(), 16, "a quarter of the whole");
         assert!(!unsent.has_room(HOLDER));
         assert!(unsent.body(HOLDER, answer(PIECE)).is_some());
+        let held = unsent.budget.held();
+        let told_all_the_same = unsent.body_anyway(HOLDER, answer(MIB));
+        assert_eq!(unsent.budget.held(), held + MIB);
+        drop(told_all_the_same);
         let other = Holder::Team(Uuid::max());
         assert!(unsent.body(other, answer(MIB)).is_some());
     }

@@ -116,6 +116,36 @@ fn a_line_written_with_the_logger_of_a_request_loses_its_uri() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn connections_that_cannot_be_accepted_have_a_line_a_minute() {
+    let lines = Lines::default();
+    let log = for_framework(&lines.logger());
+    // As dropshot has it.
+    let location = slog::RecordLocation {
+        file: "",
+        line: 0,
+        column: 0,
+        function: "",
+        module: "dropshot::server",
+    };
+    let from = slog::RecordStatic {
+        location: &location,
+        tag: "",
+        level: Level::Warning,
+    };
+    for _ in 0..700 {
+        let message = format_args!("accept error");
+        log.log(&Record::new(
+            &from,
+            &message,
+            slog::b!("error" => "no file"),
+        ));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let line = |count: u64| json!({ "msg": "accept error", "level": "warn", "error": "no file", "count": count });
+    assert_eq!(lines.read(), [line(1), line(600)]);
+}
+
 #[test]
 fn lines_of_other_modules_pass() {
     let lines = Lines::default();

@@ -11,6 +11,8 @@
 //! 4. A connection carries one request, and has ten seconds for it. There are at most 64 of them. When another comes,
 //!    or comes while no file is left, the one that has been there longest gives way.
 //!
+//! 5. What cannot be accepted all the same has a line in the log once a minute, with how often that was.
+//!
 //! Only HTTP/1.1, which is what balancers, probes and Prometheus speak in clear.
 
 use std::collections::VecDeque;
@@ -33,6 +35,8 @@ use slog::{Logger, warn};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
+
+use crate::log::Seldom;
 
 /// Files that are set aside: as many operators are answered at once when nothing else is left.
 const RESERVE: usize = 8;
@@ -72,6 +76,7 @@ impl Listener {
             reserve: Arc::new(Reserve::set_aside(socket.as_fd())?),
             socket: TcpListener::from_std(socket)?,
             connections: Connections::default(),
+            missed: Seldom::default(),
             log,
         };
         let mut tasks = JoinSet::new();
@@ -93,6 +98,8 @@ struct Accept {
     socket: TcpListener,
     reserve: Arc<Reserve>,
     connections: Connections,
+    /// What could not be accepted (step 5).
+    missed: Seldom,
     log: Logger,
 }
 
@@ -123,7 +130,9 @@ impl Accept {
             if no_file_left && (self.reserve.give_up() || self.connections.give_way().await) {
                 continue;
             }
-            warn!(self.log, "no connection for operators"; "error" => %error);
+            if let Some(count) = self.missed.again() {
+                warn!(self.log, "no connection for operators"; "error" => %error, "count" => count);
+            }
             sleep(PAUSE).await;
         }
     }

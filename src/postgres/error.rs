@@ -42,9 +42,12 @@ impl From<tokio_postgres::Error> for Failure {
             "40" | "08" => Failure::Again(error.into()),
             "57" if code != SqlState::QUERY_CANCELED.code() => Failure::Again(error.into()),
             // A primary that has become a standby; a prepared statement that the server has forgotten, or
-            // whose tables a newer replica has migrated since.
+            // whose tables a newer replica has migrated since; a transaction that was idle for too long, or whose
+            // end is all that this statement knows: another may say why.
             _ if [
                 SqlState::READ_ONLY_SQL_TRANSACTION,
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                SqlState::IN_FAILED_SQL_TRANSACTION,
                 SqlState::INVALID_SQL_STATEMENT_NAME,
                 SqlState::FEATURE_NOT_SUPPORTED,
             ]

@@ -19,12 +19,12 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to
-/// somebody else afterwards: a second less than the deadline for a lock and for a statement, and the deadline
-/// for a replica that has stopped talking.
+/// somebody else afterwards: a second less than the deadline for a lock and for a statement, and another second less
+/// for a replica that has stopped talking, so that who waits for what it has locked outlasts it.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
      SET LOCAL lock_timeout = '4s'; \
      SET LOCAL statement_timeout = '4s'; \
-     SET LOCAL idle_in_transaction_session_timeout = '5s'";
+     SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /// Commits with no limit on the server: promise 5.
 const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";

@@ -13,9 +13,9 @@ use std::path::Path;
 use async_trait::async_trait;
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql, params, params_from_iter};
+use rusqlite::{Connection, ToSql, params_from_iter};
 
-use super::{OpenError, connect, migrate, pair};
+use super::{OpenError, connect, migrate};
 use crate::domain::Cause;
 use crate::sql::copy::{BATCH, Row, Side, Value, list, quoted};
 use crate::sql::table::{Kind, Table};
@@ -28,9 +28,6 @@ const HASHED: &str = "idempotency";
 /// The rowids of that table in the order of its key; their own number is the place in it.
 const SORT: &str = "CREATE TEMP TABLE sorted AS \
     SELECT rowid AS number FROM main.idempotency ORDER BY team_id, mode, key";
-
-/// The table whose pairs are wrapped.
-const PAIRED: &str = "refresh_token";
 
 /// A file in one transaction, which ends without effect unless it is committed.
 pub(crate) struct Copy {
@@ -113,10 +110,6 @@ impl Side for Copy {
         let values = placeholders(table.columns.len());
         let (column, values) = match table.name {
             HASHED => (", key_hash", values + ", hash_key(?1, ?2, ?3)"),
-            PAIRED => (
-                "",
-                values.replace("?4", &pair::WRAPPED.replace("$3", "?4").replace("$2", "?3")),
-            ),
             _ => ("", values),
         };
         let insert = format!(
@@ -126,12 +119,6 @@ impl Side for Copy {
         );
         let mut statement = self.connection.prepare_cached(&insert)?;
         for row in &rows {
-            if table.name == PAIRED
-                && let [.., spent_at @ Value::Integer(_), Value::Bytes(_)] = &row[..]
-            {
-                let mut add_key = self.connection.prepare_cached(pair::ADD_KEY)?;
-                add_key.execute(params![spent_at])?;
-            }
             statement.execute(params_from_iter(row.iter()))?;
         }
         Ok(())
@@ -152,10 +139,6 @@ fn page(table: &Table, last: &Row) -> String {
         );
     }
     let columns = table.quoted_columns();
-    let columns = match table.name {
-        PAIRED => columns.replace(&quoted("successor"), pair::UNWRAPPED),
-        _ => columns,
-    };
     let key = list(table.key.iter().map(|name| quoted(name)));
     let after = match last.len() {
         0 => String::new(),
@@ -218,7 +201,7 @@ mod tests {
     fn every_column_of_the_schema_is_copied() {
         let (_folder, connection) = database();
         let select = "SELECT m.name, c.name, c.type FROM sqlite_schema AS m, pragma_table_info(m.name) AS c \
-             WHERE m.type = 'table' AND c.name != 'key_hash' AND m.name != 'grace_key'";
+             WHERE m.type = 'table' AND c.name NOT IN ('key_hash', 'successor') AND m.name != 'grace_key'";
         let mut statement = connection.prepare(select).unwrap();
         let there: BTreeSet<(String, String, String)> = statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -261,31 +244,5 @@ mod tests {
                 table.name
             );
         }
-    }
-
-    #[tokio::test]
-    async fn a_pair_is_wrapped_in_the_file_and_read_as_it_came() {
-        let folder = TempDir::new().unwrap();
-        let path = folder.path().join("test.db");
-        drop(Sqlite::open(&path).unwrap());
-        let mut copy = Copy::open(&path).unwrap();
-        copy.connection
-            .pragma_update(None, "foreign_keys", false)
-            .unwrap();
-        let table = TABLES.iter().find(|table| table.name == PAIRED).unwrap();
-        let row = vec![
-            Value::Bytes(vec![1; 32]),
-            Value::Uuid(uuid::Uuid::nil()),
-            Value::Integer(1_795_211_340_123),
-            Value::Bytes(b"a sealed pair".to_vec()),
-        ];
-        copy.insert(table, vec![row.clone()]).await.unwrap();
-        let select = "SELECT successor FROM refresh_token";
-        let kept = |row: &rusqlite::Row<'_>| row.get::<_, Vec<u8>>(0);
-        let kept = copy.connection.query_row(select, [], kept).unwrap();
-        assert!(!kept.windows(13).any(|part| part == b"a sealed pair"));
-        copy.select(table).await.unwrap();
-        let read = copy.fetch().await.unwrap();
-        assert_eq!(format!("{read:?}"), format!("{:?}", [row]));
     }
 }

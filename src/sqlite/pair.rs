@@ -11,8 +11,7 @@
 //! 3. The background task deletes a key when every grace has ended that may need it ([`forget`]).
 //! 4. Then the log is emptied (`wal.rs`). Of a pair there is nothing left anywhere, but what nobody can open.
 //!
-//! The wrapping is in SQL, because a copy needs it too: it takes pairs from one file to another as they were before
-//! step 1.
+//! The wrapping is in SQL, next to the number of the key. A copy takes neither pairs nor keys along (`store/copy`).
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use rusqlite::Connection;

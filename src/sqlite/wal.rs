@@ -10,7 +10,8 @@
 //!    them up (`PASSIVE`), and then what was appended meanwhile, until that is [`LITTLE`].
 //! 3. The writer does the rest after its next commit has been answered. It must: as long as somebody
 //!    appends, no other thread ever finds all of the log copied, and it would grow for ever.
-//! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and does the rest.
+//! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and does the rest. What a process
+//!    before has left of the log, which may be of any length, does not count.
 //! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the
 //!    rest and cuts the file off, since a log that begins anew keeps its old pages until others take their place. For
 //!    that nobody may be reading in it. Requests are through at once; for others nobody is kept waiting, and it is
@@ -76,8 +77,10 @@ pub(super) struct Log {
     /// Wakes the thread; `None` only while being dropped.
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    /// How long the log was after the commit before.
-    before: u32,
+    /// How long the log was after the commit before; none as long as this process has not changed anything.
+    before: Option<u32>,
+    /// How much of it was left by a process before, until it begins anew.
+    left: u32,
     /// At how many pages the next checkpoint is due.
     next: u32,
     /// When it was last tried in vain to empty the log.
@@ -87,7 +90,8 @@ pub(super) struct Log {
 /// What the writer and the thread tell each other.
 #[derive(Default)]
 struct Shared {
-    /// Pages in the log after the last commit of this process.
+    /// Pages in the log after the last commit of this process that changed anything; 0 before the first, however many
+    /// there are.
     pages: AtomicU32,
     /// Whether it is the writer's turn: step 3.
     rest: AtomicBool,
@@ -120,7 +124,8 @@ impl Log {
             shared,
             wake: Some(wake),
             thread: Some(thread),
-            before: 0,
+            before: None,
+            left: 0,
             next: LONG,
             tried: None,
         })
@@ -134,10 +139,15 @@ impl Log {
     /// Steps 1, 3, 4 and 5, after each commit on `connection`.
     pub(super) fn committed(&mut self, connection: &mut Connection) {
         let pages = self.shared.pages.load(Ordering::Relaxed);
-        if pages < self.before {
-            self.next = LONG; // Begun anew.
+        if pages > 0 {
+            match self.before {
+                None => self.left = pages,
+                // Begun anew.
+                Some(before) if pages < before => (self.left, self.next) = (0, LONG),
+                Some(_) => {}
+            }
+            self.before = Some(pages);
         }
-        self.before = pages;
         let due = pages >= self.next;
         if due {
             self.next = pages + LONG;
@@ -145,7 +155,9 @@ impl Log {
         let to_empty = self.shared.empty.load(Ordering::Relaxed)
             && self.tried.is_none_or(|tried| tried.elapsed() >= NEXT_TRY);
         let rest = self.shared.rest.swap(false, Ordering::Relaxed);
-        if rest || (due && pages >= TOO_LONG) || (to_empty && pages <= LITTLE) {
+        let too_long = due && pages - self.left >= TOO_LONG;
+        let little = self.before.is_some() && pages <= LITTLE;
+        if rest || too_long || (to_empty && little) {
             let shared = Arc::clone(&self.shared);
             let checkpointing = &shared.checkpointing;
             // Nothing is kept in it that a panic could have broken.
@@ -289,7 +301,7 @@ mod tests {
         // A thread that is at it for ever: only what the writer does itself counts.
         log.wake = None;
         let mut commits = 0;
-        while pages(&log) >= log.before && commits < TOO_LONG {
+        while log.before.is_none_or(|before| pages(&log) >= before) && commits < TOO_LONG {
             commit(&mut connection, &mut log);
             commits += 1;
             assert!(pages(&log) < TOO_LONG + LONG + 100);
@@ -349,6 +361,50 @@ mod tests {
             commit(&mut connection, &mut log);
         }
         log.emptying().after(false);
+        let begun = Instant::now();
+        while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
+            commit(&mut connection, &mut log);
+            assert!(begun.elapsed() < Duration::from_secs(60), "it stays");
+        }
+    }
+
+    /// A file with a log of that many pages, as a process leaves it that is killed, and a writer that has just opened it.
+    fn killed(length: u32) -> (TempDir, PathBuf, Connection, Log) {
+        let (folder, path, connection, log) = file();
+        let killed = folder.path().join("killed.db");
+        let insert = "INSERT INTO page VALUES (zeroblob(4000000))";
+        let wal = |path: &Path| path.with_extension("db-wal");
+        while wal(&path).metadata().unwrap().len() < 4096 * u64::from(length) {
+            connection.execute(insert, []).unwrap();
+        }
+        std::fs::copy(&path, &killed).unwrap();
+        std::fs::copy(wal(&path), wal(&killed)).unwrap();
+        drop((connection, log));
+        let mut connection = connect(&killed).unwrap();
+        connection
+            .execute_batch("PRAGMA synchronous = OFF")
+            .unwrap();
+        let own = connect(&killed).unwrap();
+        let log = Log::start(&mut connection, own).unwrap();
+        (folder, killed, connection, log)
+    }
+
+    #[test]
+    fn what_a_killed_process_left_of_the_log_is_no_work_of_the_writer() {
+        let (_folder, path, mut connection, mut log) = killed(TOO_LONG + LONG);
+        let copied = || path.metadata().unwrap().len() / 4096 > u64::from(LONG);
+        // A thread that does not get to it: only what the writer does itself counts.
+        let wake = log.wake.take();
+        log.emptying().after(false);
+        connection.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();
+        log.committed(&mut connection);
+        assert!(!copied(), "by one who has changed nothing");
+        for _ in 0..10 {
+            commit(&mut connection, &mut log);
+        }
+        assert!(!copied(), "by one who has changed something");
+
+        log.wake = wake;
         let begun = Instant::now();
         while path.with_extension("db-wal").metadata().unwrap().len() > 0 {
             commit(&mut connection, &mut log);

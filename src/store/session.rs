@@ -41,7 +41,8 @@ table! {
     /// The rows of refresh tokens.
     pub(super) mod refresh_token_row = "refresh_token", key [digest];
     (digest: Bytes, session_id: Uuid)
-    (spent_at: Integer, successor: Bytes)
+    // Not `successor`: a copy is kept, or handed on, for longer than a sealed pair may be found anywhere.
+    (spent_at: Integer)
 }
 
 /// Adds a session.

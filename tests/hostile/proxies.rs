@@ -5,14 +5,13 @@ use std::fmt::Debug;
 use std::io::{ErrorKind, Read as _};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-use test_support::caller;
 use test_support::given;
 use test_support::service::Service;
 
 use crate::BINARY;
 use crate::attack::bodies::Cut;
 use crate::attack::{self, Protocol, Request, Target, answers, bodies, idle};
+use crate::full_page;
 use crate::others::Others;
 use crate::process::Process;
 use crate::proxy::{Kind, Proxy};
@@ -48,19 +47,7 @@ impl Trial {
             ("INVOICING_RATE_LIMIT_PER_SECOND", "100"),
             ("INVOICING_RATE_LIMIT_BURST", "200"),
         ];
-        let service = Service::own(BINARY, &settings)?;
-        let team = service.team()?;
-        let product = json!({
-            "name": "\u{1}".repeat(255),
-            "description": "\u{1}".repeat(2000),
-            "unitPrice": 1,
-            "currency": "EUR",
-        });
-        for _ in 0..100 {
-            let create = caller::Request::new("POST", "/api/v1/products").bearer(&team.live);
-            let created = service.caller.send(create.json(&product)).await;
-            created.expect_status(201);
-        }
+        let (service, team) = full_page::start(&settings).await?;
         let proxy = Proxy::start(kind, &service);
         Ok(Self {
             others: Others::of(&service).await?.through(proxy.caller()),

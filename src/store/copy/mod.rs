@@ -6,7 +6,8 @@
 //!    is. Nobody else can write to it until the end.
 //! 3. Each [table](TABLES) is read in the order of its key, some rows at a time, and written as it is: ids,
 //!    times, digests, records of idempotency, and the secret that signs cursors. So keys, sessions, codes,
-//!    cursors and repeats go on working.
+//!    cursors and repeats go on working. Sealed pairs of tokens alone stay behind, with the keys that they are wrapped
+//!    under, and count in no checksum (docs/decisions.md, S20).
 //! 4. Every table is then read again from the target, and has to have the checksum of what was read from the
 //!    source.
 //! 5. Only then is the one transaction on the target committed ([`Copied::commit`]). Until then, whatever

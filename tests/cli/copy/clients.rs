@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use test_support::caller::{Answer, Caller, Request};
 use test_support::deployment::Skip;
 use test_support::given;
+use test_support::postgres::ask;
 use test_support::service::{Device, Service};
 
 use super::{cluster, copy};
@@ -105,15 +106,6 @@ async fn keys_cursors_repeats_sessions_and_codes_go_on_working() {
 
     let (_server, caller) = serve(&place, &new);
     clients.go_on(&caller).await;
-    let lost = clients.device.refresh_grant(&clients.spent);
-    let again = clients.exchange(&caller, lost).await.expect_status(200);
-    for token in ["access_token", "refresh_token"] {
-        assert_eq!(
-            again.json()[token],
-            clients.successor[token],
-            "the grace moved too"
-        );
-    }
     let code = clients.device.code_grant(&clients.code);
     clients.exchange(&caller, code).await.expect_status(200);
 
@@ -125,4 +117,44 @@ async fn keys_cursors_repeats_sessions_and_codes_go_on_working() {
     clients.exchange(&caller, next).await.expect_status(200);
     let used = clients.device.code_grant(&clients.code);
     clients.exchange(&caller, used).await.expect_status(400);
+}
+
+/// S20: neither sealed pairs nor what they are wrapped under.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pair_of_a_grace_stays_behind_and_its_repeat_ends_the_session_in_the_copy() {
+    let service = given!(Service::own(env!("CARGO_BIN_EXE_invoicing"), &[]));
+    let clients = given!(clients(&service).await);
+    let place = Place::new();
+    let (from, there) = (given!(service.own_database()), cluster().database());
+    let copies = [
+        copy(&place, from, "sqlite:backup.db"),
+        copy(&place, from, &there),
+        copy(&place, "sqlite:backup.db", "sqlite:another.db"),
+    ];
+    let lost = || clients.device.refresh_grant(&clients.spent);
+    let again = service.exchange(&lost()).await.expect_status(200);
+    assert_eq!(
+        again.json()["refresh_token"],
+        clients.successor["refresh_token"]
+    );
+    for copied in &copies {
+        assert_eq!(copied["id"], copies[0]["id"], "{copied}");
+    }
+    let pairs = "SELECT count(*) FROM refresh_token WHERE successor IS NOT NULL";
+    assert_eq!(ask(&there, pairs), "0");
+    for name in ["backup.db", "another.db"] {
+        let file = rusqlite::Connection::open(place.path(name)).unwrap();
+        for left in [pairs, "SELECT count(*) FROM grace_key"] {
+            let count: i64 = file.query_row(left, [], |row| row.get(0)).unwrap();
+            assert_eq!(count, 0, "{name}: {left}");
+        }
+    }
+
+    let (_server, caller) = serve(&place, "sqlite:backup.db");
+    clients.go_on(&caller).await;
+    let refused = clients.exchange(&caller, lost()).await.expect_status(400);
+    assert_eq!(refused.json()["error"], "invalid_grant");
+    let successor = clients.successor["refresh_token"].as_str().unwrap();
+    let next = clients.device.refresh_grant(successor);
+    clients.exchange(&caller, next).await.expect_status(400);
 }

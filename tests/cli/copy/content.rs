@@ -211,7 +211,7 @@ fn people(filler: &mut Filler<'_>, teams: &[Value]) {
         0,
         |r| vec![r.bytes(32), r.of(&sessions), r.number()],
     );
-    // Without a pair: that of a grace is not copied byte by byte (`clients.rs`).
+    // Without a pair: that of a grace is not copied (`clients.rs`).
     let tokens = "digest, session_id, spent_at";
     filler.rows("refresh_token", tokens, 60, 0, |r| {
         vec![r.bytes(32), r.of(&sessions), r.number()]

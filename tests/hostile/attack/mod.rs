@@ -147,6 +147,11 @@ impl Request {
         Self::new("GET", "/api/v1/products?limit=100").with_key(key)
     }
 
+    /// The largest file behind `/docs`.
+    pub fn docs() -> Self {
+        Self::new("GET", "/docs/swagger-ui-bundle.js")
+    }
+
     /// The beginning of a create.
     pub fn create(key: &str) -> Self {
         Self::new("POST", "/api/v1/products").with_key(key).json()

@@ -5,6 +5,7 @@
 //! 2. It is handed on. The server says that it is ready once for each Query and each Sync; its answers are held back
 //!    until it has said so for all of them, and then handed on, too.
 //! 3. On request, it has the server refuse to begin transactions.
+//! 4. On request, it keeps all answers to itself: to the server, the client is frozen.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -43,6 +44,7 @@ pub struct Relay {
     noted: Arc<Mutex<Vec<Vec<Message>>>>,
     latency: Duration,
     begins_nothing: Arc<AtomicBool>,
+    frozen: Arc<AtomicBool>,
 }
 
 impl Relay {
@@ -80,6 +82,11 @@ impl Relay {
         self.begins_nothing.store(true, Ordering::Relaxed);
     }
 
+    /// Step 4, from now on.
+    pub fn freeze(&self) {
+        self.frozen.store(true, Ordering::Relaxed);
+    }
+
     /// What was noted since the last call.
     pub fn take(&self) -> Vec<Vec<Message>> {
         std::mem::take(&mut self.noted.lock().unwrap())
@@ -102,6 +109,9 @@ impl Relay {
                 let (bytes, messages) = receive(&mut server, &mut answered).await?;
                 asked -= messages.iter().filter(|(tag, _)| *tag == b'Z').count();
                 answers.extend(bytes);
+            }
+            if self.frozen.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
             }
             if !self.latency.is_zero() {
                 tokio::time::sleep(self.latency).await;

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::App;
-use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, api_key, open};
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};
-use super::support::{START, plain};
+use super::support::{START, plain, with_sku};
 
 /// How long the answers of the database are on their way to the replica that changes something.
 const FAR: Duration = Duration::from_millis(200);
@@ -34,17 +37,95 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     let (_relay, through) = Relay::slow(&url, FAR).await;
     let (far, caller) = (app(&through).await, key.clone());
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
-    let changing = "SELECT count(*) FROM pg_stat_activity \
-         WHERE datname = current_database() AND state = 'idle in transaction'";
-    let begun = Instant::now();
-    while ask(&url, changing) != "1" {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
-    }
+    something_is_being_changed(&url).await;
     let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(key.id, START)).await;
     store.write(revoke).await.unwrap();
     let products = || ask(&url, "SELECT count(*) FROM product");
     let then = products();
     create.await.unwrap().unwrap();
     assert_eq!((then, products()), ("1".into(), "1".into()));
+}
+
+/// Waits until somebody has begun a change, and is waited for.
+async fn something_is_being_changed(url: &str) {
+    let changing = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND state = 'idle in transaction'";
+    let begun = Instant::now();
+    while ask(url, changing) != "1" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word() {
+    let url = migrated().await;
+    let near = app(&url).await;
+    let team = near.create_team("Acme").await.unwrap().id;
+    let made = near.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (key, _) = made.await.unwrap();
+    let (relay, through) = Relay::before(&url).await;
+    let (far, caller) = (app(&through).await, key.clone());
+    relay.freeze();
+    let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
+    something_is_being_changed(&url).await;
+    near.revoke_api_key(key.id).await.unwrap();
+    let created = create.await.unwrap();
+    assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
+    assert_eq!(ask(&url, "SELECT count(*) FROM product"), "0");
+}
+
+/// A replica that is frozen while its statement waits keeps the lock for as long as that, and then until it is cut off.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_revoked_although_a_change_on_its_word_takes_longer_than_a_lock_is_waited_for() {
+    let url = migrated().await;
+    let app = app(&url).await;
+    let team = app.create_team("Acme").await.unwrap().id;
+    let made = app.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (key, _) = made.await.unwrap();
+    let lock = key.id.0.as_u64_pair().1.cast_signed();
+    let change = format!("SELECT pg_advisory_xact_lock_shared({lock}); SELECT pg_sleep(6)");
+    let held = url.clone();
+    let change = std::thread::spawn(move || ask(&held, &format!("BEGIN; {change}; COMMIT")));
+    let locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = \
+         (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let begun = Instant::now();
+    while ask(&url, locks) != "1" {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
+    }
+    let revoked = app.revoke_api_key(key.id).await.unwrap();
+    assert!(revoked.revoked_at.is_some());
+    change.join().unwrap();
+}
+
+/// What becomes of a create that is the first change of a process whose statements are prepared.
+async fn first_create(url: &str, key: &ApiKey, product: NewProduct, repeatable: bool) -> Error {
+    let (_relay, through) = Relay::before(url).await;
+    let app = app(&format!("{through}&prepared_statements=true")).await;
+    let request = || IdempotentRequest::new("POST", "{}", "/api/v1/products", "1").ok();
+    let request = repeatable.then(request).flatten();
+    let created = app.create_product(key, product, request).await;
+    created.expect_err("it is refused")
+}
+
+#[tokio::test]
+async fn on_a_new_connection_the_key_is_asked_about_before_anything_is_changed() {
+    let url = migrated().await;
+    let near = app(&url).await;
+    let team = near.create_team("Acme").await.unwrap().id;
+    let made = near.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (key, _) = made.await.unwrap();
+    let taken = near.create_product(&key, with_sku("A"), None);
+    taken.await.unwrap();
+    for repeatable in [false, true] {
+        let refused = first_create(&url, &key, with_sku("A"), repeatable).await;
+        assert!(matches!(refused, Error::DuplicateSku), "{refused:?}");
+    }
+    near.revoke_api_key(key.id).await.unwrap();
+    for product in [plain("B"), with_sku("A")] {
+        for repeatable in [false, true] {
+            let refused = first_create(&url, &key, product.clone(), repeatable).await;
+            assert!(matches!(refused, Error::InvalidToken), "{refused:?}");
+        }
+    }
 }

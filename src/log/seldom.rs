@@ -1,0 +1,49 @@
+//! Lines that would come again and again for as long as something lasts: one a minute, with how often it was.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How often there is a line.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Counts what happens between two lines.
+#[derive(Debug, Default)]
+pub struct Seldom(Mutex<Counted>);
+
+#[derive(Debug, Default)]
+struct Counted {
+    untold: u64,
+    told_at: Option<Instant>,
+}
+
+impl Seldom {
+    /// It happens once more. Says how often it did since the line before, if it is time for another.
+    pub fn again(&self) -> Option<u64> {
+        // A count is whole even if somebody panicked while holding it.
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.untold += 1;
+        if counted.told_at.is_some_and(|at| at.elapsed() < MINUTE) {
+            return None;
+        }
+        counted.told_at = Some(Instant::now());
+        Some(std::mem::take(&mut counted.untold))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_happens_ten_times_a_second_has_a_line_a_minute_with_its_number() {
+        let seldom = Seldom::default();
+        let mut lines = Vec::new();
+        for _ in 0..1_500 {
+            lines.extend(seldom.again());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(lines, [1, 600, 600]);
+    }
+}
