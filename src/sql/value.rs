@@ -9,7 +9,7 @@ use std::error::Error as StdError;
 
 use bytes::BytesMut;
 use codegen_runtime::Decimal;
-use rusqlite::types::{FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::types::{FromSqlError, ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 use uuid::Uuid;
 
@@ -241,16 +241,14 @@ macro_rules! read_as {
     ($($name:ident: $kind:ty, $from:expr;)+) => {
         impl<'a> Row<'a> {
             $(
-                fn $name(self, column: usize) -> Result<Option<$kind>, Failure> {
+                #[inline]
+                fn $name(self, column: usize) -> Result<Option<$kind>, Mismatch> {
                     match self {
-                        Row::Sqlite(row) => {
-                            let from: fn(ValueRef<'a>) -> FromSqlResult<$kind> = $from;
-                            match row.get_ref(column).map_err(Error::internal)? {
-                                ValueRef::Null => Ok(None),
-                                value => Ok(Some(from(value).map_err(Error::internal)?)),
-                            }
-                        }
-                        Row::Postgres(row) => Ok(row.try_get(column).map_err(Error::internal)?),
+                        Row::Sqlite(row) => match row.get_ref(column)? {
+                            ValueRef::Null => Ok(None),
+                            value => Ok(Some($from(value)?)),
+                        },
+                        Row::Postgres(row) => Ok(row.try_get(column)?),
                     }
                 }
             )+
@@ -259,33 +257,51 @@ macro_rules! read_as {
 }
 
 read_as! {
-    boolean: bool, |value| Ok(value.as_i64()? != 0);
-    bytes: &'a [u8], |value| value.as_blob();
-    integer: i64, |value| value.as_i64();
-    text: &'a str, |value| value.as_str();
-    uuid: Uuid, |value| Uuid::from_slice(value.as_blob()?).map_err(FromSqlError::other);
+    boolean: bool, |value: ValueRef<'a>| value.as_i64().map(|value| value != 0);
+    bytes: &'a [u8], |value: ValueRef<'a>| value.as_blob();
+    integer: i64, |value: ValueRef<'a>| value.as_i64();
+    text: &'a str, |value: ValueRef<'a>| value.as_str();
+    uuid: Uuid, |value: ValueRef<'a>| value.as_blob().and_then(|bytes| Uuid::from_slice(bytes).map_err(FromSqlError::other));
+}
+
+/// Why a value cannot be read: it is of another type, or null where it may not be. It is small, as values are read often.
+#[derive(Debug)]
+pub struct Mismatch(Cause);
+
+impl<E: Into<Cause>> From<E> for Mismatch {
+    fn from(error: E) -> Mismatch {
+        Mismatch(error.into())
+    }
+}
+
+impl From<Mismatch> for Failure {
+    fn from(mismatch: Mismatch) -> Failure {
+        Failure::Final(Error::Internal(mismatch.0))
+    }
 }
 
 /// What can be read from a column.
 pub trait Take: Sized {
-    /// The value of a column, by its number; none where it is null.
+    /// The value of a column, by its number.
     ///
     /// # Errors
-    /// [`Error::Internal`] when it is of another type.
-    fn find(row: Row<'_>, column: usize) -> Result<Option<Self>, Failure>;
+    /// [`Mismatch`].
+    fn take(row: Row<'_>, column: usize) -> Result<Self, Mismatch>;
 
-    /// The same, where it may not be null.
+    /// The same; none where it is null.
     ///
     /// # Errors
-    /// [`Error::Internal`] when it is, or of another type.
-    fn take(row: Row<'_>, column: usize) -> Result<Self, Failure> {
-        let null = || Error::internal(format!("column {column} is null"));
-        Ok(Self::find(row, column)?.ok_or_else(null)?)
-    }
+    /// [`Mismatch`].
+    fn find(row: Row<'_>, column: usize) -> Result<Option<Self>, Mismatch>;
 }
 
 impl<T: Take> Take for Option<T> {
-    fn find(row: Row<'_>, column: usize) -> Result<Option<Self>, Failure> {
+    #[inline]
+    fn take(row: Row<'_>, column: usize) -> Result<Self, Mismatch> {
+        T::find(row, column)
+    }
+
+    fn find(row: Row<'_>, column: usize) -> Result<Option<Self>, Mismatch> {
         T::find(row, column).map(Some)
     }
 }
@@ -293,12 +309,20 @@ impl<T: Take> Take for Option<T> {
 macro_rules! take {
     ($($kind:ty => $from:ident, $of:expr;)+) => {$(
         impl Take for $kind {
-            fn find(row: Row<'_>, column: usize) -> Result<Option<Self>, Failure> {
-                let Some(found) = row.$from(column)? else {
-                    return Ok(None);
-                };
-                let value: Result<$kind, Cause> = ($of)(found);
-                Ok(Some(value.map_err(Error::Internal)?))
+            #[inline]
+            fn take(row: Row<'_>, column: usize) -> Result<Self, Mismatch> {
+                match row.$from(column)? {
+                    Some(found) => $of(found),
+                    None => Err(format!("column {column} is null").into()),
+                }
+            }
+
+            #[inline]
+            fn find(row: Row<'_>, column: usize) -> Result<Option<Self>, Mismatch> {
+                match row.$from(column)? {
+                    Some(found) => $of(found).map(Some),
+                    None => Ok(None),
+                }
             }
         }
     )+};
@@ -352,8 +376,9 @@ impl<'a> Columns<'a> {
     /// The next column.
     ///
     /// # Errors
-    /// [`Error::Internal`] when there is none, or it is of another type.
-    pub fn take<T: Take>(&mut self) -> Result<T, Failure> {
+    /// [`Mismatch`].
+    #[inline]
+    pub fn take<T: Take>(&mut self) -> Result<T, Mismatch> {
         self.next += 1;
         T::take(self.row, self.next - 1)
     }

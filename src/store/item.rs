@@ -47,5 +47,5 @@ pub fn lock(id: ItemId) -> impl Batch<Out = Option<TeamId>> {
         ItemId::File(_) => sql!("SELECT team_id FROM file WHERE id = $1 FOR UPDATE"),
         ItemId::Folder(_) => sql!("SELECT team_id FROM folder WHERE id = $1 FOR UPDATE"),
     };
-    select.with(values![id.uuid()]).first(|row| row.take())
+    select.with(values![id.uuid()]).first(|row| Ok(row.take()?))
 }

@@ -32,12 +32,12 @@ pub fn delete_all(user_id: UserId) -> impl Batch {
 pub fn role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
     sql!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2")
         .with(values![team_id, user_id])
-        .first(|row| row.take())
+        .first(|row| Ok(row.take()?))
 }
 
 /// The same; nobody removes the member before the end of the transaction.
 pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
     sql!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE")
         .with(values![team_id, user_id])
-        .first(|row| row.take())
+        .first(|row| Ok(row.take()?))
 }

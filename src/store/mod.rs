@@ -67,18 +67,22 @@ impl Store {
                 let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
                 sqlite.write(script).await
             }
+            // Boxed, so that the futures of requests stay small: they are moved more than once.
             Store::Postgres(postgres) => {
-                let mut attempts = postgres.attempts();
-                loop {
-                    let attempt = async {
-                        let handle = postgres.changing().await?;
-                        let result = script(Sql::Postgres(&handle)).await;
-                        handle.end_change(result).await
-                    };
-                    if let ControlFlow::Break(answer) = attempts.next(attempt).await {
-                        return answer;
+                Box::pin(async move {
+                    let mut attempts = postgres.attempts();
+                    loop {
+                        let attempt = async {
+                            let handle = postgres.changing().await?;
+                            let result = script(Sql::Postgres(&handle)).await;
+                            handle.end_change(result).await
+                        };
+                        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+                            return answer;
+                        }
                     }
-                }
+                })
+                .await
             }
         }
     }
@@ -118,18 +122,22 @@ impl Store {
                 let reader = sqlite.reader()?;
                 run_to_its_end(script(Sql::Sqlite(&reader)))
             }
+            // Boxed, so that the futures of requests stay small: they are moved more than once.
             Store::Postgres(postgres) => {
-                let mut attempts = postgres.attempts();
-                loop {
-                    let attempt = async {
-                        let handle = postgres.reading().await?;
-                        let result = script(Sql::Postgres(&handle)).await;
-                        handle.end_reading(result)
-                    };
-                    if let ControlFlow::Break(answer) = attempts.next(attempt).await {
-                        return answer;
+                Box::pin(async move {
+                    let mut attempts = postgres.attempts();
+                    loop {
+                        let attempt = async {
+                            let handle = postgres.reading().await?;
+                            let result = script(Sql::Postgres(&handle)).await;
+                            handle.end_reading(result)
+                        };
+                        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+                            return answer;
+                        }
                     }
-                }
+                })
+                .await
             }
         }
     }

@@ -19,5 +19,5 @@ pub fn insert(name: &'static str, value: &[u8; 32]) -> impl Batch {
 pub fn find(name: &'static str) -> impl Batch<Out = Option<[u8; 32]>> {
     sql!("SELECT value FROM secret WHERE name = $1")
         .with(values![name])
-        .first(|row| row.take())
+        .first(|row| Ok(row.take()?))
 }

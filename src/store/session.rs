@@ -173,7 +173,7 @@ pub fn lock(id: SessionId) -> impl Batch<Out = bool> {
 pub fn lock_all(user_id: UserId) -> impl Batch<Out = Vec<SessionId>> {
     sql!("SELECT id FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY id FOR UPDATE")
         .with(values![user_id])
-        .all(|row| row.take())
+        .all(|row| Ok(row.take()?))
 }
 
 /// The sessions of a user that are alive, newest first.
@@ -248,7 +248,7 @@ pub fn lock_expired(now: Timestamp, limit: u32) -> impl Batch<Out = Vec<SessionI
          LIMIT $2 FOR UPDATE SKIP LOCKED"
     )
     .with(values![now, limit])
-    .all(|row| row.take())
+    .all(|row| Ok(row.take()?))
 }
 
 /// Deletes at most `limit` access tokens of a session; says how many.

@@ -107,7 +107,7 @@ pub fn count(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Option<i64>> 
          WHERE team_id = $1 AND item_type = $2 AND item_id = $3 AND revoked_at IS NULL"
     )
     .with(values![team_id, item_id.item_type(), item_id.uuid()])
-    .first(|row| row.take())
+    .first(|row| Ok(row.take()?))
 }
 
 /// Marks a link as revoked, unless it is. Says how many there are.
