@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::App;
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::{NewProduct, StatusFilter};
 use invoicing::domain::time::SystemClock;

@@ -1,19 +1,19 @@
 //! API keys: who makes them, ends them, and how one is found behind a request ([`crate::domain::api_key`]).
 
-mod lease;
-
 use std::time::{Duration, Instant};
 
 use super::App;
+use super::lease;
 use super::team::require_team;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Author, Mode, Scope, is_well_formed, new_key};
+use crate::domain::api_key::{ApiKey, Author, Scope, is_well_formed, new_key};
+use crate::domain::catalog::Mode;
 use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::input::command_text;
+use crate::domain::input::end_of;
 use crate::domain::secret::{Digest, Secret};
-use crate::domain::text::command_text;
-use crate::domain::time::{Timestamp, end_of};
+use crate::domain::time::Timestamp;
 use crate::store::{Batch, Sql, api_key};
-pub(super) use lease::Leases;
 
 impl App {
     /// Makes a key for a team, valid for `expires_in` or until it is revoked. Answers the key itself

@@ -19,7 +19,7 @@ use crate::domain::idempotency::AHEAD;
 use crate::domain::session::rules::GRACE;
 use crate::domain::time::Timestamp;
 use crate::sql::Failure;
-use crate::store::{Sql, auth_code, idempotency, session};
+use crate::store::{Sql, api_key, auth_code, idempotency, session};
 
 /// Rows deleted in one step: a few milliseconds of work.
 const STEP: u32 = 500;
@@ -59,6 +59,24 @@ impl App {
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
         while self.store.write(sessions).await? == STEP {}
         Ok(())
+    }
+
+    /// Hands the uses of keys and sessions that were noted since the last call to the store. Keeps them
+    /// when the store cannot take them now.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn record_uses(&self) -> Result<(), Error> {
+        let keys = async |uses: Vec<_>| {
+            let record = async move |sql: Sql<'_>| api_key::record_uses(sql, &uses).await;
+            self.store.write(record).await
+        };
+        let sessions = async |uses: Vec<_>| {
+            let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
+            self.store.write(record).await
+        };
+        let recorded = self.key_uses.hand_over(keys).await;
+        recorded.and(self.session_uses.hand_over(sessions).await)
     }
 
     /// Erases the sealed pairs whose grace has ended ([`super::session`], R6).

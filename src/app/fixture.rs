@@ -5,14 +5,16 @@
 
 use super::App;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Mode, Scope};
+use crate::domain::api_key::{ApiKey, Scope};
 use crate::domain::auth_code::CodeChallenge;
+use crate::domain::catalog::Mode;
 use crate::domain::id::{FileId, TeamId, UserId};
 use crate::domain::item::{File, Folder};
 use crate::domain::oauth_client::OauthClient;
 use crate::domain::product::Product;
 use crate::domain::secret::Secret;
-use crate::domain::session::{CodeExchange, Device, PairDigests};
+use crate::domain::session::pair::PairDigests;
+use crate::domain::session::{CodeExchange, Device};
 use crate::domain::team::Team;
 use crate::domain::user::User;
 use crate::store::product;

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::domain::Error;
+use crate::domain::catalog::Catalog;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
-use crate::domain::product::Catalog;
 use crate::domain::time::Timestamp;
 use crate::sql::Failure;
 use crate::store::{Batch, Sql, idempotency};

@@ -3,9 +3,9 @@
 use super::App;
 use crate::domain::Error;
 use crate::domain::id::{FolderId, TeamId};
+use crate::domain::input::command_text;
 use crate::domain::item::ItemId;
 use crate::domain::item::{File, Folder};
-use crate::domain::text::command_text;
 use crate::store::{Batch, item};
 
 use super::team::require_team;

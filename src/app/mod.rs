@@ -11,6 +11,7 @@ pub mod fixture;
 pub mod health;
 mod idempotency;
 pub mod item;
+mod lease;
 pub mod member;
 pub mod oauth_client;
 pub mod product;
@@ -28,6 +29,7 @@ use crate::domain::id::{ApiKeyId, IdSource, SessionId};
 use crate::domain::secret::random;
 use crate::domain::time::{Clock, Timestamp};
 use crate::store::{Store, secret};
+use lease::Leases;
 use uses::Uses;
 
 /// The service: its rules over a store and a clock.
@@ -36,7 +38,7 @@ pub struct App {
     clock: Arc<dyn Clock>,
     ids: IdSource,
     cursors: Cursors,
-    key_leases: api_key::Leases,
+    key_leases: Leases,
     key_uses: Uses<ApiKeyId>,
     session_uses: Uses<SessionId>,
     public_url: String,
@@ -59,7 +61,7 @@ impl App {
             clock,
             ids: IdSource::default(),
             cursors: Cursors::new(cursor_key),
-            key_leases: api_key::Leases::default(),
+            key_leases: Leases::default(),
             key_uses: Uses::default(),
             session_uses: Uses::default(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),

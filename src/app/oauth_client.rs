@@ -2,9 +2,9 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::input::command_text;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::oauth_client::{OauthClient, parse_id, parse_redirect_uris};
-use crate::domain::text::command_text;
 use crate::store::{Batch, oauth_client};
 
 impl App {

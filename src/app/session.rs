@@ -49,13 +49,13 @@ use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
+use crate::domain::session::pair::TokenPair;
 use crate::domain::session::rules::{
     ACCESS_TOKEN_LIFETIME, KnownToken, RefreshGrant, Refusal, access_token_expires_at,
     rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::domain::session::{
-    CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenPair, TokenRequest, TokenSet,
-    grace,
+    CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
 };
 use crate::domain::time::Timestamp;
 use crate::sql::Failure;

@@ -5,11 +5,11 @@ use argon2::{Argon2, PasswordHasher};
 use super::App;
 use crate::domain::Error;
 use crate::domain::id::{ShareLinkId, TeamId};
+use crate::domain::input::command_text;
+use crate::domain::input::end_of;
 use crate::domain::item::ItemId;
 use crate::domain::secret::Secret;
 use crate::domain::share_link::{CreateLink, LINKS_PER_ITEM, NewShareLink, ShareLink};
-use crate::domain::text::command_text;
-use crate::domain::time::end_of;
 use crate::sql::Failure;
 use crate::store::{Batch, Sql, item, member, share_link};
 

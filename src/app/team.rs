@@ -3,8 +3,8 @@
 use super::App;
 use crate::domain::Error;
 use crate::domain::id::TeamId;
+use crate::domain::input::command_text;
 use crate::domain::team::Team;
-use crate::domain::text::command_text;
 use crate::store::{Batch, team};
 
 impl App {

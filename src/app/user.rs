@@ -3,7 +3,7 @@
 use super::App;
 use crate::domain::Error;
 use crate::domain::id::UserId;
-use crate::domain::text::command_text;
+use crate::domain::input::command_text;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
 use crate::sql::Failure;

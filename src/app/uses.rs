@@ -8,10 +8,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
-use super::App;
 use crate::domain::Error;
 use crate::domain::time::Timestamp;
-use crate::store::{Sql, api_key, session};
 
 /// Uses recorded in one change, so that no request waits long behind it.
 const STEP: usize = 500;
@@ -39,7 +37,7 @@ impl<Id: Copy + Eq + Hash> Uses<Id> {
 
     /// Hands all notes to `record`, at most [`STEP`] at once. Only what it has taken is forgotten: it may
     /// fail, and whoever waits for it may stop waiting.
-    async fn hand_over(
+    pub(super) async fn hand_over(
         &self,
         record: impl AsyncFn(Vec<(Id, Timestamp)>) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -63,26 +61,6 @@ impl<Id: Copy + Eq + Hash> Uses<Id> {
                 uses.remove(id);
             }
         }
-    }
-}
-
-impl App {
-    /// Hands the uses of keys and sessions that were noted since the last call to the store. Keeps them
-    /// when the store cannot take them now.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub async fn record_uses(&self) -> Result<(), Error> {
-        let keys = async |uses: Vec<_>| {
-            let record = async move |sql: Sql<'_>| api_key::record_uses(sql, &uses).await;
-            self.store.write(record).await
-        };
-        let sessions = async |uses: Vec<_>| {
-            let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
-            self.store.write(record).await
-        };
-        let recorded = self.key_uses.hand_over(keys).await;
-        recorded.and(self.session_uses.hand_over(sessions).await)
     }
 }
 

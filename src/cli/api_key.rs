@@ -1,11 +1,12 @@
 //! `invoicing api-key`: what a team's integrations present instead of a password.
 
 use crate::app::App;
-use crate::domain::api_key::{ApiKey as Key, Mode, Scope};
+use crate::domain::api_key::{ApiKey as Key, Scope};
+use crate::domain::catalog::Mode;
 use crate::domain::id::{ApiKeyId, TeamId};
 use crate::settings::Span;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// API keys: a team's integrations call the catalog API with one.

@@ -5,7 +5,7 @@ use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::UserId;
 use crate::domain::oauth_client::ClientId;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// Authorization codes: what an app exchanges for tokens after a user has signed in.

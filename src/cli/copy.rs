@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::settings::{Database, Settings};
 use crate::store::copy::{Copied, CopyError, Progress, Tally, copy};
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// Copies everything into a new database, between SQLite and PostgreSQL in either direction.

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::domain::id::{FolderId, TeamId};
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// Folders of a team, as far as share links need them.

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::Role;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// Members: users who may work in a team.

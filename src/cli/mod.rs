@@ -14,6 +14,7 @@ mod api_key;
 mod auth_code;
 mod copy;
 mod demo;
+mod failure;
 mod item;
 mod member;
 mod oauth_client;
@@ -31,15 +32,13 @@ use std::sync::Arc;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use dropshot::ApiDescriptionRegisterError;
 
 use crate::app::App;
-use crate::domain;
 use crate::domain::time::SystemClock;
-use crate::server::StartError;
 use crate::settings::Settings;
 use crate::settings::sources::{self, Resolved, Texts};
 use crate::store;
+use failure::Failure;
 use output::Answer;
 
 /// An invoicing service: product catalogs, and device sessions for a mobile app.
@@ -108,7 +107,7 @@ pub fn main() -> ExitCode {
         Ok(resolved) => resolved,
         // Help and version are no failures; clap knows, and knows the exit codes.
         Err(sources::Error::Usage(error)) => error.exit(),
-        Err(error @ sources::Error::Wrong(_)) => return Failure::Usage(error.to_string()).report(),
+        Err(error @ sources::Error::Wrong(_)) => return report(Failure::Usage(error.to_string())),
     };
     let settings = Settings::from_matches(sources::leaf(&resolved.matches));
     let parsed =
@@ -116,7 +115,7 @@ pub fn main() -> ExitCode {
     let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
     match run(cli.command, &settings, &resolved) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => report(failure),
     }
 }
 
@@ -182,54 +181,16 @@ async fn open(settings: &Settings) -> Result<App, Failure> {
     Ok(App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?)
 }
 
-/// Why a command did not do what it was asked to.
-#[derive(Debug)]
-enum Failure {
-    /// It could not: exit code 1.
-    Failed(String),
-    /// It was asked wrongly: exit code 2.
-    Usage(String),
-}
-
-impl Failure {
-    fn report(self) -> ExitCode {
-        let (text, code) = match self {
-            Self::Failed(text) => (text, 1),
-            Self::Usage(text) => (text, 2),
-        };
-        for line in text.lines() {
-            output::say(&format!("error: {line}"));
-        }
-        ExitCode::from(code)
+/// Tells why a command failed.
+fn report(failure: Failure) -> ExitCode {
+    let (text, code) = match failure {
+        Failure::Failed(text) => (text, 1),
+        Failure::Usage(text) => (text, 2),
+    };
+    for line in text.lines() {
+        output::say(&format!("error: {line}"));
     }
-}
-
-/// Whoever types a command is the operator, and may read the cause that a stranger never sees.
-impl From<domain::Error> for Failure {
-    fn from(error: domain::Error) -> Self {
-        Self::Failed(match error.cause() {
-            Some(cause) => format!("{error}: {cause}"),
-            None => error.to_string(),
-        })
-    }
-}
-
-impl From<ApiDescriptionRegisterError> for Failure {
-    fn from(error: ApiDescriptionRegisterError) -> Self {
-        StartError::from(error).into()
-    }
-}
-
-impl From<StartError> for Failure {
-    fn from(error: StartError) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::Failed(error.to_string())
-    }
+    ExitCode::from(code)
 }
 
 /// The whole command line, with `texts` in the place of the settings' defaults.

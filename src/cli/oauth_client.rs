@@ -2,7 +2,7 @@
 
 use crate::app::App;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// OAuth clients: the apps that may sign users in.

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::Failure;
+use super::failure::Failure;
 
 /// The name of the flag `--json`.
 pub const JSON: &str = "json";

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::session;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// Sessions: the devices that a user is signed in on.

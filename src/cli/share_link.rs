@@ -12,7 +12,7 @@ use crate::domain::secret::Secret;
 use crate::domain::share_link::{Audience, CreateLink, ShareLink};
 use crate::settings::Span;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// More than any password may have, so that reading one cannot go on for ever.

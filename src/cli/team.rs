@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::domain::team;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// Teams: each has a catalog, API keys, members and files of its own.

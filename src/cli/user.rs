@@ -2,7 +2,7 @@
 
 use crate::app::App;
 
-use super::Failure;
+use super::failure::Failure;
 use super::output::{Answer, Record};
 
 /// Users: the people who sign in with the mobile app.

@@ -5,28 +5,18 @@
 //!    scanner recognise a key; the checksum lets both tell a typing error or a random match.
 //! 2. The store has the SHA-256 of the key. The key itself is shown once, to whoever makes it.
 //! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
-//!    looked up, unless that was done a moment ago (`app/api_key/lease.rs`). Once a key is revoked, it works in no process.
+//!    looked up, unless that was done a moment ago (`app/lease.rs`). Once a key is revoked, it works in no process.
 //! 4. A change asks again, in its own transaction ([`Author`]): the body may have come long after the key, and the
 //!    key may have ended meanwhile. Whoever revokes a key waits for the changes that found it valid.
 //! 5. The last use is kept to the minute. Requests only note it in memory; the background task hands
 //!    the notes to the store together ([`record_uses`](crate::app::App::record_uses)).
 
 use super::Error;
+use super::catalog::{Catalog, Mode};
 use super::id::{ApiKeyId, TeamId};
-use super::product::Catalog;
 use super::secret::{Secret, base62};
 use super::string_enum::string_enum;
 use super::time::Timestamp;
-
-string_enum! {
-    /// Which of its two catalogs a team works on; each key has one, and sees nothing of the other.
-    Mode {
-        /// Real products.
-        Live = "live",
-        /// Products to try things with.
-        Test = "test",
-    }
-}
 
 string_enum! {
     /// What a key may do.

@@ -15,8 +15,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use uuid::Uuid;
 
 use super::Error;
+use super::catalog::Catalog;
 use super::id::ProductId;
-use super::product::{Catalog, StatusFilter};
+use super::product::StatusFilter;
 
 /// Bytes of an id, and of an HMAC. Together a multiple of three, so that base64 has no spare bits
 /// and every text stands for one cursor.
@@ -73,7 +74,7 @@ fn message(catalog: Catalog, status: StatusFilter, last: &[u8; ID]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::api_key::Mode;
+    use crate::domain::catalog::Mode;
     use crate::domain::id::TeamId;
 
     fn catalog(team: u128, mode: Mode) -> Catalog {

@@ -9,10 +9,12 @@
 
 pub mod api_key;
 pub mod auth_code;
+pub mod catalog;
 pub mod cursor;
 mod error;
 pub mod id;
 pub mod idempotency;
+pub(crate) mod input;
 pub mod item;
 pub mod member;
 pub mod oauth_client;
@@ -22,7 +24,6 @@ pub mod session;
 pub mod share_link;
 pub mod string_enum;
 pub mod team;
-pub(crate) mod text;
 pub mod time;
 pub mod user;
 

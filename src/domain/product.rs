@@ -2,7 +2,7 @@
 //!
 //! The rules beyond the fields themselves, which the published document states and the door checks:
 //!
-//! 1. A product lives in one [`Catalog`] and is invisible from every other.
+//! 1. A product lives in one [`Catalog`](super::catalog::Catalog) and is invisible from every other.
 //! 2. Two active products of a catalog never share a sku. Archived ones do not count, neither when they
 //!    are in the way nor when they are changed.
 //! 3. Archiving is for ever, and happens once.
@@ -11,19 +11,9 @@
 use codegen_runtime::{Decimal, Field};
 
 use super::Error;
-use super::api_key::Mode;
-use super::id::{ProductId, TeamId};
+use super::id::ProductId;
 use super::string_enum::string_enum;
 use super::time::Timestamp;
-
-/// The products of one team in one mode: what an API key sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Catalog {
-    /// The team that keeps it.
-    pub team_id: TeamId,
-    /// Which of the team's two catalogs.
-    pub mode: Mode,
-}
 
 string_enum! {
     /// Whether a product can be put on new documents.

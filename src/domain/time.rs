@@ -7,8 +7,6 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use codegen_runtime::rfc3339;
 
-use super::Error;
-
 /// An instant in UTC, to the millisecond, as milliseconds since 1970.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
@@ -67,20 +65,6 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         rfc3339(&self.to_datetime(), |text| f.write_str(text))
     }
-}
-
-/// When something ends that is made `now` and lasts for `time`.
-///
-/// # Errors
-/// [`Error::Refused`] when that is after the year 9999, which no timestamp can say.
-pub(crate) fn end_of(now: Timestamp, time: Duration) -> Result<Timestamp, Error> {
-    let end = now.after(time);
-    if end > Timestamp::LAST {
-        return Err(Error::Refused(
-            "the expiry lies after the year 9999; shorten it".into(),
-        ));
-    }
-    Ok(end)
 }
 
 /// Tells the time. Everything that expires asks this, so that a test can move through a day at once.

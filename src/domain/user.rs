@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::id::UserId;
-use super::text::command_text;
+use super::input::command_text;
 use super::time::Timestamp;
 
 /// The longest address that mail can be sent to (RFC 5321, 4.5.3.1.3, without the angle brackets).

@@ -12,7 +12,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::{Address, OpenError, Postgres, error, migrate};
 use crate::domain::Cause;
 use crate::sql::copy::{BATCH, Row, Side, Value, list, quoted};
-use crate::sql::table::{Kind, Table};
+use crate::sql::schema::{Kind, Table};
 use crate::sql::value::numeric_text;
 
 /// A long transaction is what is wanted here, whatever the server allows its other clients.

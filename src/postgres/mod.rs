@@ -36,7 +36,7 @@
 //!   But promise 3 would end where that statement begins, which may wait for a lock: a connection that is lost from
 //!   then on would be in doubt (promise 4) instead of tried again.
 //! - *The key of a request and its read* are two round trips when the key has not been looked up for a moment
-//!   (`app/api_key/lease.rs`), the second when the first is answered. One statement could join them, as the digest
+//!   (`app/lease.rs`), the second when the first is answered. One statement could join them, as the digest
 //!   of the key leads to the team. But between the two stand the checks that others make: the rate limit of the key
 //!   (429), then the request itself (400), without which nobody knows what to read. The generated traits do not call
 //!   a handler before they are through, so that no handler can forget them; a read ahead of them would be a second

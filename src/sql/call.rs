@@ -98,8 +98,15 @@ impl<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>> Answer for All<T, R> {
     }
 }
 
+impl<const N: usize> Statement<N> {
+    /// The statement with its values.
+    pub fn with<'a>(&'static self, values: [Value<'a>; N]) -> Call<'a, Changed, N> {
+        Call::new(self, values)
+    }
+}
+
 impl<'a, const N: usize> Call<'a, Changed, N> {
-    pub(super) fn new(statement: &'static Statement<N>, values: [Value<'a>; N]) -> Self {
+    fn new(statement: &'static Statement<N>, values: [Value<'a>; N]) -> Self {
         Call {
             statement,
             values,

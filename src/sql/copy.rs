@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use codegen_runtime::Decimal;
 use uuid::Uuid;
 
-use super::table::{Kind, Table};
+use super::schema::{Kind, Table};
 use crate::domain::Cause;
 
 /// How many rows are in memory at once. The largest has some ten kilobytes.

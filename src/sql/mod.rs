@@ -10,11 +10,12 @@
 //!
 //! No engine runs here: SQLite is in [`crate::sqlite`], PostgreSQL in [`crate::postgres`].
 
-mod call;
+pub mod call;
 pub(crate) mod copy;
-mod failure;
-mod statement;
-pub mod table;
+pub mod failure;
+pub mod schema;
+pub mod statement;
+pub(crate) mod table;
 pub mod text;
 pub mod value;
 

@@ -1,8 +1,5 @@
 //! Statements, in the dialects of both engines.
 
-use super::call::{Call, Changed};
-use super::value::Value;
-
 /// A statement that takes `N` values.
 #[derive(Debug)]
 pub struct Statement<const N: usize> {
@@ -10,13 +7,6 @@ pub struct Statement<const N: usize> {
     pub sqlite: &'static str,
     /// As PostgreSQL reads it; empty where PostgreSQL needs none.
     pub postgres: &'static str,
-}
-
-impl<const N: usize> Statement<N> {
-    /// The statement with its values.
-    pub fn with<'a>(&'static self, values: [Value<'a>; N]) -> Call<'a, Changed, N> {
-        Call::new(self, values)
-    }
 }
 
 /// A statement, from texts that are put together: `sql!("SELECT ", COLUMNS, " FROM team WHERE id = $1")`. It is written
@@ -30,14 +20,14 @@ macro_rules! sql {
         const POSTGRES: [u8; POSTGRES_TEXT.length()] = POSTGRES_TEXT.bytes();
         const PLACES: usize = $crate::sql::text::most(SQLITE_TEXT.places(), POSTGRES_TEXT.places());
         const {
-            &$crate::sql::Statement::<PLACES> {
+            &$crate::sql::statement::Statement::<PLACES> {
                 sqlite: $crate::sql::text::as_str(&SQLITE),
                 postgres: $crate::sql::text::as_str(&POSTGRES),
             }
         }
     }};
     ($($part:expr),+ $(,)?) => {
-        $crate::sql::sql!(sqlite: [$($part),+], postgres: [$($part),+])
+        $crate::sql::statement::sql!(sqlite: [$($part),+], postgres: [$($part),+])
     };
 }
 
@@ -53,7 +43,7 @@ macro_rules! text {
 /// A statement that only locks, which is PostgreSQL's alone: in SQLite, whoever writes is the only one.
 macro_rules! lock {
     ($($part:expr),+ $(,)?) => {
-        $crate::sql::sql!(sqlite: [""], postgres: [$($part),+])
+        $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+])
     };
 }
 

@@ -4,64 +4,6 @@
 //! statement that inserts a row with its values, what an update sets, and the [`Table`] by which a copy takes the rows
 //! from one engine to another.
 
-/// A table of the schema.
-#[derive(Debug)]
-pub struct Table {
-    /// Its name, the same in both engines.
-    pub name: &'static str,
-    /// The columns that no two rows share: a copy reads rows in their order, byte by byte.
-    pub key: &'static [&'static str],
-    /// All columns.
-    pub columns: &'static [(&'static str, Kind)],
-}
-
-/// What a column holds, whatever an engine calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Yes or no.
-    Boolean,
-    /// A digest, or something encrypted.
-    Bytes,
-    /// A price or a rate.
-    Decimal,
-    /// A number, or a time in milliseconds since 1970.
-    Integer,
-    /// Text in Unicode.
-    Text,
-    /// An id.
-    Uuid,
-}
-
-impl Table {
-    /// Whether a column, by its number, belongs to the key.
-    pub(super) const fn is_key(&self, column: usize) -> bool {
-        let mut at = 0;
-        while at < self.key.len() {
-            if equal(self.key[at], self.columns[column].0) {
-                return true;
-            }
-            at += 1;
-        }
-        false
-    }
-}
-
-/// Whether two texts are the same.
-const fn equal(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    if one.len() != other.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < one.len() {
-        if one[at] != other[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
-}
-
 /// Defines a table as a module:
 ///
 /// ```text
@@ -85,7 +27,7 @@ macro_rules! table {
     ) => {
         $(#[$doc])*
         $visibility mod $module {
-            use $crate::sql::table::{Kind, Table};
+            use $crate::sql::schema::{Kind, Table};
             use $crate::sql::text::{Text, as_str, insert};
 
             /// The table.
@@ -114,8 +56,8 @@ macro_rules! table {
         $(#[$doc])*
         #[allow(dead_code, reason = "not every record is updated")]
         $visibility mod $module {
-            use $crate::sql::Failure;
-            use $crate::sql::table::{Kind, Table, name};
+            use $crate::sql::failure::Failure;
+            use $crate::sql::schema::{Kind, Table}; use $crate::sql::table::name;
             use $crate::sql::text::{Text, as_str, insert, select_list, set_list};
             use $crate::sql::value::{Bind, Columns, Value};
 

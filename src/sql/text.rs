@@ -4,7 +4,7 @@
 //! here: `$1` is `?1`, `greatest(` is `max(`, and casts and row locks are blanks, as SQLite has one writer and keeps
 //! decimals as their text.
 
-use super::table::{Kind, Table};
+use super::schema::{Kind, Table};
 
 /// More bytes than a statement has.
 const ROOM: usize = 4096;

@@ -14,8 +14,9 @@ use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 use uuid::Uuid;
 
 use super::failure::Failure;
-use crate::domain::api_key::{Mode, Scope};
+use crate::domain::api_key::Scope;
 use crate::domain::auth_code::CodeChallenge;
+use crate::domain::catalog::Mode;
 use crate::domain::id::{
     ApiKeyId, FileId, FolderId, ProductId, SessionId, ShareLinkId, TeamId, UserId,
 };

@@ -15,10 +15,12 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
 
-use super::{OpenError, connect, migrate};
+use super::connection::connect;
+use super::migrate;
+use super::open_error::OpenError;
 use crate::domain::Cause;
 use crate::sql::copy::{BATCH, Row, Side, Value, list, quoted};
-use crate::sql::table::{Kind, Table};
+use crate::sql::schema::{Kind, Table};
 
 pub(crate) use made::Made;
 

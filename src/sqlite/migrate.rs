@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior};
 
-use super::OpenError;
+use super::open_error::OpenError;
 
 /// The versions in order: the first is version 1.
 const MIGRATIONS: &[&str] = &[

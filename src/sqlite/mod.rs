@@ -2,6 +2,7 @@
 //!
 //! - `writer.rs`: one thread owns the one connection that writes, and commits waiting changes together.
 //! - `wal.rs`: a thread that makes the checkpoints of the write-ahead log, so that no commit has to.
+//! - `connection.rs`: one connection, with the settings of all of them.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the file, for those who move to another store.
@@ -14,38 +15,32 @@
 //! Several processes may open the same file (the command line works while a server runs): whoever
 //! comes second to write waits for the lock, five seconds at most.
 
+mod connection;
 mod copy;
 mod error;
 mod handle;
 mod hash_key;
 mod migrate;
+mod open_error;
 pub(crate) mod pair;
 mod readers;
 mod wal;
 mod writer;
 
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::Connection;
 
 use crate::domain::Error;
 use crate::domain::time::Timestamp;
+use connection::{connect, create_private};
 pub(crate) use copy::{Copy, Made};
 pub use handle::Handle;
+pub use open_error::OpenError;
 pub(crate) use readers::Reader;
 use readers::Readers;
 use wal::{Emptying, Log};
 use writer::Writer;
-
-/// How often a statement tries for a lock that another process holds, a millisecond apart, before the
-/// request is `Unavailable`: five seconds.
-const LOCK_TRIES: i32 = 5_000;
-
-/// How many statements a connection keeps prepared: more than the service has.
-const PREPARED_STATEMENTS: usize = 256;
 
 /// A store in one SQLite file.
 pub struct Sqlite {
@@ -54,74 +49,6 @@ pub struct Sqlite {
     writer: Writer,
     /// Has the log emptied of what is forgotten.
     emptying: Emptying,
-}
-
-/// Why a database could not be opened: what happened, where, and what to do about it.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The file cannot be made, opened or written.
-    #[error(
-        "cannot open the database {}: {source}. \
-         Check that its folder exists and that this user may write there", path.display()
-    )]
-    Open {
-        /// The database file.
-        path: PathBuf,
-        /// What the operating system or SQLite said.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The file is no database, or one of something else.
-    #[error(
-        "{} is a file of another program, and was left as it is. \
-         Name another file with --database sqlite:PATH", path.display()
-    )]
-    Foreign {
-        /// The database file.
-        path: PathBuf,
-    },
-    /// The file was written by a newer version of this program.
-    #[error(
-        "the database {} has schema version {found}, and this program knows versions up to {known}; \
-         it was left as it is. Use the newer program that wrote it, or restore a backup made before \
-         the upgrade", path.display()
-    )]
-    Newer {
-        /// The database file.
-        path: PathBuf,
-        /// The schema version in the file.
-        found: i64,
-        /// The newest schema version that this program knows.
-        known: i64,
-    },
-    /// A migration failed; the database is as it was before that migration.
-    #[error(
-        "cannot bring the database {} to schema version {version}: {source}. \
-         Nothing of that version was applied. If another program holds the file, stop it and try again; \
-         otherwise restore a backup", path.display()
-    )]
-    Migrate {
-        /// The database file.
-        path: PathBuf,
-        /// The version that could not be reached.
-        version: i64,
-        /// What SQLite said.
-        source: rusqlite::Error,
-    },
-}
-
-impl OpenError {
-    /// What SQLite's `error` at opening `path` means.
-    fn new(path: &Path, error: rusqlite::Error) -> OpenError {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => OpenError::Foreign {
-                path: path.to_owned(),
-            },
-            _ => OpenError::Open {
-                path: path.to_owned(),
-                source: error.into(),
-            },
-        }
-    }
 }
 
 impl Sqlite {
@@ -197,47 +124,4 @@ impl Sqlite {
         })
         .await
     }
-}
-
-/// Makes the file, readable by its owner only, unless it exists; SQLite gives the log the same mode.
-fn create_private(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    private(options.write(true).create(true).truncate(false))
-        .open(path)
-        .map(drop)
-}
-
-/// The same options; a file that they make is readable by its owner only.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-/// A connection with the settings that hold for readers and the writer alike. Writes nothing.
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // No mutex: each connection is used by one thread at a time, and Rust sees to that.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_handler(Some(wait_for_lock))?;
-    connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "trusted_schema", false)?;
-    // What is erased is overwritten in the file, as long as that costs no further writing.
-    connection.pragma_update(None, "secure_delete", "FAST")?;
-    // Otherwise a value that is bound where a partial index names a constant (`status`) has SQLite plan the
-    // statement again each time, which was a seventh of a page's cost.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
-    hash_key::define_hash_key(&connection)?;
-    pair::define_wrapping(&connection)?;
-    Ok(connection)
-}
-
-/// Waits a moment and says whether to try again. SQLite's own handler sleeps up to 100 ms between two
-/// tries; a busy server leaves the lock for much less than that between two groups, and the command
-/// line would miss nearly every gap.
-fn wait_for_lock(tries: i32) -> bool {
-    std::thread::sleep(Duration::from_millis(1));
-    tries < LOCK_TRIES
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use r2d2::PooledConnection;
 
-use super::connect;
+use super::connection::connect;
 use super::handle::Handle;
 use crate::domain::Cause;
 use crate::domain::Error;

@@ -34,7 +34,7 @@ use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, DEFAULT_NAME};
 
-use super::wait_for_lock;
+use super::connection::wait_for_lock;
 use crate::domain::Cause;
 
 /// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of what

@@ -35,14 +35,10 @@ use super::handle::Handle;
 use super::wal::Log;
 use crate::domain::Cause;
 use crate::domain::Error;
-use forecast::Forecast;
+use forecast::{Forecast, GROUP};
 
 /// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.
 const QUEUE: usize = 4096;
-
-/// Jobs in one transaction: enough to make the commit's cost vanish, few enough that the first of a
-/// group does not wait noticeably for the last.
-const GROUP: usize = 256;
 
 /// The longest wait for its turn that a change is let into the queue with.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);

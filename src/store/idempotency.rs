@@ -10,8 +10,8 @@
 //! waits, on whichever replica, until the first has committed or failed: then it finds the answer, or claims the key itself.
 
 use super::{Batch, Sql};
+use crate::domain::catalog::Catalog;
 use crate::domain::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Record};
-use crate::domain::product::Catalog;
 use crate::domain::time::Timestamp;
 use crate::sql::{Failure, sql, table, values};
 

@@ -7,8 +7,9 @@
 //! that becomes visible behind the cursor did not exist when the walk began.
 
 use super::Batch;
+use crate::domain::catalog::Catalog;
 use crate::domain::id::ProductId;
-use crate::domain::product::{Catalog, Product, StatusFilter};
+use crate::domain::product::{Product, StatusFilter};
 use crate::sql::{sql, table, text, values};
 
 table! {

@@ -7,7 +7,7 @@ mod interrupted;
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use invoicing::sql::table::Kind;
+use invoicing::sql::schema::Kind;
 use invoicing::store::copy::TABLES;
 use serde_json::Value;
 use test_support::postgres::{Cluster, ask};

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use invoicing::app::App;
-use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::SystemClock;

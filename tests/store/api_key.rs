@@ -4,7 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::id::{ApiKeyId, TeamId};
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::StatusFilter;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use codegen_runtime::Field;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::idempotency::{IdempotentRequest, LIFETIME};
 use invoicing::domain::product::{ProductChanges, StatusFilter};
 use invoicing::domain::time::Timestamp;

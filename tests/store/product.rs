@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use codegen_runtime::Field;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::Scope;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::{NewProduct, ProductChanges, ProductStatus};
 use invoicing::domain::time::Timestamp;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::{Page, Product, StatusFilter};
 use invoicing::app::App;

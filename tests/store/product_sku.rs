@@ -2,7 +2,8 @@
 
 use codegen_runtime::Field;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::Scope;
 use invoicing::domain::product::ProductChanges;
 
 use super::support::{Service, plain, with_sku};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use invoicing::app::App;
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::id::TeamId;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::{ManualClock, Timestamp};

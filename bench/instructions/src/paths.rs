@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use codegen_runtime::{Request, json, schema};
 use invoicing::app::App;
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::cursor::Cursors;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::StatusFilter;

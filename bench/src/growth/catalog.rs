@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use invoicing::app::App;
-use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::time::SystemClock;
 use invoicing::sqlite::Sqlite;
 use rusqlite::{Connection, params};

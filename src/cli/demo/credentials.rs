@@ -2,7 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::domain::api_key::{self, Mode};
+use crate::domain::api_key;
+use crate::domain::catalog::Mode;
 use crate::domain::id::{FileId, TeamId, UserId};
 use crate::domain::secret::Secret;
 

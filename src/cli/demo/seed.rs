@@ -4,7 +4,8 @@ use codegen_runtime::Decimal;
 
 use crate::app::App;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Mode, Scope};
+use crate::domain::api_key::{ApiKey, Scope};
+use crate::domain::catalog::Mode;
 use crate::domain::id::ProductId;
 use crate::domain::item::ItemId;
 use crate::domain::member::Role;

@@ -18,7 +18,7 @@ use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
 
 use super::super::Error;
 use super::super::secret::Secret;
-use super::TokenPair;
+use super::pair::TokenPair;
 
 /// What the key is for. Another use of the token, or another format, needs another text.
 const INFO: &[u8] = b"invoicing refresh successor 1";

@@ -4,6 +4,7 @@
 //! those steps are about, the rulings on them ([`rules`]), and how a pair can be given twice ([`grace`]).
 
 pub mod grace;
+pub mod pair;
 pub mod rules;
 
 use super::Error;
@@ -13,6 +14,7 @@ use super::oauth_client::ClientId;
 use super::secret::{Digest, Secret};
 use super::time::Timestamp;
 use grace::Sealed;
+use pair::PairDigests;
 
 /// A signed-in device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,37 +95,6 @@ pub struct TokenSet {
     pub expires_in: u64,
     /// Who is signed in.
     pub user_id: UserId,
-}
-
-/// A pair of tokens, just drawn.
-pub(crate) struct TokenPair {
-    pub(crate) access: Secret,
-    pub(crate) refresh: Secret,
-}
-
-impl TokenPair {
-    pub(crate) fn draw() -> TokenPair {
-        TokenPair {
-            access: Secret::base64url(),
-            refresh: Secret::base64url(),
-        }
-    }
-
-    pub(crate) fn digests(&self) -> PairDigests {
-        PairDigests {
-            access: self.access.digest(),
-            refresh: self.refresh.digest(),
-        }
-    }
-}
-
-/// What the store keeps of a pair.
-#[derive(Clone, Copy, Debug)]
-pub struct PairDigests {
-    /// Of the access token.
-    pub access: Digest,
-    /// Of the refresh token.
-    pub refresh: Digest,
 }
 
 /// The exchange of a code, as it goes to the store (after C1).

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::sql::copy::quoted;
-use crate::sqlite::{OpenError, connect, private};
+use crate::sqlite::connection::{connect, private};
+use crate::sqlite::open_error::OpenError;
 
 /// A file that nobody had before. It goes with this, unless it is [kept](Made::keep), or somebody else has begun to
 /// use it meanwhile.

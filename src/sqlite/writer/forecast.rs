@@ -13,7 +13,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::GROUP;
+/// Jobs in one transaction: enough to make the commit's cost vanish, few enough that the first of a
+/// group does not wait noticeably for the last.
+pub(super) const GROUP: usize = 256;
 
 /// Foresees the wait in one queue.
 #[derive(Debug)]

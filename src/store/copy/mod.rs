@@ -26,7 +26,7 @@ use super::{
 use crate::domain::Cause;
 use crate::postgres;
 use crate::sql::copy::{Row, Side};
-use crate::sql::table::Table;
+use crate::sql::schema::Table;
 use crate::sqlite::{self, Made};
 use checksum::Hasher;
 

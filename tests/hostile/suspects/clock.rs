@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::oauth_client::ClientId;
 use invoicing::domain::product::{NewProduct, StatusFilter};
 use invoicing::domain::secret::{Digest, Secret};

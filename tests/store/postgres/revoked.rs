@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::SystemClock;

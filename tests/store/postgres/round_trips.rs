@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::App;
-use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::api_key::Scope;
 use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;

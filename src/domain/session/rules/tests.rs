@@ -4,7 +4,8 @@ use super::*;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::IdSource;
 use crate::domain::secret::Secret;
-use crate::domain::session::{Device, PairDigests};
+use crate::domain::session::Device;
+use crate::domain::session::pair::PairDigests;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

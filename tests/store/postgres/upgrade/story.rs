@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{Mode, Scope};
+use invoicing::domain::api_key::Scope;
 use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::catalog::Mode;
 use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::item::ItemId;

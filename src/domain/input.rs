@@ -1,6 +1,9 @@
-//! What people type on the command line.
+//! What people type on the command line, beyond what its parser knows.
+
+use std::time::Duration;
 
 use super::Error;
+use super::time::Timestamp;
 
 /// Text that a person typed on the command line: trimmed, not empty, no control characters (U+0000
 /// above all, which PostgreSQL cannot hold), at most 255 characters.
@@ -13,4 +16,18 @@ pub(crate) fn command_text(what: &str, text: &str) -> Result<String, Error> {
         () if text.contains(char::is_control) => refused("has a control character; remove it"),
         () => Ok(text.to_owned()),
     }
+}
+
+/// When something ends that is made `now` and lasts for `time`.
+///
+/// # Errors
+/// [`Error::Refused`] when that is after the year 9999, which no timestamp can say.
+pub(crate) fn end_of(now: Timestamp, time: Duration) -> Result<Timestamp, Error> {
+    let end = now.after(time);
+    if end > Timestamp::LAST {
+        return Err(Error::Refused(
+            "the expiry lies after the year 9999; shorten it".into(),
+        ));
+    }
+    Ok(end)
 }

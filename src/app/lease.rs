@@ -61,7 +61,8 @@ impl Leases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::api_key::{Mode, Scope};
+    use crate::domain::api_key::Scope;
+    use crate::domain::catalog::Mode;
     use crate::domain::id::{ApiKeyId, TeamId};
     use crate::domain::time::Timestamp;
     use uuid::Uuid;

@@ -1,0 +1,43 @@
+//! Why a command did not do what it was asked to.
+
+use dropshot::ApiDescriptionRegisterError;
+
+use crate::domain;
+use crate::server::StartError;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug)]
+pub enum Failure {
+    /// It could not: exit code 1.
+    Failed(String),
+    /// It was asked wrongly: exit code 2.
+    Usage(String),
+}
+
+/// Whoever types a command is the operator, and may read the cause that a stranger never sees.
+impl From<domain::Error> for Failure {
+    fn from(error: domain::Error) -> Self {
+        Self::Failed(match error.cause() {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        })
+    }
+}
+
+impl From<ApiDescriptionRegisterError> for Failure {
+    fn from(error: ApiDescriptionRegisterError) -> Self {
+        StartError::from(error).into()
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

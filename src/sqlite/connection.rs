@@ -1,0 +1,60 @@
+//! One connection to the file, with the settings that hold for all of them.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::{hash_key, pair};
+
+/// How often a statement tries for a lock that another process holds, a millisecond apart, before the
+/// request is `Unavailable`: five seconds.
+const LOCK_TRIES: i32 = 5_000;
+
+/// How many statements a connection keeps prepared: more than the service has.
+const PREPARED_STATEMENTS: usize = 256;
+
+/// Makes the file, readable by its owner only, unless it exists; SQLite gives the log the same mode.
+pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    private(options.write(true).create(true).truncate(false))
+        .open(path)
+        .map(drop)
+}
+
+/// The same options; a file that they make is readable by its owner only.
+pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// A connection with the settings that hold for readers and the writer alike. Writes nothing.
+pub(super) fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // No mutex: each connection is used by one thread at a time, and Rust sees to that.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_handler(Some(wait_for_lock))?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    // What is erased is overwritten in the file, as long as that costs no further writing.
+    connection.pragma_update(None, "secure_delete", "FAST")?;
+    // Otherwise a value that is bound where a partial index names a constant (`status`) has SQLite plan the
+    // statement again each time, which was a seventh of a page's cost.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
+    hash_key::define_hash_key(&connection)?;
+    pair::define_wrapping(&connection)?;
+    Ok(connection)
+}
+
+/// Waits a moment and says whether to try again. SQLite's own handler sleeps up to 100 ms between two
+/// tries; a busy server leaves the lock for much less than that between two groups, and the command
+/// line would miss nearly every gap.
+pub(super) fn wait_for_lock(tries: i32) -> bool {
+    std::thread::sleep(Duration::from_millis(1));
+    tries < LOCK_TRIES
+}
