@@ -29,6 +29,9 @@ pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// one whose clock is wrong: one that is some days behind must not end the records of the others.
 pub const AHEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// Bytes that most bodies take, so that few are moved while they grow.
+const CANONICAL: usize = 512;
+
 /// A request under an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentRequest {
@@ -41,26 +44,24 @@ pub struct IdempotentRequest {
 impl IdempotentRequest {
     /// The request `method` `path` with a JSON `body`, named `key`. The path is the one that the service
     /// itself would write: ids in lower case, nothing percent-encoded that need not be.
-    ///
-    /// # Errors
-    /// [`Error::Internal`] for a body that is no JSON: it should have been refused before.
     pub fn new(
         key: impl Into<String>,
         method: &str,
         path: &str,
-        body: &str,
-    ) -> Result<IdempotentRequest, Error> {
-        let body = canonical_json(body)?;
-        let mut text = Vec::new();
-        for field in [method, path, &body] {
+        body: &json::Value<'_>,
+    ) -> IdempotentRequest {
+        let mut canonical = String::with_capacity(CANONICAL);
+        body.write_canonical(&mut canonical);
+        let mut text = Vec::with_capacity(2 * CANONICAL);
+        for field in [method, path, &canonical] {
             // With its length in front, no field can lend characters to its neighbour.
             text.extend_from_slice(&(field.len() as u64).to_be_bytes());
             text.extend_from_slice(field.as_bytes());
         }
-        Ok(IdempotentRequest {
+        IdempotentRequest {
             key: key.into(),
             digest: Digest::of(&text),
-        })
+        }
     }
 }
 
@@ -104,21 +105,12 @@ impl Record {
     }
 }
 
-/// The same text for every way to write one JSON value.
-fn canonical_json(text: &str) -> Result<String, Error> {
-    let value =
-        json::parse(text.as_bytes()).map_err(|violation| Error::internal(violation.message))?;
-    let mut canonical = String::new();
-    value.write_canonical(&mut canonical);
-    Ok(canonical)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn request(method: &str, path: &str, body: &str) -> IdempotentRequest {
-        IdempotentRequest::new("k", method, path, body).unwrap()
+        IdempotentRequest::new("k", method, path, &json::parse(body.as_bytes()).unwrap())
     }
 
     #[test]
@@ -162,12 +154,6 @@ mod tests {
         let price = |text: &str| request("POST", "/p", text);
         assert_ne!(price("0.1"), price("0.1000000000000000055511151231257827"));
         assert_eq!(price("0"), price("-0.00"));
-    }
-
-    #[test]
-    fn hostile_nesting_is_an_error_and_no_overflow() {
-        let deep = "[".repeat(30_000) + &"]".repeat(30_000);
-        assert!(IdempotentRequest::new("k", "POST", "/p", &deep).is_err());
     }
 
     #[test]

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Failure, Methods, Operation, Rejection, Request, Unchecked};
+use codegen_runtime::{Failure, Methods, Operation, Rejection, Request, Unchecked, json};
 use dropshot::{ApiDescription, ApiDescriptionRegisterError, Body};
 use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Response, Version};
@@ -137,6 +137,20 @@ async fn received<R: Request>(
     holder: Holder,
     request: Unchecked<R>,
 ) -> Result<(R, Slot), Rejection<Error>> {
+    let (request, (), slot) = received_noting(context, holder, request, |_, _| ()).await?;
+    Ok((request, slot))
+}
+
+/// The same, and what `note` makes of the request and of its body as it came.
+///
+/// # Errors
+/// As of [`received`].
+async fn received_noting<R: Request, T>(
+    context: &RequestContext,
+    holder: Holder,
+    request: Unchecked<R>,
+    note: impl FnOnce(&R, &json::Value<'_>) -> T,
+) -> Result<(R, T, Slot), Rejection<Error>> {
     let shared = context.context();
     let _on_its_way = match request.expected_bytes() {
         0 => None,
@@ -145,9 +159,9 @@ async fn received<R: Request>(
             None => return Err(Rejection::Error(Error::Overloaded)),
         },
     };
-    let request = request.check().await?;
+    let (request, noted) = request.check_noting(note).await?;
     let slot = shared.slots.take().map_err(Rejection::Error)?;
-    Ok((request, slot))
+    Ok((request, noted, slot))
 }
 
 /// What is done with every answer of a published operation: it is counted, logged and sent. `overloaded` is what takes

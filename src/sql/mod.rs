@@ -1,11 +1,11 @@
 //! Statements, their values and their rows, written once for both engines.
 //!
-//! A statement is written in PostgreSQL's dialect, and [`sql!`] makes SQLite's of it when it compiles ([`text`]). A verb
+//! A statement is written in PostgreSQL's dialect, and `sql!` makes SQLite's of it when it compiles ([`text`]). A verb
 //! of the store is a [`Call`]: a statement, its values, and what is made of its rows. Nothing happens before a script
 //! hands it to [`crate::store::Sql::run`], alone or with others that may travel together.
 //!
-//! - [`table!`](table): the columns of a table and their order, which everything else is made of.
-//! - [`copy`]: what a copy of everything needs of an engine.
+//! - `table!`: the columns of a table and their order, which everything else is made of.
+//! - `copy.rs`: what a copy of everything needs of an engine.
 //! - [`value`]: how the types of the domain stand in a statement and in a row.
 //!
 //! No engine runs here: SQLite is in [`crate::sqlite`], PostgreSQL in [`crate::postgres`].

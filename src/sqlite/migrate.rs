@@ -138,6 +138,7 @@ mod tests {
 
     use std::sync::Arc;
 
+    use codegen_runtime::json;
     use tempfile::TempDir;
 
     use super::*;
@@ -217,7 +218,7 @@ mod tests {
         let (_folder, path) = file();
         let now = Timestamp::from_millis(1);
         let [active, archived] = [1, 2].map(|id| ProductId(uuid::Uuid::from_u128(id)));
-        let request = IdempotentRequest::new("k", "POST", "/p", "{}").unwrap();
+        let request = IdempotentRequest::new("k", "POST", "/p", &json::Value::Object(Vec::new()));
         let product = Product {
             id: active,
             name: "A".into(),

@@ -1,16 +1,17 @@
-//! Where the service keeps its state, in the service's own terms.
+//! What the service keeps, and the statements that read and write it: one file a noun, written once for both engines.
 //!
-//! [`Store`] is what a database must do for [`crate::app`]: one trait a noun, one method an operation
-//! (`create_product`, not `execute`). Behind it are SQLite ([`sqlite`]) and PostgreSQL ([`postgres`]), which
-//! [`open()`] chooses by address, and the tests in `tests/store/` run against both. What every store promises:
+//! [`Store`] is one of two engines, SQLite ([`crate::sqlite`]) or PostgreSQL ([`crate::postgres`]), which [`open()`] chooses
+//! by address; the tests in `tests/store/` run against both. A script of [`crate::app`] gets [`Sql`], its handle on the
+//! database, and runs the calls of the noun files by it: `sql.run(team::list())`, or several that travel together:
+//! `sql.run((item::lock(id), user::hold(user_id)))`. What every store promises:
 //!
-//! 1. A method that changes something is one transaction: all of it or nothing, together with its
-//!    idempotency record. It answers after the change is safe on disk.
-//! 2. Decisions that depend on stored state are made inside that transaction, by the functions of
-//!    [`crate::app`] which the change carries with it. No state can move between decision and change.
-//! 3. A failure is a domain [`Error`](crate::domain::Error). A uniqueness rule that was violated has its
-//!    own variant; a store that is busy or unreachable is `Unavailable`; anything else is `Internal`.
-//!    `Unavailable` from a change means "not acknowledged": it may have happened.
+//! 1. A script that changes something is one transaction: all of it or nothing. It answers after the change is safe on
+//!    disk.
+//! 2. Decisions that depend on stored state are made in the script. Those that need a lock in PostgreSQL take it with what
+//!    they read (`lock`, `hold`); in SQLite whoever writes is alone. No state moves between decision and change.
+//! 3. A failure is a domain [`Error`]. A uniqueness rule that was violated has its own variant; a store that is busy or
+//!    unreachable is `Unavailable`; anything else is `Internal`. `Unavailable` from a change means "not acknowledged": it
+//!    may have happened.
 //! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
 mod address;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::catalog::Mode;
@@ -55,7 +56,12 @@ async fn bytes_of_a_record(product: NewProduct, key_length: usize) -> u64 {
     let before = length();
     let updates = (0..RECORDS).map(|number| {
         let key = format!("{number:0key_length$}");
-        let request = IdempotentRequest::new(key, "PATCH", "/api/v1/products/1", "{}").ok();
+        let request = Some(IdempotentRequest::new(
+            key,
+            "PATCH",
+            "/api/v1/products/1",
+            &json::Value::Object(Vec::new()),
+        ));
         app.update_product(&caller, id, Default::default(), request)
     });
     for update in futures::future::join_all(updates).await {

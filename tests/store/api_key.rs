@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codegen_runtime::json;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::id::{ApiKeyId, TeamId};
@@ -301,7 +302,7 @@ async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays
     };
     let (revoked, expired) = (made(None).await.unwrap().0, made(Some(MINUTE)).await);
     let expired = expired.unwrap().0;
-    let request = || IdempotentRequest::new("k", "POST", "/api/v1/products", "1").ok();
+    let request = || Some(IdempotentRequest::new("k", "POST", "/api/v1/products", &json::Value::Number("1")));
     let app = &service.app;
     let first = app
         .create_product(&revoked, with_sku("A"), request())

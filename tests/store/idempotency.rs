@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use codegen_runtime::Field;
+use codegen_runtime::json;
 use invoicing::domain::Error;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};
@@ -14,7 +15,8 @@ use invoicing::store::{Sql, idempotency};
 use super::support::{START, Service, plain, with_sku};
 
 fn post(key: &str, body: &str) -> Option<IdempotentRequest> {
-    Some(IdempotentRequest::new(key, "POST", "/api/v1/products", body).unwrap())
+    let body = json::parse(body.as_bytes()).unwrap();
+    Some(IdempotentRequest::new(key, "POST", "/api/v1/products", &body))
 }
 
 async fn count(service: &Service, key: &ApiKey) -> usize {
@@ -78,7 +80,7 @@ async fn an_update_is_replayed_too() {
             description: Field::Value("new".into()),
             ..Default::default()
         };
-        let request = IdempotentRequest::new("k", "PATCH", "/api/v1/products/1", "{}").unwrap();
+        let request = IdempotentRequest::new("k", "PATCH", "/api/v1/products/1", &json::Value::Object(Vec::new()));
         service.app.update_product(&key, id, changes, Some(request))
     };
     let (first, repeat) = (patch().await.unwrap(), patch().await.unwrap());

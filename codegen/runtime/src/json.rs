@@ -13,6 +13,8 @@
 //! The result borrows from the text wherever no escape stands in the way, keeps the order of members
 //! and keeps numbers as the literals that they were. Reading takes time proportional to the text.
 
+mod deserialize;
+
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -83,7 +85,14 @@ impl Value<'_> {
 }
 
 fn write_string(text: &str, out: &mut String) {
-    out.push_str(&serde_json::Value::from(text).to_string());
+    let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::Value::from(text).to_string());
+    }
 }
 
 fn write_list<T>(

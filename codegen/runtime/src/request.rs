@@ -156,25 +156,37 @@ impl<R: Request> Unchecked<R> {
     ///
     /// # Errors
     /// What is wrong with it, in the order of this module's steps.
-    pub async fn check(mut self) -> Result<R, Refusal> {
+    pub async fn check(self) -> Result<R, Refusal> {
+        let (request, ()) = self.check_noting(|_, _| ()).await?;
+        Ok(request)
+    }
+
+    /// The same, and what `note` makes of the request and of its body as it came. The body is read once for all of this.
+    ///
+    /// # Errors
+    /// As of [`check`](Unchecked::check).
+    pub async fn check_noting<T>(
+        mut self,
+        note: impl FnOnce(&R, &json::Value<'_>) -> T,
+    ) -> Result<(R, T), Refusal> {
         let text = match R::operation().body {
             Some(_) => {
                 self.0.body.check_declared_length()?;
                 check_media_type(&self.0.head.headers)?;
                 self.0.body.read().await?
             }
-            None => bytes::Bytes::from_static(b"null"),
+            None => bytes::Bytes::new(),
         };
         let path = self.parameters(Location::Path)?;
         let query = self.parameters(Location::Query)?;
         let headers = self.headers()?;
-        if let Some(schema) = R::operation().body {
-            check_body(schema, &text)?;
-        }
+        let body = read_body(R::operation().body, &text)?;
         // What has passed the schema fits the type that was made of it, so this is no fault of the
         // caller.
-        let body = serde_json::from_slice(&text).map_err(|_| Refusal::internal())?;
-        R::build(&path, &query, headers, body)
+        let typed = body.take().map_err(|_| Refusal::internal())?;
+        let request = R::build(&path, &query, headers, typed)?;
+        let noted = note(&request, &body);
+        Ok((request, noted))
     }
 
     fn parameters(&self, location: Location) -> Result<Parameters<'_>, Refusal> {
@@ -182,12 +194,23 @@ impl<R: Request> Unchecked<R> {
     }
 }
 
-fn check_body(schema: &schema::Schema, text: &[u8]) -> Result<(), Refusal> {
-    let violations = match json::parse(text) {
-        Ok(value) => schema::check(schema, &value),
-        Err(violation) => violation.into(),
+fn read_body<'a>(
+    schema: Option<&schema::Schema>,
+    text: &'a [u8],
+) -> Result<json::Value<'a>, Refusal> {
+    let Some(schema) = schema else {
+        return Ok(json::Value::Null);
     };
-    Refusal::unless_empty(Cause::Body, violations)
+    match json::parse(text) {
+        Ok(value) => {
+            Refusal::unless_empty(Cause::Body, schema::check(schema, &value))?;
+            Ok(value)
+        }
+        Err(violation) => {
+            Refusal::unless_empty(Cause::Body, violation.into())?;
+            Err(Refusal::internal())
+        }
+    }
 }
 
 /// A missing media type counts as JSON. Parameters do not matter: JSON is UTF-8 (RFC 8259, section

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};
@@ -103,7 +104,14 @@ async fn a_key_is_revoked_although_a_change_on_its_word_takes_longer_than_a_lock
 async fn first_create(url: &str, key: &ApiKey, product: NewProduct, repeatable: bool) -> Error {
     let (_relay, through) = Relay::before(url).await;
     let app = app(&format!("{through}&prepared_statements=true")).await;
-    let request = || IdempotentRequest::new("POST", "{}", "/api/v1/products", "1").ok();
+    let request = || {
+        Some(IdempotentRequest::new(
+            "POST",
+            "{}",
+            "/api/v1/products",
+            &json::Value::Number("1"),
+        ))
+    };
     let request = repeatable.then(request).flatten();
     let created = app.create_product(key, product, request).await;
     created.expect_err("it is refused")

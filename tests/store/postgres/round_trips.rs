@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::auth_code::CodeChallenge;
@@ -106,7 +107,14 @@ async fn sell(app: &App, measured: &mut Measured) {
     measured.of("list_products", list).await.unwrap();
     let create = app.create_product(&key, plain("B"), None);
     measured.of("create_product", create).await.unwrap();
-    let request = |method| IdempotentRequest::new(method, method, "/api/v1/products", "1").ok();
+    let request = |method| {
+        Some(IdempotentRequest::new(
+            method,
+            method,
+            "/api/v1/products",
+            &json::Value::Number("1"),
+        ))
+    };
     for name in ["create_product, idempotent", "create_product, replayed"] {
         let create = app.create_product(&key, plain("C"), request("POST"));
         measured.of(name, create).await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
@@ -43,7 +44,14 @@ async fn sell(app: &App, team: TeamId) {
     let created = app.create_api_key(team, Mode::Live, Scope::ReadWrite, Some("Shop"), None);
     let (_, secret) = created.await.unwrap();
     let key = app.authenticate_api_key(secret.reveal()).await.unwrap();
-    let request = || IdempotentRequest::new("one", "POST", "/api/v1/products", "1").ok();
+    let request = || {
+        Some(IdempotentRequest::new(
+            "one",
+            "POST",
+            "/api/v1/products",
+            &json::Value::Number("1"),
+        ))
+    };
     for replayed in [false, true] {
         let made = app.create_product(&key, with_sku("A"), request()).await;
         assert_eq!(made.unwrap().replayed, replayed);
