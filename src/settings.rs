@@ -157,9 +157,10 @@ pub struct Settings {
     )]
     pub max_concurrent_requests: u32,
 
-    /// MiB of memory for what is on its way: bodies that are being received, and as much again for answers
+    /// MiB of memory for what is on its way: requests whose bodies are being received, and as much again for answers
     /// that their clients have not taken yet.
     ///
+    /// A request counts for its body and its headers, and for 24 KiB and 300 bytes a header besides, which is what they take.
     /// A team, a user or, without a credential, a client address may have a quarter of it while there is room, and a
     /// 64th of it whatever others have; beyond that, requests are refused with 503 `unavailable`. A larger answer than 64 KiB of which
     /// nothing is taken for ten seconds is given up.

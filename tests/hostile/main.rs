@@ -16,6 +16,7 @@ mod ended;
 mod full_page;
 mod growth;
 mod headers;
+mod heads;
 mod noise;
 mod others;
 mod process;

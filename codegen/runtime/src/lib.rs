@@ -7,7 +7,7 @@
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
-//! - what is served only as it is written: [`Methods`], [`check_path`];
+//! - what is served only as it is written, and with how many headers: [`Methods`], [`check_path`], [`MAX_HEADERS`];
 //! - answers: [`Answer`], [`Reply`], and for errors [`Refusal`], [`Failure`], [`Rejection`].
 
 pub mod json;
@@ -20,6 +20,7 @@ pub use {bytes::Bytes, http};
 mod body;
 mod decimal;
 mod field;
+mod head;
 mod metadata;
 mod operation;
 mod parameters;
@@ -34,6 +35,7 @@ mod violation;
 pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES};
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
+pub use head::MAX_HEADERS;
 pub use metadata::{Described, document_schema};
 pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter};
 pub use parameters::Parameters;

@@ -22,7 +22,7 @@ use dropshot::{
     ApiEndpointBodyContentType, ExclusiveExtractor, ExtensionMode, ExtractorMetadata, Header,
     HttpError, Path, Query, RequestContext, ServerContext, SharedExtractor, TypedBody,
 };
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderName};
 use http::request::Parts;
 use schemars::JsonSchema;
 use schemars::r#gen::SchemaGenerator;
@@ -144,12 +144,27 @@ impl<R: Request> Unchecked<R> {
         R::headers(&self.parameters(Location::Header)?)
     }
 
-    /// The most bytes of memory that its body takes while it is read: nothing where the operation has none.
+    /// The most bytes of memory that its body takes while it is read: nothing where the operation has none, or where the
+    /// body is there, and empty.
     pub fn expected_bytes(&self) -> usize {
         match R::operation().body {
             Some(_) => self.0.body.expected_bytes(),
             None => 0,
         }
+    }
+
+    /// Forgets the headers that nothing asks for any more, before the body is waited for.
+    fn keep_parameters_only(&mut self) {
+        let parameters = R::operation().parameters.iter();
+        let names = parameters.filter(|it| it.location == Location::Header);
+        let headers = &mut self.0.head.headers;
+        let mut kept = HeaderMap::new();
+        for name in names.filter_map(|it| HeaderName::try_from(it.name).ok()) {
+            for value in headers.get_all(&name) {
+                kept.append(name.clone(), value.clone());
+            }
+        }
+        *headers = kept;
     }
 
     /// The request, when it passes everything that the document says.
@@ -173,6 +188,7 @@ impl<R: Request> Unchecked<R> {
             Some(_) => {
                 self.0.body.check_declared_length()?;
                 check_media_type(&self.0.head.headers)?;
+                self.keep_parameters_only();
                 self.0.body.read().await?
             }
             None => bytes::Bytes::new(),

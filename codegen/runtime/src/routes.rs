@@ -11,9 +11,10 @@
 //!    it, which takes `get` for GET ([`Methods`]). Of a path that is written as a route the answer is 405, with one
 //!    `Allow`: the router's own would also name the methods that are registered only to be refused
 //!    ([`register_absent_methods`](crate::register_absent_methods)).
-//! 3. What remains is the router's, with its own 404 and, where a path cannot be decoded, 400.
+//! 3. A head that is refused for what it is ([`crate::head`]) is so before step 2, on every path.
+//! 4. What remains is the router's, with its own 404 and, where a path cannot be decoded, 400.
 //!
-//! For step 2, dropshot has one place in front of its router: it asks which version of an API a request is for. All
+//! For steps 2 and 3, dropshot has one place in front of its router: it asks which version of an API a request is for. All
 //! requests are for the same one; the question is what is needed.
 
 use dropshot::{
@@ -22,6 +23,7 @@ use dropshot::{
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
 use slog::Logger;
 
+use crate::head::check_head;
 use crate::operation::Operation;
 use crate::refusal::header_value;
 
@@ -64,13 +66,14 @@ impl From<Methods> for VersionPolicy {
 }
 
 impl DynamicVersionPolicy for Methods {
-    /// Step 2.
+    /// Steps 3 and 2.
     fn request_extract_version(
         &self,
         request: &http::Request<Body>,
         _: &Logger,
     ) -> Result<Version, HttpError> {
         const ANY: Version = Version::new(1, 0, 0);
+        check_head(request)?;
         if METHODS.contains(&request.method().as_str()) {
             return Ok(ANY);
         }
@@ -168,6 +171,7 @@ mod tests {
         let mut methods = Methods::default();
         methods.add("/a/{id}", "GET, POST");
         let request = http::Request::builder().method(method).uri(path);
+        let request = request.header("host", "localhost");
         let request = request.body(Body::empty()).unwrap();
         let log = Logger::root(slog::Discard, slog::o!());
         let error = methods.request_extract_version(&request, &log).err()?;

@@ -51,6 +51,25 @@ pub fn begin_over_http2(
     Ok(connection)
 }
 
+/// So many requests of the attacker `number` over one connection, each with a body of 50 bytes that does not begin.
+pub fn announce_over_http2(
+    target: &Target,
+    request: &Request,
+    number: u32,
+    streams: u32,
+) -> io::Result<Connection> {
+    let mut request = request.clone();
+    let length = ("content-length".to_owned(), "50".to_owned());
+    request.headers.push(length);
+    let mut bytes = http2::preface(http2::WIDE);
+    for stream in (0..streams).map(http2::stream) {
+        bytes.extend(http2::head(stream, &request, true));
+    }
+    let mut connection = target.connect(number, Protocol::Http2)?;
+    connection.write_all(&bytes)?;
+    Ok(connection)
+}
+
 /// How a body is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {

@@ -138,7 +138,7 @@ impl Write for Connection {
 pub struct Request {
     pub method: &'static str,
     pub path: String,
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(String, String)>,
 }
 
 impl Request {
@@ -172,13 +172,20 @@ impl Request {
 
     fn with_key(mut self, key: &str) -> Self {
         self.headers
-            .push(("authorization", format!("Bearer {key}")));
+            .push(("authorization".to_owned(), format!("Bearer {key}")));
         self
     }
 
     fn json(mut self) -> Self {
         self.headers
-            .push(("content-type", "application/json".to_owned()));
+            .push(("content-type".to_owned(), "application/json".to_owned()));
+        self
+    }
+
+    /// The same with so many headers more, each with a short name of its own and no value.
+    pub fn with_headers(mut self, count: usize) -> Self {
+        let names = (0..count).map(|number| (format!("{number:03}"), String::new()));
+        self.headers.extend(names);
         self
     }
 
@@ -193,6 +200,11 @@ impl Request {
         }
         head + more + "\r\n"
     }
+}
+
+/// Takes whatever comes, until the server ends or says nothing for a while, and holds the connection until then.
+pub fn read_in_background(mut connection: Connection) {
+    std::thread::spawn(move || io::copy(&mut connection, &mut io::sink()));
 }
 
 /// One attack at a time: the figures are of each alone, and the machine may have two cores.
