@@ -14,6 +14,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
 use crate::domain::session::rules::GRACE;
@@ -55,9 +56,9 @@ impl App {
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
         let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
-        while self.store.write(records).await? == STEP {}
+        while self.store.write(Holder::Service, records).await? == STEP {}
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
-        while self.store.write(sessions).await? == STEP {}
+        while self.store.write(Holder::Service, sessions).await? == STEP {}
         Ok(())
     }
 
@@ -68,7 +69,7 @@ impl App {
     pub async fn erase_successors(&self) -> Result<(), Error> {
         let now = self.now();
         let erase = async move |sql: Sql<'_>| erase_successors(sql, now).await;
-        while self.store.write(erase).await? == u64::from(STEP) {}
+        while self.store.write(Holder::Service, erase).await? == u64::from(STEP) {}
         self.store.forget_pairs(now).await
     }
 }

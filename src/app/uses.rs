@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
 use crate::store::{Sql, api_key, session};
 
@@ -75,11 +76,11 @@ impl App {
     pub async fn record_uses(&self) -> Result<(), Error> {
         let keys = async |uses: Vec<_>| {
             let record = async move |sql: Sql<'_>| api_key::record_uses(sql, &uses).await;
-            self.store.write(record).await
+            self.store.write(Holder::Service, record).await
         };
         let sessions = async |uses: Vec<_>| {
             let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
-            self.store.write(record).await
+            self.store.write(Holder::Service, record).await
         };
         let recorded = self.key_uses.hand_over(keys).await;
         recorded.and(self.session_uses.hand_over(sessions).await)

@@ -11,6 +11,7 @@ pub mod api_key;
 pub mod auth_code;
 pub mod cursor;
 mod error;
+pub mod holder;
 pub mod id;
 pub mod idempotency;
 pub mod item;
