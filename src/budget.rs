@@ -11,31 +11,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use uuid::Uuid;
-
-use crate::client_address::network;
-
-/// For whom something is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Holder {
-    /// All keys of a team.
-    Team(Uuid),
-    /// All sessions of a user.
-    User(Uuid),
-    /// Whoever calls from a client address without a credential.
-    Address(IpAddr),
-}
-
-impl Holder {
-    /// Whoever calls from this address. An IPv6 customer is given a /64, and may use any address in it.
-    pub fn of(address: IpAddr) -> Holder {
-        Holder::Address(network(address))
-    }
-}
+use crate::domain::holder::Holder;
 
 /// How many shares the whole has.
 const SHARES: usize = 64;
@@ -158,6 +137,8 @@ impl Drop for Charge {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     const WHOLE: usize = 6_400;

@@ -8,6 +8,7 @@ use super::team::require_team;
 use crate::domain::Error;
 use crate::domain::api_key::{ApiKey, Author, Scope, is_well_formed, new_key};
 use crate::domain::catalog::Mode;
+use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, TeamId};
 use crate::domain::input::command_text;
 use crate::domain::input::end_of;
@@ -59,7 +60,7 @@ impl App {
             sql.run((require_team(team_id), api_key::list(team_id)))
                 .await
         };
-        let ((), keys) = self.store.read(calls).await?;
+        let ((), keys) = self.store.read(Holder::Service, calls).await?;
         Ok(keys)
     }
 
@@ -71,8 +72,9 @@ impl App {
     pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
         let now = self.now();
         let revoke = || {
-            self.store
-                .write(async move |sql| sql.run(api_key::revoke(id, now)).await)
+            self.store.write(Holder::Service, async move |sql| {
+                sql.run(api_key::revoke(id, now)).await
+            })
         };
         let revoked = match revoke().await {
             // A replica that is frozen while its statement waits keeps the lock of PostgreSQL for longer than a change may
@@ -110,7 +112,11 @@ impl App {
             return Ok(key);
         }
         let find = async move |sql: Sql<'_>| sql.run(api_key::find(&digest)).await;
-        let key = self.store.read(find).await?.ok_or(Error::InvalidToken)?;
+        let key = self
+            .store
+            .read(Holder::Strangers, find)
+            .await?
+            .ok_or(Error::InvalidToken)?;
         self.key_leases.begin(&digest, key.clone(), begun);
         Ok(key)
     }
@@ -118,7 +124,7 @@ impl App {
     /// Adds a key, of which nothing but the digest is kept.
     pub(super) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
         self.store
-            .write(async move |sql| {
+            .write(Holder::Service, async move |sql| {
                 sql.run((require_team(key.team_id), api_key::insert(&key, &digest)))
                     .await?;
                 Ok(key.clone())

@@ -5,6 +5,7 @@ use super::oauth_client::require_redirect_uri;
 use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::auth_code::{AuthCode, CODE_LIFETIME, CodeChallenge, IssuedAuthCode};
+use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
@@ -33,7 +34,7 @@ impl App {
             expires_at: self.now().after(CODE_LIFETIME),
         };
         self.store
-            .write(async move |sql| {
+            .write(Holder::Service, async move |sql| {
                 let user = require_user(issued.user_id);
                 let uri = require_redirect_uri(&issued.client_id, &issued.redirect_uri);
                 sql.run((user, uri, auth_code::insert(&issued))).await?;

@@ -14,6 +14,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
 use crate::domain::session::rules::GRACE;
@@ -55,9 +56,9 @@ impl App {
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
         let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
-        while self.store.write(records).await? == STEP {}
+        while self.store.write(Holder::Service, records).await? == STEP {}
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
-        while self.store.write(sessions).await? == STEP {}
+        while self.store.write(Holder::Service, sessions).await? == STEP {}
         Ok(())
     }
 
@@ -69,11 +70,11 @@ impl App {
     pub async fn record_uses(&self) -> Result<(), Error> {
         let keys = async |uses: Vec<_>| {
             let record = async move |sql: Sql<'_>| api_key::record_uses(sql, &uses).await;
-            self.store.write(record).await
+            self.store.write(Holder::Service, record).await
         };
         let sessions = async |uses: Vec<_>| {
             let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
-            self.store.write(record).await
+            self.store.write(Holder::Service, record).await
         };
         let recorded = self.key_uses.hand_over(keys).await;
         recorded.and(self.session_uses.hand_over(sessions).await)
@@ -86,7 +87,7 @@ impl App {
     pub async fn erase_successors(&self) -> Result<(), Error> {
         let now = self.now();
         let erase = async move |sql: Sql<'_>| erase_successors(sql, now).await;
-        while self.store.write(erase).await? == u64::from(STEP) {}
+        while self.store.write(Holder::Service, erase).await? == u64::from(STEP) {}
         self.store.forget_pairs(now).await
     }
 }

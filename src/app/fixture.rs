@@ -96,7 +96,9 @@ impl App {
     pub async fn given_product(&self, caller: &ApiKey, product: Product) -> Result<(), Error> {
         let catalog = caller.catalog();
         self.store
-            .write(async move |sql| sql.run(product::insert(catalog, &product)).await.map(drop))
+            .write(catalog, async move |sql| {
+                sql.run(product::insert(catalog, &product)).await.map(drop)
+            })
             .await
     }
 

@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::{FolderId, TeamId};
 use crate::domain::input::command_text;
 use crate::domain::item::ItemId;
@@ -25,7 +26,7 @@ impl App {
             created_at: now,
         };
         self.store
-            .write(async move |sql| {
+            .write(Holder::Service, async move |sql| {
                 sql.run((require_team(folder.team_id), item::insert_folder(&folder)))
                     .await?;
                 Ok(folder.clone())
@@ -59,7 +60,7 @@ impl App {
     /// Adds a file to its team.
     pub(super) async fn add_file(&self, file: File) -> Result<File, Error> {
         self.store
-            .write(async move |sql| {
+            .write(Holder::Service, async move |sql| {
                 let team_id = file.team_id;
                 let folder = file
                     .folder_id

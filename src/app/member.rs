@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::{Member, Role};
 use crate::sql::Failure;
@@ -28,7 +29,9 @@ impl App {
             created_at: self.now(),
         };
         self.store
-            .write(async move |sql| add_member(sql, &member).await)
+            .write(Holder::Service, async move |sql| {
+                add_member(sql, &member).await
+            })
             .await
     }
 
@@ -38,12 +41,12 @@ impl App {
     /// [`Error::Refused`] when the user is no member.
     pub async fn remove_member(&self, team_id: TeamId, user_id: UserId) -> Result<(), Error> {
         self.store
-            .write(
-                async move |sql| match sql.run(member::delete(team_id, user_id)).await? {
+            .write(Holder::Service, async move |sql| {
+                match sql.run(member::delete(team_id, user_id)).await? {
                     0 => Err(Member::missing(team_id, user_id).into()),
                     _ => Ok(()),
-                },
-            )
+                }
+            })
             .await
     }
 
@@ -54,7 +57,9 @@ impl App {
     /// learn which teams exist.
     pub async fn membership(&self, team_id: TeamId, user_id: UserId) -> Result<Role, Error> {
         self.store
-            .read(async move |sql| sql.run(require_member(team_id, user_id)).await)
+            .read(user_id, async move |sql| {
+                sql.run(require_member(team_id, user_id)).await
+            })
             .await
     }
 }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::domain::Error;
 use crate::domain::cursor::Cursors;
+use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, IdSource, SessionId};
 use crate::domain::secret::random;
 use crate::domain::time::{Clock, Timestamp};
@@ -82,13 +83,15 @@ impl App {
 /// The secret of that name, which all processes on one database share: it is drawn by the first that asks.
 async fn shared_secret(store: &Store, name: &'static str) -> Result<[u8; 32], Error> {
     // Every command asks, and only the first ever has something to write.
-    let found = store.read(async move |sql| sql.run(secret::find(name)).await);
+    let found = store.read(Holder::Service, async move |sql| {
+        sql.run(secret::find(name)).await
+    });
     if let Some(secret) = found.await? {
         return Ok(secret);
     }
     let candidate = random::<32>();
     store
-        .write(async move |sql| {
+        .write(Holder::Service, async move |sql| {
             let (_, kept) = sql
                 .run((secret::insert(name, &candidate), secret::find(name)))
                 .await?;

@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::input::command_text;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::oauth_client::{OauthClient, parse_id, parse_redirect_uris};
@@ -31,7 +32,7 @@ impl App {
     /// Adds a client with its redirect URIs.
     pub(super) async fn add_oauth_client(&self, client: OauthClient) -> Result<OauthClient, Error> {
         self.store
-            .write(async move |sql| {
+            .write(Holder::Service, async move |sql| {
                 let insert = oauth_client::insert(&client).rule(|added| match added {
                     0 => Err(OauthClient::exists(&client.id)),
                     _ => Ok(()),

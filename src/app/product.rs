@@ -27,7 +27,7 @@ impl App {
         let (author, now) = (caller.author()?, self.now());
         let product = product.into_product(self.ids.next(now), now);
         self.store
-            .write(async move |sql| {
+            .write(author.catalog, async move |sql| {
                 create_product(sql, author, &product, request.as_ref(), now).await
             })
             .await
@@ -40,7 +40,8 @@ impl App {
     pub async fn get_product(&self, caller: &ApiKey, id: ProductId) -> Result<Product, Error> {
         let catalog = caller.catalog();
         let find = async move |sql: Sql<'_>| sql.run(product::find(catalog, id)).await;
-        self.store.read(find).await?.ok_or(Error::ProductNotFound)
+        let found = self.store.read(catalog, find).await?;
+        found.ok_or(Error::ProductNotFound)
     }
 
     /// A page of the caller's catalog, newest first: at most `limit` products, those that follow the
@@ -63,7 +64,7 @@ impl App {
         let found = limit.saturating_add(1);
         let list =
             async move |sql: Sql<'_>| sql.run(product::list(catalog, status, after, found)).await;
-        let mut items = self.store.read(list).await?;
+        let mut items = self.store.read(catalog, list).await?;
         let more = items.len() > limit as usize;
         items.truncate(limit as usize);
         let last = items.last().filter(|_| more);
@@ -85,7 +86,7 @@ impl App {
     ) -> Result<Outcome<Product>, Error> {
         let (author, now) = (caller.author()?, self.now());
         self.store
-            .write(async move |sql| {
+            .write(author.catalog, async move |sql| {
                 update_product(sql, author, id, &changes, request.as_ref(), now).await
             })
             .await
@@ -99,7 +100,9 @@ impl App {
     pub async fn archive_product(&self, caller: &ApiKey, id: ProductId) -> Result<(), Error> {
         let (author, now) = (caller.author()?, self.now());
         self.store
-            .write(async move |sql| archive_product(sql, author, id, now).await)
+            .write(author.catalog, async move |sql| {
+                archive_product(sql, author, id, now).await
+            })
             .await
     }
 }

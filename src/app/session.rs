@@ -46,6 +46,7 @@ use super::App;
 use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::auth_code::CodeChallenge;
+use crate::domain::holder::Holder;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
@@ -135,7 +136,7 @@ impl App {
             now,
         };
         let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh).await;
-        let refreshed = self.store.write(script).await??;
+        let refreshed = self.store.write(Holder::Exchanges, script).await??;
         let pair = match &refreshed.given_before {
             Some(sealed) => grace::open(token, sealed)?,
             None => pair,
@@ -151,7 +152,7 @@ impl App {
     /// Steps C2 to C5: who is signed in.
     pub(super) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
-        Ok(self.store.write(script).await??)
+        Ok(self.store.write(Holder::Exchanges, script).await??)
     }
 
     /// Who is behind an access token: its user, in a session that is alive.
@@ -163,7 +164,7 @@ impl App {
         let digest = token.digest();
         let find =
             async move |sql: Sql<'_>| sql.run(session::find_access_token(&digest, now)).await;
-        let found = self.store.read(find).await?;
+        let found = self.store.read(Holder::Strangers, find).await?;
         let (signed_in, last_used_at) = found.ok_or(Error::InvalidToken)?;
         self.session_uses
             .note(signed_in.session_id, now, Some(last_used_at));
@@ -180,7 +181,7 @@ impl App {
             sql.run((require_user(user_id), session::list(user_id, now)))
                 .await
         };
-        let ((), sessions) = self.store.read(calls).await?;
+        let ((), sessions) = self.store.read(Holder::Service, calls).await?;
         Ok(sessions)
     }
 
@@ -191,7 +192,7 @@ impl App {
     pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
         let now = self.now();
         self.store
-            .write(async move |sql| {
+            .write(Holder::Service, async move |sql| {
                 let exists = session::lock(id).rule(|exists| match exists {
                     true => Ok(()),
                     false => Err(Session::missing(id)),

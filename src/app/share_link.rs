@@ -4,6 +4,7 @@ use argon2::{Argon2, PasswordHasher};
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::{ShareLinkId, TeamId};
 use crate::domain::input::command_text;
 use crate::domain::input::end_of;
@@ -30,7 +31,7 @@ impl App {
         item_id: ItemId,
     ) -> Result<Vec<ShareLink>, Error> {
         self.store
-            .read(async move |sql| {
+            .read(team_id, async move |sql| {
                 let exists = item::exists(team_id, item_id).rule(|exists| match exists {
                     true => Ok(()),
                     false => Err(Error::ItemNotFound),
@@ -71,7 +72,9 @@ impl App {
             now,
         };
         self.store
-            .write(async move |sql| create_link(sql, &link).await)
+            .write(Holder::Service, async move |sql| {
+                create_link(sql, &link).await
+            })
             .await
     }
 
@@ -82,12 +85,12 @@ impl App {
     pub async fn revoke_link(&self, id: ShareLinkId) -> Result<(), Error> {
         let now = self.now();
         self.store
-            .write(
-                async move |sql| match sql.run(share_link::revoke(id, now)).await? {
+            .write(Holder::Service, async move |sql| {
+                match sql.run(share_link::revoke(id, now)).await? {
                     0 => Err(ShareLink::missing(id).into()),
                     _ => Ok(()),
-                },
-            )
+                }
+            })
             .await
     }
 }

@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::TeamId;
 use crate::domain::input::command_text;
 use crate::domain::team::Team;
@@ -29,14 +30,16 @@ impl App {
     /// What the store answers.
     pub async fn list_teams(&self) -> Result<Vec<Team>, Error> {
         self.store
-            .read(async move |sql| sql.run(team::list()).await)
+            .read(Holder::Service, async move |sql| {
+                sql.run(team::list()).await
+            })
             .await
     }
 
     /// Adds a team.
     pub(super) async fn add_team(&self, team: Team) -> Result<Team, Error> {
         self.store
-            .write(async move |sql| {
+            .write(Holder::Service, async move |sql| {
                 sql.run(team::insert(&team)).await?;
                 Ok(team.clone())
             })

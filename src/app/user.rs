@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::input::command_text;
 use crate::domain::time::Timestamp;
@@ -33,16 +34,20 @@ impl App {
     pub async fn remove_user(&self, id: UserId) -> Result<(), Error> {
         let now = self.now();
         self.store
-            .write(async move |sql| remove_user(sql, id, now).await)
+            .write(Holder::Service, async move |sql| {
+                remove_user(sql, id, now).await
+            })
             .await
     }
 
     /// Adds a user.
     pub(super) async fn add_user(&self, user: User) -> Result<User, Error> {
         self.store
-            .write(async move |sql| match sql.run(user::insert(&user)).await? {
-                0 => Err(User::email_taken(&user.email).into()),
-                _ => Ok(user.clone()),
+            .write(Holder::Service, async move |sql| {
+                match sql.run(user::insert(&user)).await? {
+                    0 => Err(User::email_taken(&user.email).into()),
+                    _ => Ok(user.clone()),
+                }
             })
             .await
     }

@@ -12,6 +12,7 @@ pub mod auth_code;
 pub mod catalog;
 pub mod cursor;
 mod error;
+pub mod holder;
 pub mod id;
 pub mod idempotency;
 pub(crate) mod input;

@@ -21,10 +21,10 @@ use http::header::{AUTHORIZATION, HeaderMap};
 use super::rehearsal::{Asked, Rehearsal, Rehearsed};
 use super::{Error, RequestContext};
 use crate::app::App;
-use crate::budget::Holder;
-use crate::client_address::client_address;
+use crate::client_address::{client_address, network};
 use crate::domain;
 use crate::domain::api_key::ApiKey;
+use crate::domain::holder::Holder;
 use crate::domain::secret::Secret;
 use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
@@ -80,7 +80,7 @@ pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let address = address(context);
     let limits = &shared.limits;
     let verdict = limits.address(address).await;
-    let (who, quota) = ((Caller::Unknown, Holder::of(address)), limits.of_addresses);
+    let (who, quota) = ((Caller::Unknown, of_network(address)), limits.of_addresses);
     admit(context, under_way, (), who, verdict, quota).await
 }
 
@@ -91,7 +91,12 @@ pub fn holder_of_key(key: &ApiKey) -> Holder {
 
 /// For whom is held what nobody with a credential asked for.
 pub fn stranger(context: &RequestContext) -> Holder {
-    Holder::of(address(context))
+    of_network(address(context))
+}
+
+/// Whoever calls from this address.
+fn of_network(address: IpAddr) -> Holder {
+    Holder::Address(network(address))
 }
 
 fn address(context: &RequestContext) -> IpAddr {

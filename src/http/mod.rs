@@ -37,8 +37,9 @@ use serde::Serialize;
 use slog::Logger;
 
 use crate::app::App;
-use crate::budget::{Budget, Holder};
+use crate::budget::Budget;
 use crate::client_address::client_address;
+use crate::domain::holder::Holder;
 use crate::generated::{catalog, mobile};
 use crate::limit::Limits;
 use crate::log;

@@ -33,7 +33,8 @@ use http_body::{Frame, SizeHint};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::budget::{Budget, Charge, Holder};
+use crate::budget::{Budget, Charge};
+use crate::domain::holder::Holder;
 use crate::traffic::{self, Traffic};
 
 /// The most bytes that hyper gets at once of an answer that is sent in pieces.

@@ -4,20 +4,29 @@
 //! that is given up, at its deadline or with its task, leaves a statement running or a transaction open: such
 //! a connection is closed, which ends the transaction, after the server was asked to stop the statement. One
 //! on which something failed that may go better elsewhere is closed, too: its server may be a standby by now.
+//! And where a server was silent for [longer than it may take](SILENCE), the idle connections are closed with it, since they
+//! are most likely to the same one.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{ClientWrapper, Object};
+use deadpool_postgres::{ClientWrapper, Object, Pool};
+use tokio::time::Instant;
 
 use super::DEADLINE;
 use super::connect::Connector;
+use super::turns::Turn;
 
 /// How long the wish to stop a statement may take to be heard. It travels on a connection of its own, and a pooler
 /// makes a second one for it: on a busy machine, two seconds were not enough. Nobody waits for it, and nothing
 /// else ends a read that waits for a lock. The pool makes another connection meanwhile, so that a server that hears
 /// nothing may have twice as many from this process as the pool has.
 const CANCEL_TIMEOUT: Duration = DEADLINE;
+
+/// How long a statement that is not answered shows that its server hangs: longer than the four seconds after which a
+/// server that works gives up a change. Who has waited for a connection first does not wait as long for an answer, and shows
+/// nothing.
+const SILENCE: Duration = Duration::from_millis(4_500);
 
 /// Nothing was sent yet, and another request may have the connection.
 const UNUSED: u8 = 0;
@@ -35,17 +44,33 @@ pub(super) struct Checkout {
     /// `None` only while being dropped.
     connection: Option<Object>,
     state: AtomicU8,
+    begun: Instant,
+    /// When the last statement was sent, in milliseconds after `begun`.
+    sent: AtomicU64,
+    pool: Pool,
     connector: Connector,
+    /// Is given back after the connection.
+    _turn: Turn,
     /// Whether statements are prepared: promise 6 of the [store](super).
     pub(super) prepares: bool,
 }
 
 impl Checkout {
-    pub(super) fn new(connection: Object, connector: Connector, prepares: bool) -> Checkout {
+    pub(super) fn new(
+        connection: Object,
+        turn: Turn,
+        pool: Pool,
+        connector: Connector,
+        prepares: bool,
+    ) -> Checkout {
         Checkout {
             connection: Some(connection),
             state: AtomicU8::new(UNUSED),
+            begun: Instant::now(),
+            sent: AtomicU64::new(0),
+            pool,
             connector,
+            _turn: turn,
             prepares,
         }
     }
@@ -61,6 +86,17 @@ impl Checkout {
     /// A statement is about to be sent. Whether it is the first comes back.
     pub(super) fn is_used(&self) -> bool {
         self.state.swap(BUSY, Ordering::Relaxed) == UNUSED
+    }
+
+    /// Something is sent now.
+    pub(super) fn is_sent(&self) {
+        self.sent.store(self.age(), Ordering::Relaxed);
+    }
+
+    /// Milliseconds since it was taken.
+    fn age(&self) -> u64 {
+        // 584 million years fit into 64 bits of milliseconds.
+        self.begun.elapsed().as_millis() as u64
     }
 
     /// From here on, nobody may ask the server to stop.
@@ -90,6 +126,10 @@ impl Drop for Checkout {
             return; // Back to the pool.
         };
         let connection = Object::take(connection);
+        let silence = Duration::from_millis(self.age() - self.sent.load(Ordering::Relaxed));
+        if state != SPENT && silence >= SILENCE {
+            self.pool.retain(|_, _| false);
+        }
         // Outside of a runtime there is nobody to do it: the process ends, and its connections with it.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;

@@ -49,6 +49,7 @@ impl Handle {
 
     /// Runs statements without values that answer nothing.
     pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
+        self.checkout.is_sent();
         self.checkout.connection().batch_execute(statements).await
     }
 
@@ -74,6 +75,7 @@ impl Handle {
     }
 
     async fn answers(&self, sent: &[Sent<'_>]) -> Result<Vec<Result<Rows, Failure>>, Failure> {
+        self.checkout.is_sent();
         let connection = self.checkout.connection();
         // All of them first: one that is still to be prepared would come behind those that are not.
         let mut prepared = Vec::new();

@@ -8,7 +8,8 @@
 //! 2. A request has five seconds for everything: a free connection, its locks, its statements, its commit.
 //!    Beyond that it is `Unavailable`. The server gives up on its own side a little earlier, or when a
 //!    replica has vanished in the middle of a transaction.
-//!    A server that is silent for so long may hang, so no other request is given a connection that waits for it.
+//!    A server that is silent to a statement for longer than it may take itself hangs, so no other request is given a
+//!    connection that waits for it. To wait for a connection or for a lock says nothing about the server.
 //! 3. A serialization failure, a deadlock, a lost connection and a server that has become a standby are
 //!    tried again within the deadline: nothing has happened then.
 //! 4. But once COMMIT was sent, its answer counts. If none comes, the change may have happened, nobody knows,
@@ -45,6 +46,7 @@
 //! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
 //! - `connect.rs`: which of the servers it is now.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
+//! - `turns.rs`: who is next to have a connection.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the database, for those who move to another store.
@@ -60,8 +62,8 @@ mod error;
 mod handle;
 mod migrate;
 mod retry;
-
 mod tls;
+mod turns;
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -69,8 +71,10 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
 
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::sql::Failure;
 use connect::Connector;
+use turns::Turns;
 
 pub use handle::{Handle, Rows, Sent};
 
@@ -83,6 +87,8 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// A store in one PostgreSQL database.
 pub struct Postgres {
     pool: Pool,
+    /// Who takes a connection from the pool has a turn.
+    turns: Turns,
     connector: Connector,
     /// Whether statements are prepared.
     prepares: bool,
@@ -191,6 +197,7 @@ impl Postgres {
             })?;
         let store = Postgres {
             pool,
+            turns: Turns::new(address.pool_size()),
             connector,
             prepares: address.prepares(),
         };
@@ -205,7 +212,7 @@ impl Postgres {
         let mut attempts = self.attempts();
         loop {
             let attempt = async {
-                let handle = self.reading().await?;
+                let handle = self.reading(Holder::Service).await?;
                 let select = ("SELECT invoicing FROM schema_version", &[][..]);
                 let answers = handle.run(&[select]).await;
                 let version = answers.and_then(|answers| version(answers.into_iter().next()));

@@ -10,6 +10,7 @@ use super::error::at_commit;
 use super::handle::Handle;
 use super::{DEADLINE, Postgres};
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::sql::Failure;
 
 /// The pause before the second attempt; it doubles from there.
@@ -30,17 +31,15 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
 const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 
 /// The attempts at one script.
-pub struct Attempts<'a> {
-    postgres: &'a Postgres,
+pub struct Attempts {
     deadline: Instant,
     pause: Duration,
 }
 
 impl Postgres {
     /// A script is about to be run.
-    pub(crate) fn attempts(&self) -> Attempts<'_> {
+    pub(crate) fn attempts(&self) -> Attempts {
         Attempts {
-            postgres: self,
             deadline: Instant::now() + DEADLINE,
             pause: FIRST_PAUSE,
         }
@@ -49,20 +48,21 @@ impl Postgres {
     /// A connection for a script that changes something, in a transaction. It ends with [`Handle::end_change`].
     ///
     /// # Errors
-    /// [`Failure::Again`] when there is none.
-    pub(crate) async fn changing(&self) -> Result<Handle, Failure> {
-        Ok(Handle::changing(self.checkout().await?, BEGIN))
+    /// [`Failure::Again`] when there is none; [`Error::Unavailable`] when too many wait for one.
+    pub(crate) async fn changing(&self, holder: Holder) -> Result<Handle, Failure> {
+        Ok(Handle::changing(self.checkout(holder).await?, BEGIN))
     }
 
     /// A connection for a script that only reads. It ends with [`Handle::end_reading`].
     ///
     /// # Errors
-    /// [`Failure::Again`] when there is none.
-    pub(crate) async fn reading(&self) -> Result<Handle, Failure> {
-        Ok(Handle::reading(self.checkout().await?))
+    /// As [`changing`](Postgres::changing).
+    pub(crate) async fn reading(&self, holder: Holder) -> Result<Handle, Failure> {
+        Ok(Handle::reading(self.checkout(holder).await?))
     }
 
-    async fn checkout(&self) -> Result<Checkout, Failure> {
+    async fn checkout(&self, holder: Holder) -> Result<Checkout, Failure> {
+        let turn = self.turns.take(holder).await?;
         let connection = self
             .pool
             .get()
@@ -70,6 +70,8 @@ impl Postgres {
             .map_err(|error| Failure::Again(error.into()))?;
         Ok(Checkout::new(
             connection,
+            turn,
+            self.pool.clone(),
             self.connector.clone(),
             self.prepares,
         ))
@@ -110,7 +112,7 @@ impl Handle {
     }
 }
 
-impl Attempts<'_> {
+impl Attempts {
     /// What an attempt answers, within the deadline of all of them. Breaks with what the caller gets, unless there is time
     /// for another attempt, for which it has waited.
     pub(crate) async fn next<T>(
@@ -122,8 +124,6 @@ impl Attempts<'_> {
             Ok(Err(Failure::Final(error))) => return ControlFlow::Break(Err(error)),
             Ok(Err(Failure::Again(cause))) => cause,
             Err(_) => {
-                // Promise 2: they are most likely to the same server.
-                self.postgres.pool.retain(|_, _| false);
                 let late = Error::unavailable("the database did not answer in time");
                 return ControlFlow::Break(Err(late));
             }

@@ -12,7 +12,9 @@
 //! 3. A failure is a domain [`Error`]. A uniqueness rule that was violated has its own variant; a store that is busy or
 //!    unreachable is `Unavailable`; anything else is `Internal`. `Unavailable` from a change means "not acknowledged": it
 //!    may have happened.
-//! 4. The store reads no clock and makes no ids: both come in, so that tests decide them.
+//! 4. Whoever a script is run for is named ([`Holder`]): where scripts wait for each other, as for a connection of
+//!    PostgreSQL, each holder has its share, and nobody can take all.
+//! 5. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
 mod address;
 pub mod api_key;
@@ -39,6 +41,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
 use crate::postgres::Postgres;
 use crate::sql::Failure;
@@ -54,13 +57,14 @@ pub enum Store {
 }
 
 impl Store {
-    /// Runs a script that changes something, in one transaction, and answers once it is committed. The script runs again
-    /// when the database wants it to, so it has no effect but those on the database.
+    /// Runs a script that changes something for `holder`, in one transaction, and answers once it is committed. The script
+    /// runs again when the database wants it to, so it has no effect but those on the database.
     ///
     /// # Errors
     /// What `script` answers; [`Error::Unavailable`] when it was not acknowledged in time.
     pub async fn write<T: Send + 'static>(
         &self,
+        holder: impl Into<Holder>,
         script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
     ) -> Result<T, Error> {
         match self {
@@ -70,11 +74,12 @@ impl Store {
             }
             // Boxed, so that the futures of requests stay small: they are moved more than once.
             Store::Postgres(postgres) => {
+                let holder = holder.into();
                 Box::pin(async move {
                     let mut attempts = postgres.attempts();
                     loop {
                         let attempt = async {
-                            let handle = postgres.changing().await?;
+                            let handle = postgres.changing(holder).await?;
                             let result = script(Sql::Postgres(&handle)).await;
                             handle.end_change(result).await
                         };
@@ -110,12 +115,13 @@ impl Store {
         }
     }
 
-    /// Runs a script that only reads. Each of its statements sees what was committed before it began.
+    /// Runs a script that only reads, for `holder`. Each of its statements sees what was committed before it began.
     ///
     /// # Errors
     /// What `script` answers; [`Error::Unavailable`] when there is no answer in time.
     pub async fn read<T>(
         &self,
+        holder: impl Into<Holder>,
         script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
     ) -> Result<T, Error> {
         match self {
@@ -125,11 +131,12 @@ impl Store {
             }
             // Boxed, so that the futures of requests stay small: they are moved more than once.
             Store::Postgres(postgres) => {
+                let holder = holder.into();
                 Box::pin(async move {
                     let mut attempts = postgres.attempts();
                     loop {
                         let attempt = async {
-                            let handle = postgres.reading().await?;
+                            let handle = postgres.reading(holder).await?;
                             let result = script(Sql::Postgres(&handle)).await;
                             handle.end_reading(result)
                         };

@@ -7,6 +7,7 @@ use std::time::Duration;
 use codegen_runtime::json;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::holder::Holder;
 use invoicing::domain::id::{ApiKeyId, TeamId};
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::StatusFilter;
@@ -358,7 +359,7 @@ async fn nothing_is_committed_on_the_word_of_a_key_once_it_is_revoked() {
             .collect();
         seen.wait_for(|made| *made > 32).await.unwrap();
         let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(key.id, START)).await;
-        service.store.write(revoke).await.unwrap();
+        service.store.write(Holder::Service, revoke).await.unwrap();
         let then = service.database().rows("product");
         for client in clients {
             let ended = client.await.unwrap();

@@ -7,6 +7,7 @@ use codegen_runtime::json;
 use invoicing::domain::Error;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::holder::Holder;
 use invoicing::domain::idempotency::{IdempotentRequest, LIFETIME};
 use invoicing::domain::product::{ProductChanges, StatusFilter};
 use invoicing::domain::time::Timestamp;
@@ -221,7 +222,7 @@ async fn expired_records_are_deleted_in_steps_and_the_others_stay() {
     for _ in 0..3 {
         let now = START.after(Duration::from_secs(1)).after(LIFETIME);
         let delete = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, 1).await;
-        deleted.push(service.store.write(delete).await.unwrap());
+        deleted.push(service.store.write(Holder::Service, delete).await.unwrap());
     }
     assert_eq!(deleted, [1, 1, 0]);
     let kept = service

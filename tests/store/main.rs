@@ -42,6 +42,7 @@ macro_rules! every_test {
 mod postgres {
     every_test!();
     mod distribution;
+    mod fair;
     mod lost;
     mod partitioned;
     mod relay;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use invoicing::app::App;
 use invoicing::domain::Error;
+use invoicing::domain::holder::Holder;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, open, team};
 use test_support::postgres::{Locked, ask};
@@ -201,7 +202,7 @@ async fn a_pool_makes_no_more_connections_than_it_may() {
         .map(|_| {
             let store = Arc::clone(&store);
             let list = async |sql: Sql<'_>| sql.run(team::list()).await;
-            tokio::spawn(async move { store.read(list).await })
+            tokio::spawn(async move { store.read(Holder::Service, list).await })
         })
         .collect();
     for request in requests {

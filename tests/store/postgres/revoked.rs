@@ -9,6 +9,7 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::catalog::Mode;
+use invoicing::domain::holder::Holder;
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::SystemClock;
@@ -41,7 +42,7 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
     something_is_being_changed(&url).await;
     let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(key.id, START)).await;
-    store.write(revoke).await.unwrap();
+    store.write(Holder::Service, revoke).await.unwrap();
     let products = || ask(&url, "SELECT count(*) FROM product");
     let then = products();
     create.await.unwrap().unwrap();

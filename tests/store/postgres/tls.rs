@@ -4,6 +4,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::Path;
 
 use invoicing::domain::Error;
+use invoicing::domain::holder::Holder;
 use invoicing::store::{Address, Sql, open, team};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use tempfile::TempDir;
@@ -100,11 +101,11 @@ async fn a_read_that_is_given_up_is_stopped_by_tls_too() {
     let store = open(&address.parse().unwrap()).await.unwrap();
     let locked = Locked::all(&url);
     let list = async |sql: Sql<'_>| sql.run(team::list()).await;
-    let read = store.read(list).await;
+    let read = store.read(Holder::Service, list).await;
     assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
     nothing_runs(&url).await;
     drop(locked);
-    assert_eq!(store.read(list).await.unwrap(), []);
+    assert_eq!(store.read(Holder::Service, list).await.unwrap(), []);
 }
 
 #[tokio::test]

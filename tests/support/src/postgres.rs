@@ -205,7 +205,7 @@ pub fn ask(url: &str, query: &str) -> String {
         .to_owned()
 }
 
-/// The tables of a database, locked: whoever reads or writes them waits until this is dropped.
+/// What a transaction has locked: whoever wants it waits until this is dropped.
 #[derive(Debug)]
 pub struct Locked {
     session: Child,
@@ -223,6 +223,15 @@ impl Locked {
             url,
             "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = 'public'",
         );
+        Locked::by(url, &format!("LOCK TABLE {tables}"))
+    }
+
+    /// What this statement locks, which answers nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`all`](Locked::all).
+    pub fn by(url: &str, statement: &str) -> Locked {
         let mut session = Command::new("psql")
             .args(["-XAtq", "-d", plain(url)])
             .env("PATH", path())
@@ -231,7 +240,7 @@ impl Locked {
             .spawn()
             .expect("psql can be run");
         let mut commands = session.stdin.take().expect("it is piped");
-        writeln!(commands, "BEGIN; LOCK TABLE {tables}; SELECT 'locked';").expect("psql listens");
+        writeln!(commands, "BEGIN; {statement}; SELECT 'locked';").expect("psql listens");
         let mut said = String::new();
         let answers = session.stdout.take().expect("it is piped");
         BufReader::new(answers)

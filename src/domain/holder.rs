@@ -1,0 +1,68 @@
+//! For whom the service holds something that others would like to have, too: memory, a slot, a connection.
+
+use std::net::IpAddr;
+
+use uuid::Uuid;
+
+use super::catalog::Catalog;
+use super::id::{TeamId, UserId};
+
+/// For whom something is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Holder {
+    /// All keys of a team.
+    Team(Uuid),
+    /// All sessions of a user.
+    User(Uuid),
+    /// Whoever calls from a network without a credential.
+    Address(IpAddr),
+    /// All whose codes and refresh tokens are looked up: who they are is known afterwards.
+    Exchanges,
+    /// All whose credentials are looked up, and were not found good in the last minutes.
+    Strangers,
+    /// The service itself: what runs beside the requests, and commands.
+    Service,
+}
+
+impl Holder {
+    /// How much of `whole` this one may have at once, at least 1. Nobody may have all of it, so that others go on
+    /// whatever it does, such as to wait for locks of its own; and strangers, whom nobody counts, may have less.
+    pub fn share(self, whole: usize) -> usize {
+        let quarters = match self {
+            Holder::Strangers => 1,
+            _ => 3,
+        };
+        (whole * quarters / 4).max(1)
+    }
+}
+
+impl From<TeamId> for Holder {
+    fn from(id: TeamId) -> Holder {
+        Holder::Team(id.0)
+    }
+}
+
+impl From<UserId> for Holder {
+    fn from(id: UserId) -> Holder {
+        Holder::User(id.0)
+    }
+}
+
+impl From<Catalog> for Holder {
+    fn from(catalog: Catalog) -> Holder {
+        catalog.team_id.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_may_have_all_and_everybody_one() {
+        let shares = |holder: Holder| [1, 2, 3, 4, 5, 16, 1024].map(|whole| holder.share(whole));
+        let team = Holder::Team(Uuid::nil());
+        assert_eq!(shares(team), [1, 1, 2, 3, 3, 12, 768]);
+        assert_eq!(shares(Holder::Strangers), [1, 1, 1, 1, 1, 4, 256]);
+    }
+}

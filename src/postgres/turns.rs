@@ -1,0 +1,308 @@
+//! Whose turn it is to have a connection.
+//!
+//! Whoever runs a script takes a turn first, of which there are as many as the pool has connections.
+//!
+//! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest in hand, and
+//!    among those to the one that was served the longest ago. So it is of no use to stand in line a thousand times.
+//! 2. No holder has more than its [share](Holder::share): what waits for one row, or behind one lock, is of one holder, and
+//!    there is a connection for the others.
+//! 3. Otherwise no turn stays free while somebody waits.
+//! 4. The line of the strangers has [an end](LINE). Behind that they are refused at once.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+
+/// How many strangers wait at most. With two milliseconds for a look-up, the last waits an eighth of a second.
+const LINE: usize = 256;
+
+/// The turns of a pool.
+pub(super) struct Turns(Arc<Queue>);
+
+struct Queue {
+    size: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    in_hand: usize,
+    /// Everybody who has a turn or waits for one.
+    lines: HashMap<Holder, Line>,
+    /// Who waits and may have another, in the order of step 1.
+    next: BTreeSet<(usize, u64, Holder)>,
+    /// Counts whatever happens, to tell what was before what.
+    events: u64,
+}
+
+/// One holder.
+struct Line {
+    in_hand: usize,
+    /// When it was served last, or began to be one.
+    since: u64,
+    /// In the order in which they came.
+    waiting: BTreeMap<u64, oneshot::Sender<Turn>>,
+}
+
+/// The right to one connection, until it is dropped.
+pub(super) struct Turn {
+    queue: Arc<Queue>,
+    holder: Holder,
+}
+
+/// Somebody who stands in line. Dropped, nobody does.
+struct Place {
+    queue: Arc<Queue>,
+    holder: Holder,
+    number: u64,
+}
+
+impl Turns {
+    /// The turns of a pool of so many connections.
+    pub(super) fn new(size: usize) -> Turns {
+        Turns(Arc::new(Queue {
+            size,
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Waits for a turn.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when the line is too long.
+    pub(super) async fn take(&self, holder: Holder) -> Result<Turn, Error> {
+        let queue = &self.0;
+        let (place, turn) = {
+            let mut state = queue.state();
+            let (in_hand, waiting) = state
+                .lines
+                .get(&holder)
+                .map_or((0, 0), |line| (line.in_hand, line.waiting.len()));
+            // Step 3: nobody waits who may have it.
+            if state.in_hand < queue.size && in_hand < queue.share(holder) {
+                return Ok(state.hand(queue, holder));
+            }
+            if holder == Holder::Strangers && waiting >= LINE {
+                return Err(Error::unavailable("too many strangers are looked up"));
+            }
+            let (sender, turn) = oneshot::channel();
+            let number = state.event();
+            state.change(queue, holder, |line| line.waiting.insert(number, sender));
+            let queue = Arc::clone(queue);
+            let place = Place {
+                queue,
+                holder,
+                number,
+            };
+            (place, turn)
+        };
+        let turn = turn.await;
+        drop(place);
+        // Cannot fail: whoever leaves the line without a turn has stopped to wait.
+        turn.map_err(Error::internal)
+    }
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is locked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn share(&self, holder: Holder) -> usize {
+        holder.share(self.size)
+    }
+
+    /// Takes a turn back, and gives out the one that is free then.
+    fn take_back(self: &Arc<Self>, holder: Holder) -> Option<(oneshot::Sender<Turn>, Turn)> {
+        let mut state = self.state();
+        state.in_hand -= 1;
+        state.change(self, holder, |line| line.in_hand -= 1);
+        // Step 1.
+        let (_, _, next) = state.next.first().copied()?;
+        let (_, waiting) = state.change(self, next, |line| line.waiting.pop_first())?;
+        Some((waiting, state.hand(self, next)))
+    }
+}
+
+impl State {
+    fn event(&mut self) -> u64 {
+        self.events += 1;
+        self.events
+    }
+
+    fn hand(&mut self, queue: &Arc<Queue>, holder: Holder) -> Turn {
+        self.in_hand += 1;
+        let now = self.event();
+        self.change(queue, holder, |line| {
+            line.in_hand += 1;
+            line.since = now;
+        });
+        Turn {
+            queue: Arc::clone(queue),
+            holder,
+        }
+    }
+
+    /// Changes a line, and keeps `next` true.
+    fn change<T>(
+        &mut self,
+        queue: &Queue,
+        holder: Holder,
+        change: impl FnOnce(&mut Line) -> T,
+    ) -> T {
+        let line = self.lines.entry(holder).or_insert(Line {
+            in_hand: 0,
+            since: self.events,
+            waiting: BTreeMap::new(),
+        });
+        self.next.remove(&(line.in_hand, line.since, holder));
+        let changed = change(line);
+        if !line.waiting.is_empty() && line.in_hand < queue.share(holder) {
+            self.next.insert((line.in_hand, line.since, holder));
+        }
+        if line.waiting.is_empty() && line.in_hand == 0 {
+            self.lines.remove(&holder);
+        }
+        changed
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some((waiting, turn)) = self.queue.take_back(self.holder) {
+            // If that one has just gone, the turn comes back here, where nothing is locked.
+            let _ = waiting.send(turn);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        // Who was served is no longer there, and its line may be gone.
+        if state.lines.contains_key(&self.holder) {
+            state.change(&self.queue, self.holder, |line| {
+                line.waiting.remove(&self.number)
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::Pin;
+
+    use futures::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    type Waiting<'a> = Pin<Box<dyn Future<Output = Result<Turn, Error>> + 'a>>;
+
+    fn team(number: u128) -> Holder {
+        Holder::Team(Uuid::from_u128(number))
+    }
+
+    /// Turns that are free at once.
+    fn taken(turns: &Turns, holder: Holder, count: usize) -> Vec<Turn> {
+        let take = |_| turns.take(holder).now_or_never().unwrap().unwrap();
+        (0..count).map(take).collect()
+    }
+
+    /// Somebody who has to wait.
+    fn waiting(turns: &Turns, holder: Holder) -> Waiting<'_> {
+        let mut waiting: Waiting<'_> = Box::pin(turns.take(holder));
+        assert!((&mut waiting).now_or_never().is_none());
+        waiting
+    }
+
+    fn is_served(waiting: &mut Waiting<'_>) -> Option<Turn> {
+        waiting.now_or_never().map(Result::unwrap)
+    }
+
+    #[test]
+    fn a_holder_alone_gets_its_share_at_once_and_not_more() {
+        let turns = Turns::new(16);
+        let mut first = taken(&turns, team(1), 12);
+        let mut thirteenth = waiting(&turns, team(1));
+        let _others = taken(&turns, team(2), 4);
+        first.pop();
+        assert!(is_served(&mut thirteenth).is_some());
+    }
+
+    #[test]
+    fn the_next_turn_goes_to_whoever_has_the_fewest() {
+        let turns = Turns::new(4);
+        let mut first = taken(&turns, team(1), 3);
+        let _second = taken(&turns, team(2), 1);
+        let mut lines = [1, 1, 2, 3].map(|holder| waiting(&turns, team(holder)));
+        let mut order = Vec::new();
+        while let Some(turn) = first.pop() {
+            drop(turn);
+            let served = lines.iter_mut().position(|line| match is_served(line) {
+                Some(turn) => {
+                    std::mem::forget(turn);
+                    true
+                }
+                None => false,
+            });
+            order.push(served);
+            if let Some(served) = served {
+                lines[served] = Box::pin(std::future::pending());
+            }
+        }
+        // The third has none; then the first and the second have one each, and the first was served before the second.
+        assert_eq!(order, [Some(3), Some(0), Some(2)]);
+    }
+
+    #[test]
+    fn who_waits_a_thousand_times_gets_every_second_turn_beside_another() {
+        let turns = Turns::new(1);
+        let mut turn = taken(&turns, team(3), 1).pop();
+        let mut greedy: Vec<_> = (0..1_000).map(|_| waiting(&turns, team(1))).collect();
+        let mut other: Vec<_> = (0..10).map(|_| waiting(&turns, team(2))).collect();
+        for _ in 0..10 {
+            for line in [&mut greedy, &mut other] {
+                drop(turn.take());
+                turn = is_served(&mut line.remove(0));
+                assert!(turn.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn who_has_gone_is_passed_over() {
+        let turns = Turns::new(1);
+        let turn = taken(&turns, team(1), 1);
+        let gone = waiting(&turns, team(2));
+        let mut served_and_gone = waiting(&turns, team(3));
+        let mut last = waiting(&turns, team(4));
+        drop(gone);
+        drop(turn);
+        assert!(is_served(&mut last).is_none());
+        drop(std::mem::replace(
+            &mut served_and_gone,
+            Box::pin(std::future::pending()),
+        ));
+        drop(is_served(&mut last).unwrap());
+        assert!(turns.0.state().lines.is_empty());
+        assert_eq!(turns.0.state().in_hand, 0);
+    }
+
+    #[test]
+    fn strangers_have_a_quarter_and_a_line_that_ends() {
+        let turns = Turns::new(16);
+        let _some = taken(&turns, Holder::Strangers, 4);
+        let _line: Vec<_> = (0..LINE)
+            .map(|_| waiting(&turns, Holder::Strangers))
+            .collect();
+        let refused = turns.take(Holder::Strangers).now_or_never().unwrap();
+        assert!(matches!(refused.err(), Some(Error::Unavailable(_))));
+        let _others = taken(&turns, team(1), 12);
+    }
+}

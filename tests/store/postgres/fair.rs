@@ -1,0 +1,126 @@
+//! Connections are shared: one team, whatever it waits for, leaves the others theirs.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{ApiKey, Mode, Scope};
+use invoicing::domain::id::ProductId;
+use invoicing::domain::time::SystemClock;
+use invoicing::store::open;
+use test_support::postgres::{Locked, ask};
+use tokio::task::JoinHandle;
+
+use super::relay::migrated;
+use super::support::plain;
+
+/// More than any call of another team takes, and less than what it would wait behind.
+const IN_TIME: Duration = Duration::from_secs(2);
+
+/// A service with so many connections, two teams, and a product of the first that somebody has locked.
+struct Trial {
+    url: String,
+    app: Arc<App>,
+    team: ApiKey,
+    product: ProductId,
+    other: ApiKey,
+    locked: Locked,
+}
+
+impl Trial {
+    async fn new(connections: usize) -> Trial {
+        let url = migrated().await;
+        let address = format!("{url}?pool_size={connections}");
+        let store = open(&address.parse().unwrap()).await.unwrap();
+        let app = App::new(store, Arc::new(SystemClock), "https://links.example");
+        let app = Arc::new(app.await.unwrap());
+        let [team, other] = [writer(&app).await, writer(&app).await];
+        let made = app.create_product(&team, plain("A"), None).await.unwrap();
+        let product = made.value.id;
+        // It answers nothing.
+        let lock = format!("UPDATE product SET id = id WHERE id = '{product}'");
+        let locked = Locked::by(&url, &lock);
+        Trial {
+            url,
+            app,
+            team,
+            product,
+            other,
+            locked,
+        }
+    }
+
+    /// Begins so many updates of the locked product.
+    fn update(&self, count: usize) -> Vec<JoinHandle<Result<(), Error>>> {
+        let update = |_| {
+            let (app, team, product) = (Arc::clone(&self.app), self.team.clone(), self.product);
+            tokio::spawn(async move {
+                let update = app.update_product(&team, product, Default::default(), None);
+                update.await.map(drop)
+            })
+        };
+        (0..count).map(update).collect()
+    }
+
+    /// Waits until so many connections wait for a lock.
+    async fn waiting(&self, count: usize) {
+        let waiting = "SELECT count(*) FROM pg_stat_activity \
+             WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        let begun = Instant::now();
+        while ask(&self.url, waiting) != count.to_string() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            assert!(begun.elapsed() < Duration::from_secs(60), "never {count}");
+        }
+    }
+
+    /// What another team does meanwhile: each call is answered in time.
+    async fn others_work(&self) {
+        for _ in 0..5 {
+            let begun = Instant::now();
+            let made = self.app.create_product(&self.other, plain("B"), None);
+            let id = made.await.unwrap().value.id;
+            self.app.get_product(&self.other, id).await.unwrap();
+            assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+        }
+    }
+}
+
+async fn writer(app: &App) -> ApiKey {
+    let team = app.create_team("Acme").await.unwrap().id;
+    let made = app.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    made.await.unwrap().0
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
+    let trial = Trial::new(8).await;
+    let updates = trial.update(40);
+    trial.waiting(6).await;
+    trial.others_work().await;
+    drop(trial.locked);
+    for update in join_all(updates).await {
+        update.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_team_that_waits_for_one_row_until_its_time_is_up_leaves_others_one_of_the_connections() {
+    let trial = Trial::new(4).await;
+    let mut updates = trial.update(3);
+    trial.waiting(3).await;
+    trial.others_work().await;
+    let pids = "SELECT string_agg(pid::text, ',') FROM pg_stat_activity \
+         WHERE datname = current_database() AND application_name = 'invoicing'";
+    let pids = ask(&trial.url, pids);
+    updates.extend(trial.update(3));
+    for update in join_all(updates).await {
+        let update = update.unwrap();
+        assert!(matches!(update, Err(Error::Unavailable(_))), "{update:?}");
+    }
+    let left = format!(
+        "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid IN ({pids}) AND state = 'idle'"
+    );
+    assert_eq!(ask(&trial.url, &left), "t");
+}
