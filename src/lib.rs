@@ -20,6 +20,7 @@ pub mod server;
 pub mod settings;
 pub mod sql;
 pub mod sqlite;
+pub mod start_error;
 pub mod store;
 mod tls;
 mod traffic;

@@ -37,7 +37,7 @@ use slog::{Logger, info};
 use crate::app::App;
 use crate::app::health::Ailment;
 use crate::log::Strangers;
-use crate::server::StartError;
+use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use listener::Request;
 use metrics::Metrics;

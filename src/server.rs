@@ -34,8 +34,8 @@ use std::time::Duration;
 
 use codegen_runtime::Methods;
 use dropshot::{
-    ApiDescription, ApiDescriptionRegisterError, BuildError, ConfigDropshot, ConfigTls,
-    HandlerTaskMode, HttpServer, ServerBuilder, ServerContext,
+    ApiDescription, ConfigDropshot, ConfigTls, HandlerTaskMode, HttpServer, ServerBuilder,
+    ServerContext,
 };
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use slog::{Logger, error, info, o, warn};
@@ -43,6 +43,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::operations::Operations;
 use crate::settings::{Settings, TlsFiles};
+use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use crate::{log, tls};
 
@@ -53,49 +54,6 @@ const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
 
 /// More than the request checks ever read, so that their own limits are the ones that count.
 const BODY_MAX_BYTES: usize = 256 * 1024;
-
-/// Why a server did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Certificate or key cannot be used.
-    #[error(transparent)]
-    Tls(#[from] tls::Error),
-    /// The address is taken, not ours, or not allowed.
-    #[error(
-        "cannot listen on {address}: {source}. Choose another with {option} ADDRESS:PORT; port 0 takes a free one"
-    )]
-    Listen {
-        /// Where the address was given.
-        option: &'static str,
-        /// The address.
-        address: SocketAddr,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// Two endpoints are in each other's way: a bug.
-    #[error("cannot register the endpoints: {0}")]
-    Endpoints(#[from] ApiDescriptionRegisterError),
-    /// dropshot refuses for another reason.
-    #[error("cannot start the server: {0}")]
-    Framework(BuildError),
-    /// The operating system does not tell about signals.
-    #[error("cannot wait for signals: {0}")]
-    Signals(io::Error),
-}
-
-impl StartError {
-    /// What dropshot said about a server on the address of `option`.
-    pub(crate) fn building(option: &'static str, error: BuildError) -> Self {
-        match error {
-            BuildError::BindError { address, error } => StartError::Listen {
-                option,
-                address,
-                source: error,
-            },
-            other => StartError::Framework(other),
-        }
-    }
-}
 
 /// A server that runs.
 pub struct Server<C: ServerContext> {

@@ -3,7 +3,7 @@
 use dropshot::ApiDescriptionRegisterError;
 
 use crate::domain;
-use crate::server::StartError;
+use crate::start_error::StartError;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]

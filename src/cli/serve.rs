@@ -8,8 +8,9 @@ use crate::app::App;
 use crate::http;
 use crate::log::{self, Strangers};
 use crate::operations::{self, Operations};
-use crate::server::{Server, StartError};
+use crate::server::Server;
 use crate::settings::Settings;
+use crate::start_error::StartError;
 
 use super::{Failure, open};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Address, Store};
+use super::address::Address;
+use super::engine::Store;
 use crate::postgres::{self, Postgres};
 use crate::sqlite::{self, Sqlite};
 

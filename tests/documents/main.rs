@@ -9,6 +9,7 @@ mod emitted;
 mod examples;
 mod generated;
 mod judge;
+mod layers;
 mod pages;
 mod released;
 mod rules;

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use crate::http;
 use crate::log;
 use crate::operations::Operations;
-use crate::server::StartError;
 use crate::settings::{Database, PublicUrl, Settings};
+use crate::start_error::StartError;
 
 use super::{Failure, open, output, serve};
 use credentials::Credentials;

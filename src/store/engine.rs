@@ -1,0 +1,138 @@
+//! Which engine runs a script, and how.
+
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use super::sql::Sql;
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::domain::time::Timestamp;
+use crate::postgres::Postgres;
+use crate::sql::Failure;
+use crate::sqlite::Sqlite;
+
+/// Where the service keeps its state: one of two engines.
+pub enum Store {
+    /// One SQLite file.
+    Sqlite(Sqlite),
+    /// One PostgreSQL database.
+    Postgres(Postgres),
+}
+
+impl Store {
+    /// Runs a script that changes something for `holder`, in one transaction, and answers once it is committed. The script
+    /// runs again when the database wants it to, so it has no effect but those on the database.
+    ///
+    /// # Errors
+    /// What `script` answers; [`Error::Unavailable`] when it was not acknowledged in time.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        holder: impl Into<Holder>,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        match self {
+            Store::Sqlite(sqlite) => {
+                let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
+                sqlite.write(script).await
+            }
+            // Boxed, so that the futures of requests stay small: they are moved more than once.
+            Store::Postgres(postgres) => {
+                let holder = holder.into();
+                Box::pin(async move {
+                    let mut attempts = postgres.attempts();
+                    loop {
+                        let attempt = async {
+                            let handle = postgres.changing(holder).await?;
+                            let result = script(Sql::Postgres(&handle)).await;
+                            handle.end_change(result).await
+                        };
+                        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+                            return answer;
+                        }
+                    }
+                })
+                .await
+            }
+        }
+    }
+
+    /// Whether the database has all migrations that this binary knows.
+    ///
+    /// # Errors
+    /// As [`read`](Store::read).
+    pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.schema_is_current(),
+            Store::Postgres(postgres) => postgres.schema_is_current().await,
+        }
+    }
+
+    /// Has the files of SQLite forget the sealed pairs whose grace does not run `now`, once their rows have.
+    ///
+    /// # Errors
+    /// As [`write`](Store::write).
+    pub(crate) async fn forget_pairs(&self, now: Timestamp) -> Result<(), Error> {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.forget_pairs(now).await,
+            Store::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Runs a script that only reads, for `holder`. Each of its statements sees what was committed before it began.
+    ///
+    /// # Errors
+    /// What `script` answers; [`Error::Unavailable`] when there is no answer in time.
+    pub async fn read<T>(
+        &self,
+        holder: impl Into<Holder>,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        match self {
+            Store::Sqlite(sqlite) => {
+                let reader = sqlite.reader()?;
+                run_to_its_end(script(Sql::Sqlite(&reader)))
+            }
+            // Boxed, so that the futures of requests stay small: they are moved more than once.
+            Store::Postgres(postgres) => {
+                let holder = holder.into();
+                Box::pin(async move {
+                    let mut attempts = postgres.attempts();
+                    loop {
+                        let attempt = async {
+                            let handle = postgres.reading(holder).await?;
+                            let result = script(Sql::Postgres(&handle)).await;
+                            handle.end_reading(result)
+                        };
+                        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+                            return answer;
+                        }
+                    }
+                })
+                .await
+            }
+        }
+    }
+}
+
+impl From<Sqlite> for Store {
+    fn from(sqlite: Sqlite) -> Store {
+        Store::Sqlite(sqlite)
+    }
+}
+
+impl From<Postgres> for Store {
+    fn from(postgres: Postgres) -> Store {
+        Store::Postgres(postgres)
+    }
+}
+
+/// What a script answers on SQLite. There its statements are done as soon as they are asked for, so it never waits.
+fn run_to_its_end<T>(script: impl Future<Output = Result<T, Failure>>) -> Result<T, Error> {
+    match pin!(script).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer.map_err(Failure::into_error),
+        Poll::Pending => Err(Error::internal(
+            "a script waited for something that is no statement",
+        )),
+    }
+}
