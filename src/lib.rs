@@ -1,8 +1,8 @@
 //! The invoicing service: a product catalog and mobile device sessions, generated from their documents.
 //!
-//! A request walks down through three layers, and each knows nothing of the one above it: `http` (the
-//! generated traits), [`app`] (the rules) and [`store`] (the database). The same noun names the same
-//! thing in all three.
+//! A request walks down, and nothing below knows of what is above: `http` (the generated traits), [`app`] (one script an
+//! operation: every rule and its order), [`store`] (rows and statements), [`sqlite`] or [`postgres`] (how an engine runs
+//! them), [`sql`] (what both understand), [`domain`] (types and pure rules). The same noun names the same thing in all.
 
 pub mod app;
 mod budget;

@@ -346,16 +346,3 @@ impl Settings {
         told.then(|| header_value(format_args!("max-age={}", self.hsts)))
     }
 }
-
-impl Default for Settings {
-    /// The defaults alone, as if nothing were set anywhere.
-    fn default() -> Self {
-        let command = sources::complete(clap::Command::new("defaults"), &Default::default());
-        let command = sources::without_variables(command);
-        let matches = command
-            .no_binary_name(true)
-            .get_matches_from(std::iter::empty::<&str>());
-        // Cannot fail: no default contradicts another, and a test reads them all.
-        Self::from_matches(&matches).expect("the defaults are valid")
-    }
-}

@@ -13,6 +13,7 @@
 mod api_key;
 mod auth_code;
 mod copy;
+mod database;
 mod demo;
 mod failure;
 mod item;
@@ -28,16 +29,12 @@ mod user;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::app::App;
-use crate::domain::time::SystemClock;
 use crate::settings::Settings;
 use crate::settings::sources::{self, Resolved, Texts};
-use crate::store;
 use failure::Failure;
 use output::Answer;
 
@@ -158,7 +155,7 @@ fn finish(
 }
 
 async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Answer, Failure> {
-    let app = &open(settings).await?;
+    let app = &database::open(settings).await?;
     match command {
         OnDatabase::Team(command) => command.run(app).await,
         OnDatabase::ApiKey(command) => command.run(app).await,
@@ -171,14 +168,6 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Answer,
         OnDatabase::File(command) => command.run(app).await,
         OnDatabase::Link(command) => command.run(app).await,
     }
-}
-
-/// The service on the database of the settings.
-async fn open(settings: &Settings) -> Result<App, Failure> {
-    let store = store::open(&settings.database)
-        .await
-        .map_err(|error| Failure::Failed(error.to_string()))?;
-    Ok(App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?)
 }
 
 /// Tells why a command failed.

@@ -2,7 +2,8 @@
 
 use crate::openapi::Document;
 
-use super::{Failure, output};
+use super::failure::Failure;
+use super::output;
 
 /// Prints a published document.
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,8 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
-use super::{Failure, open};
+use super::database::open;
+use super::failure::Failure;
 
 /// Runs the server until SIGTERM or SIGINT.
 ///

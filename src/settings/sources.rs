@@ -308,6 +308,19 @@ fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     })
 }
 
+impl Default for Settings {
+    /// The defaults alone, as if nothing were set anywhere.
+    fn default() -> Self {
+        let command = complete(clap::Command::new("defaults"), &Default::default());
+        let command = without_variables(command);
+        let matches = command
+            .no_binary_name(true)
+            .get_matches_from(std::iter::empty::<&str>());
+        // Cannot fail: no default contradicts another, and a test reads them all.
+        Self::from_matches(&matches).expect("the defaults are valid")
+    }
+}
+
 #[cfg(test)]
 #[path = "sources/tests.rs"]
 mod tests;

@@ -19,7 +19,9 @@ use crate::operations::Operations;
 use crate::settings::{Database, PublicUrl, Settings};
 use crate::start_error::StartError;
 
-use super::{Failure, open, output, serve};
+use super::database::open;
+use super::failure::Failure;
+use super::{output, serve};
 use credentials::Credentials;
 
 /// Runs a server on a temporary database and prints requests to try.

@@ -1,0 +1,17 @@
+//! The service on the database that the settings name.
+
+use std::sync::Arc;
+
+use super::failure::Failure;
+use crate::app::App;
+use crate::domain::time::SystemClock;
+use crate::settings::Settings;
+use crate::store;
+
+/// The service on the database of the settings.
+pub(super) async fn open(settings: &Settings) -> Result<App, Failure> {
+    let store = store::open(&settings.database)
+        .await
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok(App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?)
+}
