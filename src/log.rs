@@ -6,7 +6,8 @@
 //!   dropshot says about them ([`for_framework`]).
 //! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that
 //!   was sent: the secret of a share link stands in a path, and a query may hold anything. Bodies and
-//!   credentials never come here; a caller is named by the id of its key or user.
+//!   credentials never come here; a caller is named by the id of its key or user. Nothing in a line is as long as a
+//!   caller likes: a method that HTTP does not have is `other`.
 //! - Lines are written by a thread of their own behind a bounded queue: those of JSON in `lines`, those
 //!   for a person at a terminal by `slog-async`. A request must not wait for whoever reads the log, so
 //!   when the queue is full, lines are dropped, and a later one says how many. Nothing that must be
@@ -26,6 +27,7 @@ use std::sync::mpsc::channel;
 use std::thread::Builder;
 use std::time::Duration;
 
+use codegen_runtime::METHODS;
 use slog::{
     Drain, KV, Key, Level, LevelFilter, Logger, Record, SendSyncRefUnwindSafeDrain, Serializer,
     debug, error, o,
@@ -125,7 +127,7 @@ pub enum Caller {
 /// What the log says about a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The HTTP method.
+    /// The HTTP method, as it was sent; the line names it only if it is one that HTTP has.
     pub method: &'a str,
     /// The path of the operation as the document writes it; `None` when no route took the request.
     pub route: Option<&'a str>,
@@ -152,9 +154,17 @@ pub fn request(log: &Logger, request: &Request<'_>) {
     }
 }
 
+/// A method as a line has it. Any token is a method, and hyper takes one of 60 KB: lines would be as long.
+fn named(method: &str) -> &str {
+    match METHODS.contains(&method) || method == "CONNECT" {
+        true => method,
+        false => "other",
+    }
+}
+
 impl KV for Request<'_> {
     fn serialize(&self, _: &Record<'_>, to: &mut dyn Serializer) -> slog::Result {
-        to.emit_str("method".into(), self.method)?;
+        to.emit_str("method".into(), named(self.method))?;
         match self.route {
             Some(route) => to.emit_str("route".into(), route)?,
             None => to.emit_none("route".into())?,

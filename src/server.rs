@@ -12,7 +12,8 @@
 //!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
 //!    the process ends: dropshot keeps its socket until then.
 //! 6. The server has stopped when all connections are closed, or when nothing is under way on those that are not
-//!    (`traffic.rs`): a client of HTTP/2 may keep its own open as long as it likes.
+//!    (`traffic.rs`): a client of HTTP/2 may keep its own open as long as it likes, and go on asking. From one second
+//!    after the stop began, its requests are refused (503).
 //! 7. Thirty seconds later, or at a second signal, whatever still runs is left behind. That is safe: a
 //!    change is in the store whole or not at all, and was acknowledged only if it is.
 //!
@@ -298,7 +299,7 @@ mod tests {
         tokio::time::pause();
         let before = tokio::time::Instant::now();
         let traffic = Traffic::default();
-        let _under_way = traffic.request();
+        let _under_way = traffic.request().unwrap();
         finish(http, &traffic, std::future::pending(), &log).await;
         assert_eq!(before.elapsed().as_secs(), 30);
     }

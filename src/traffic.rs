@@ -5,10 +5,12 @@
 //!
 //! 1. a request, from the moment at which its caller is looked at until its answer is made;
 //! 2. an answer, until its last byte has been handed to the connection's socket, or given up;
-//! 3. an answer of which nobody has taken a byte for [`STUCK`] is not waited for.
+//! 3. an answer of which nobody has taken a byte for [`STUCK`] is not waited for;
+//! 4. nor is anything that begins later than [`GRACE`] after the server began to stop, or who keeps asking would keep it
+//!    from that. Such requests are refused (503), but for those of strangers, which cost little.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -20,6 +22,9 @@ const QUIET: Duration = Duration::from_millis(500);
 /// How long a peer may leave its answer where it is while the server waits to stop.
 const STUCK: Duration = Duration::from_secs(5);
 
+/// How long after the server began to stop what begins is still waited for: a client has to see the goodbye first.
+const GRACE: Duration = Duration::from_secs(1);
+
 /// How often it is looked at.
 const STEP: Duration = Duration::from_millis(50);
 
@@ -30,6 +35,8 @@ pub struct Traffic {
     answers: Arc<()>,
     /// How many pieces of answers have gone.
     sent: AtomicU64,
+    /// Whether it is too late to begin something.
+    closed: AtomicBool,
 }
 
 /// A request that is worked on, until its last copy is gone.
@@ -45,9 +52,14 @@ pub struct Piece {
 }
 
 impl Traffic {
-    /// A request is worked on.
-    pub fn request(&self) -> Request {
-        Request(Arc::clone(&self.requests))
+    /// A request is worked on; `None` when it comes too late.
+    pub fn request(&self) -> Option<Request> {
+        self.is_open().then(|| Request(Arc::clone(&self.requests)))
+    }
+
+    /// Whether what begins now is waited for.
+    pub fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::Relaxed)
     }
 
     /// A piece of an answer waits to be sent.
@@ -60,9 +72,13 @@ impl Traffic {
 
     /// Waits until nothing is under way.
     pub async fn settled(&self) {
+        let begun = Instant::now();
         let (mut seen, mut since) = (self.sent.load(Ordering::Relaxed), Instant::now());
         loop {
             sleep(STEP).await;
+            if begun.elapsed() >= GRACE {
+                self.closed.store(true, Ordering::Relaxed);
+            }
             let sent = self.sent.load(Ordering::Relaxed);
             // One reference of each is our own.
             let requests = Arc::strong_count(&self.requests) > 1;
@@ -101,13 +117,31 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_is_waited_for_however_long_it_takes() {
         let traffic = Traffic::default();
-        let request = traffic.request();
+        let request = traffic.request().unwrap();
         let end = async {
             sleep(Duration::from_secs(20)).await;
             drop(request);
         };
         let (took, ()) = tokio::join!(settled(&traffic), end);
         assert_eq!(took.as_secs(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_keeps_asking_does_not_keep_a_server_from_stopping() {
+        let traffic = Traffic::default();
+        let asking = async {
+            while let Some(request) = traffic.request() {
+                sleep(STEP).await;
+                drop(request);
+            }
+            // A refused one.
+            std::future::pending().await
+        };
+        let took = tokio::select! {
+            took = settled(&traffic) => took,
+            () = asking => Duration::MAX,
+        };
+        assert_eq!(took.as_secs(), 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! `invoicing serve`: the server.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use slog::{Logger, error, info, warn};
@@ -9,7 +10,7 @@ use crate::http;
 use crate::log::{self, Strangers};
 use crate::operations::{self, Operations};
 use crate::server::Server;
-use crate::settings::Settings;
+use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
 
 use super::database::open;
@@ -37,6 +38,7 @@ impl Serve {
         for warning in warnings {
             warn!(log, "{warning}");
         }
+        warn_if_others_may_read(settings, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
@@ -63,6 +65,27 @@ impl Serve {
         // Requests that were left behind must not hold up the end.
         runtime.shutdown_background();
         result
+    }
+}
+
+/// Warns about a database file that is there with a mode that it would not be made with: a copy, say, or one that was
+/// restored. It is not changed, since somebody may have meant it.
+fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
+    const OF_OTHERS: u32 = 0o077;
+    let Database::Sqlite(path) = &settings.database else {
+        return;
+    };
+    // One that is not there is made as it should be; what else is wrong is said when it is opened.
+    let Ok(metadata) = std::fs::metadata(path) else {
+        return;
+    };
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & OF_OTHERS != 0 {
+        warn!(
+            log,
+            "other users of this machine may read or write the database file: give it mode 0600";
+            "file" => %path.display(), "mode" => format!("{mode:04o}")
+        );
     }
 }
 

@@ -4,7 +4,7 @@
 //!    compared without regard to case (RFC 9110, section 11.1).
 //! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
 //!    whether a credential came at all (RFC 6750, section 3).
-//! 3. The request takes one of the server's [slots](super::slots), or is refused: 503. Looking up a credential is
+//! 3. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request takes one of the server's [slots](super::slots), or is refused: 503. Looking up a credential is
 //!    the first thing that is done for it. The slot is free again as soon as that is done.
 //! 4. A caller who is known counts against the limit of its key or session; one who is not is refused
 //!    at no such cost to anybody. The public token endpoint counts client addresses.
@@ -43,7 +43,7 @@ pub enum Credential {
 /// Admits the holder of an API key.
 pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
-    let under_way = context.context().operations.traffic.request();
+    let under_way = under_way(context)?;
     let key = {
         let _slot = context.context().slots.take()?;
         app(context).authenticate_api_key(presented).await
@@ -59,7 +59,7 @@ pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error
 /// Admits a signed-in device.
 pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
     let presented = bearer(Credential::AccessToken, context.request.headers())?;
-    let under_way = context.context().operations.traffic.request();
+    let under_way = under_way(context)?;
     let token = Secret::from_text(presented);
     let signed_in = {
         let _slot = context.context().slots.take()?;
@@ -76,7 +76,7 @@ pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>
 /// Admits anybody, as often as one client address may.
 pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let shared = context.context();
-    let under_way = shared.operations.traffic.request();
+    let under_way = under_way(context)?;
     let address = address(context);
     let limits = &shared.limits;
     let verdict = limits.address(address).await;
@@ -103,6 +103,12 @@ fn address(context: &RequestContext) -> IpAddr {
     let (request, shared) = (&context.request, context.context());
     let peer = request.remote_addr().ip();
     client_address(peer, request.headers(), &shared.trusted_proxies)
+}
+
+/// That the request is under way, unless the server is stopping.
+fn under_way(context: &RequestContext) -> Result<traffic::Request, Error> {
+    let traffic = &context.context().operations.traffic;
+    traffic.request().ok_or(Error::Overloaded)
 }
 
 fn app(context: &RequestContext) -> &App {

@@ -45,6 +45,7 @@ use crate::limit::Limits;
 use crate::log;
 use crate::operations::Operations;
 use crate::settings::{Settings, TrustedProxies};
+use crate::traffic;
 
 pub use error::Error;
 use rehearsal::Rehearsal;
@@ -199,16 +200,17 @@ fn answered<E: Serialize>(
     let shared = context.context();
     let holder = answer.extensions().get().copied();
     let holder = holder.unwrap_or_else(|| credential::stranger(context));
+    let under_way = answer.extensions().get::<traffic::Request>().is_some();
     let has_happened = !operation.method.is_safe() && answer.status().is_success();
     let bytes = std::mem::take(answer.body_mut());
     let body = match has_happened {
-        true => Some(shared.unsent.body_anyway(holder, bytes)),
-        false => shared.unsent.body(holder, bytes),
+        true => Some(shared.unsent.body_anyway(holder, bytes, under_way)),
+        false => shared.unsent.body(holder, bytes, under_way),
     };
     let body = body.unwrap_or_else(|| {
         let failure = overloaded(Rejection::Error(Error::Overloaded)).into_response();
         let bytes = put_in_place(failure, &mut answer);
-        shared.unsent.body_anyway(holder, bytes)
+        shared.unsent.body_anyway(holder, bytes, under_way)
     });
     let metrics = &shared.operations.metrics;
     metrics.answered(operation.id, answer.status(), latency);

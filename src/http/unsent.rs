@@ -71,35 +71,38 @@ impl Unsent {
     }
 
     /// A body of these bytes; `None` when `holder` may not have that many more.
-    pub fn body(&self, holder: Holder, bytes: Bytes) -> Option<Body> {
+    ///
+    /// `under_way` is whether the server waits for its request before it stops, and then for the answer, too.
+    pub fn body(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Option<Body> {
         if bytes.len() <= PIECE {
-            return Some(self.body_anyway(holder, bytes));
+            return Some(self.body_anyway(holder, bytes, under_way));
         }
         let charge = self.budget.charge(holder, bytes.len())?;
-        Some(self.sent(Some((holder, charge)), bytes))
+        Some(self.sent(Some((holder, charge)), bytes, under_way))
     }
 
     /// The same, whether or not `holder` may have that many more.
-    pub fn body_anyway(&self, holder: Holder, bytes: Bytes) -> Body {
+    pub fn body_anyway(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Body {
         if bytes.is_empty() {
             return Body::empty();
         }
         let charge = self.budget.charge_anyway(holder, bytes.len());
-        self.sent(Some((holder, charge)), bytes)
+        self.sent(Some((holder, charge)), bytes, under_way)
     }
 
     /// A body of bytes that all answers share, and that hence cost nothing to hold.
     pub fn shared_body(&self, bytes: Bytes) -> Body {
-        self.sent(None, bytes)
+        self.sent(None, bytes, false)
     }
 
-    fn sent(&self, charged: Option<(Holder, Charge)>, bytes: Bytes) -> Body {
+    fn sent(&self, charged: Option<(Holder, Charge)>, bytes: Bytes, under_way: bool) -> Body {
         let (holder, charge) = charged.unzip();
+        let traffic = (under_way || self.traffic.is_open()).then(|| Arc::clone(&self.traffic));
         if bytes.len() <= WHOLE {
             let piece = Piece {
                 bytes,
                 _charge: charge,
-                _under_way: self.traffic.piece(),
+                _under_way: traffic.as_ref().map(Traffic::piece),
                 answer: None,
             };
             return Body::from(Bytes::from_owner(piece));
@@ -107,7 +110,7 @@ impl Unsent {
         let answer = Arc::new(Answer {
             holder,
             budget: Arc::clone(&self.budget),
-            traffic: Arc::clone(&self.traffic),
+            traffic,
             state: Mutex::new(State {
                 rest: bytes,
                 charge,
@@ -126,7 +129,7 @@ impl Unsent {
 struct Piece {
     bytes: Bytes,
     _charge: Option<Charge>,
-    _under_way: traffic::Piece,
+    _under_way: Option<traffic::Piece>,
     /// What it is a piece of.
     answer: Option<Arc<Answer>>,
 }
@@ -150,7 +153,8 @@ struct Answer {
     /// Who pays for the pieces; `None` where the bytes are shared by all answers.
     holder: Option<Holder>,
     budget: Arc<Budget>,
-    traffic: Arc<Traffic>,
+    /// What counts its pieces, unless it began too late for that.
+    traffic: Option<Arc<Traffic>>,
     state: Mutex<State>,
 }
 
@@ -281,7 +285,7 @@ impl http_body::Body for Pieces {
             _charge: answer
                 .holder
                 .map(|holder| answer.budget.charge_anyway(holder, length)),
-            _under_way: answer.traffic.piece(),
+            _under_way: answer.traffic.as_ref().map(Traffic::piece),
             answer: Some(Arc::clone(answer)),
         };
         state.with_hyper += length;
@@ -334,7 +338,7 @@ mod tests {
     async fn a_peer_that_takes_what_it_gets_gets_all_of_it() {
         let unsent = unsent();
         for length in [1, PIECE, WHOLE, WHOLE + 1, MIB + 7] {
-            let mut body = unsent.body(HOLDER, answer(length)).unwrap();
+            let mut body = unsent.body(HOLDER, answer(length), false).unwrap();
             assert_eq!(body.size_hint().exact(), Some(length as u64));
             let mut received = Vec::new();
             while let Some(frame) = body.frame().await {
@@ -348,7 +352,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_a_peer_leaves_for_ten_seconds_is_freed_but_for_what_it_has() {
         let unsent = unsent();
-        let mut body = unsent.body(HOLDER, answer(MIB)).unwrap();
+        let mut body = unsent.body(HOLDER, answer(MIB), false).unwrap();
         let pieces = taken(&mut body);
         assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>(), WINDOW);
         assert_eq!(unsent.budget.held(), MIB + WINDOW);
@@ -364,7 +368,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_takes_a_little_now_and_then_keeps_its_answer() {
         let unsent = unsent();
-        let mut body = unsent.body(HOLDER, answer(2 * WINDOW)).unwrap();
+        let mut body = unsent.body(HOLDER, answer(2 * WINDOW), false).unwrap();
         let mut pieces = taken(&mut body);
         let mut received = 0;
         while !pieces.is_empty() {
@@ -379,7 +383,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_is_gone_leaves_nobody_behind_to_look_after_it() {
         let unsent = unsent();
-        let mut body = unsent.body(HOLDER, answer(MIB)).unwrap();
+        let mut body = unsent.body(HOLDER, answer(MIB), false).unwrap();
         let pieces = taken(&mut body);
         let tasks = || {
             tokio::runtime::Handle::current()
@@ -408,15 +412,16 @@ mod tests {
     #[tokio::test]
     async fn a_large_answer_beyond_the_budget_is_refused_and_a_small_one_is_not() {
         let unsent = unsent();
-        let bodies: Vec<_> = std::iter::from_fn(|| unsent.body(HOLDER, answer(MIB))).collect();
+        let bodies: Vec<_> =
+            std::iter::from_fn(|| unsent.body(HOLDER, answer(MIB), false)).collect();
         assert_eq!(bodies.len(), 16, "a quarter of the whole");
         assert!(!unsent.has_room(HOLDER));
-        assert!(unsent.body(HOLDER, answer(PIECE)).is_some());
+        assert!(unsent.body(HOLDER, answer(PIECE), false).is_some());
         let held = unsent.budget.held();
-        let told_all_the_same = unsent.body_anyway(HOLDER, answer(MIB));
+        let told_all_the_same = unsent.body_anyway(HOLDER, answer(MIB), false);
         assert_eq!(unsent.budget.held(), held + MIB);
         drop(told_all_the_same);
         let other = Holder::Team(Uuid::max());
-        assert!(unsent.body(other, answer(MIB)).is_some());
+        assert!(unsent.body(other, answer(MIB), false).is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! Lines of JSON on their way to whoever reads the log.
 //!
-//! 1. A request makes its line, puts it into a bounded queue and goes on. When the queue is full the line is
-//!    dropped and counted.
+//! 1. A request makes its line, puts it into a bounded queue and goes on. When the queue is full, by the number of its
+//!    lines or by their [bytes](WAITING), the line is dropped and counted.
 //! 2. A thread takes all that waits and writes it, then rests for [`REST`]. Waking it for each line, and a
 //!    system call for each, would cost a request more than the rest of its log; the first line after a
 //!    pause is written at once all the same.
@@ -12,8 +12,8 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -24,6 +24,10 @@ use super::json;
 /// Lines that may wait: a tenth of a second at a hundred thousand requests a second, some megabytes.
 const QUEUE: usize = 10_000;
 
+/// Bytes of the lines that may wait. Lines are some 300 bytes, so that this is for long ones: their number alone would be
+/// no bound for memory.
+const WAITING: usize = 8 * 1024 * 1024;
+
 /// How long a line may wait for others to be written with.
 const REST: Duration = Duration::from_millis(10);
 
@@ -33,7 +37,15 @@ const AT_ONCE: usize = 4096;
 /// A drain that writes lines of JSON in the background.
 pub(super) struct Lines {
     queue: SyncSender<Message>,
-    dropped: Arc<AtomicU64>,
+    counts: Arc<Counts>,
+}
+
+/// What both sides of the queue know.
+#[derive(Default)]
+struct Counts {
+    dropped: AtomicU64,
+    /// The bytes of the lines in the queue.
+    waiting: AtomicUsize,
 }
 
 /// Ends the thread once it has written what waits.
@@ -53,14 +65,14 @@ enum Message {
 /// When the system gives no thread.
 pub(super) fn in_background(output: impl Write + Send + 'static) -> io::Result<(Lines, Guard)> {
     let (queue, messages) = sync_channel(QUEUE);
-    let dropped = Arc::new(AtomicU64::new(0));
+    let counts = Arc::<Counts>::default();
     let lines = Lines {
         queue: queue.clone(),
-        dropped: Arc::clone(&dropped),
+        counts: Arc::clone(&counts),
     };
     let thread = Builder::new()
         .name("log".into())
-        .spawn(move || write(&messages, &dropped, output))?;
+        .spawn(move || write(&messages, &counts, output))?;
     let guard = Guard {
         queue,
         thread: Some(thread),
@@ -74,9 +86,12 @@ impl Drain for Lines {
 
     /// Step 1.
     fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), slog::Never> {
-        let line = Message::Line(json::line(record, values));
-        if let Err(TrySendError::Full(_)) = self.queue.try_send(line) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        let line = json::line(record, values);
+        let (counts, bytes) = (&self.counts, line.capacity());
+        let waiting = counts.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if waiting > WAITING || self.queue.try_send(Message::Line(line)).is_err() {
+            counts.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -92,7 +107,7 @@ impl Drop for Guard {
 }
 
 /// Steps 2 to 4, until the end.
-fn write(messages: &Receiver<Message>, dropped: &AtomicU64, mut output: impl Write) {
+fn write(messages: &Receiver<Message>, counts: &Counts, mut output: impl Write) {
     // What cannot be written is lost: there is no other place to say so.
     let mut write = |text: &mut Vec<u8>| {
         let _ = output.write_all(text);
@@ -110,13 +125,14 @@ fn write(messages: &Receiver<Message>, dropped: &AtomicU64, mut output: impl Wri
                     if text.len() + line.len() > AT_ONCE {
                         write(&mut text);
                     }
+                    counts.waiting.fetch_sub(line.capacity(), Ordering::Relaxed);
                     text.extend(line);
                 }
                 Message::End => ended = true,
             }
         }
         write(&mut text);
-        match dropped.swap(0, Ordering::Relaxed) {
+        match counts.dropped.swap(0, Ordering::Relaxed) {
             0 => {}
             count => write(&mut told(count)),
         }
@@ -227,5 +243,27 @@ mod tests {
         let written = lines.iter().filter(|line| line["msg"] == "line").count() as u64;
         assert!(told > 0);
         assert_eq!(written + told, all);
+    }
+
+    #[test]
+    fn long_lines_that_nobody_reads_take_no_more_memory_than_short_ones() {
+        let reader = Reader::default();
+        reader.shut(true);
+        let (lines, guard) = in_background(reader.clone()).unwrap();
+        let counts = Arc::clone(&lines.counts);
+        let log = Logger::root(lines, o!());
+        let long = "x".repeat(AT_ONCE - 200);
+        for _ in 0..QUEUE {
+            info!(log, "line"; "long" => &*long);
+            assert!(counts.waiting.load(Ordering::Relaxed) <= WAITING);
+        }
+        assert!(counts.dropped.load(Ordering::Relaxed) > QUEUE as u64 / 2);
+        reader.shut(false);
+        drop(guard);
+        assert_eq!(counts.waiting.load(Ordering::Relaxed), 0);
+        let lines = reader.lines();
+        let told: u64 = lines.iter().filter_map(|line| line["count"].as_u64()).sum();
+        let written = lines.iter().filter(|line| line["msg"] == "line").count() as u64;
+        assert_eq!(written + told, QUEUE as u64);
     }
 }

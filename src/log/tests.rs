@@ -96,6 +96,18 @@ fn a_request_is_one_line_of_json() {
     );
 }
 
+#[test]
+fn a_method_that_http_does_not_have_is_other_however_long() {
+    let lines = Lines::default();
+    let long = "A".repeat(60_000);
+    for method in ["DELETE", "CONNECT", "get", "FOO", &long] {
+        let line = Request { method, ..REQUEST };
+        request(&lines.logger(), &line);
+    }
+    let methods: Vec<_> = lines.read().iter().map(|it| it["method"].clone()).collect();
+    assert_eq!(methods, ["DELETE", "CONNECT", "other", "other", "other"]);
+}
+
 /// The logger that dropshot makes for a request.
 fn of_request(log: &Logger) -> Logger {
     for_framework(log).new(o!(

@@ -45,6 +45,10 @@ impl FromStr for Address {
         if path.starts_with("//") {
             return Err("a path follows the colon directly; write sqlite:/srv/invoicing.db".into());
         }
+        // One of PostgreSQL, say, with a password, which would be the name of a file and stand in errors.
+        if path.contains("://") {
+            return Err(format!("there is a URL behind sqlite:; {FORMS}"));
+        }
         if path.starts_with(":memory:") || path.starts_with("file:") {
             return Err("the database must be an ordinary file; write sqlite:PATH".into());
         }
@@ -87,5 +91,18 @@ mod tests {
         assert!(refused("sqlite:").contains("missing"));
         assert!(refused("sqlite:///srv/x.db").contains("directly"));
         assert!(refused("sqlite::memory:").contains("ordinary file"));
+    }
+
+    #[test]
+    fn a_url_behind_sqlite_is_refused_and_its_password_not_printed() {
+        for text in [
+            "sqlite:postgres://ada:hunter2@h/d",
+            "sqlite:postgresql://ada:hunter2@h/d",
+            "sqlite: redis://:hunter2@h",
+        ] {
+            let said = refused(text);
+            assert!(said.contains("URL"), "{said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! `invoicing serve`: start, log, commands beside it, and the end.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -234,6 +236,27 @@ fn serving_in_clear_on_an_address_that_is_not_loopback_is_warned_about() {
     };
     assert!(start("0.0.0.0:0"));
     assert!(!start("127.0.0.1:0"));
+}
+
+#[test]
+fn a_database_file_that_others_can_read_is_warned_about() {
+    let place = Place::new();
+    let warned = || {
+        let mut server = Server::start(&mut place.command(["serve", "--listen", "127.0.0.1:0"]));
+        server.signal("TERM");
+        server.wait();
+        let log = server.whole_log();
+        let mode = log.iter().find(|line| !line["mode"].is_null());
+        mode.map(|line| (line["level"].clone(), line["mode"].clone()))
+    };
+    assert_eq!(warned(), None, "a new one");
+    assert_eq!(warned(), None, "one that it has made");
+    let file = place.path("invoicing.db");
+    for mode in [0o640, 0o602] {
+        std::fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+        let expected = ("warn".into(), format!("{mode:04o}").into());
+        assert_eq!(warned(), Some(expected));
+    }
 }
 
 #[test]

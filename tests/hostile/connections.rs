@@ -10,7 +10,7 @@ use test_support::service::Service;
 use tokio::time::timeout;
 
 use crate::BINARY;
-use crate::attack::{self, Target, idle};
+use crate::attack::{self, Target, answers, idle};
 use crate::process::Process;
 
 /// How long a server on which nothing is under way may take to stop, in seconds.
@@ -31,6 +31,31 @@ async fn a_server_with_idle_connections_stops_at_once() {
     assert_eq!(held, (20, 20, 20), "the attack has not begun");
     let took = Process::of(&service).stop();
     assert!(took.as_secs() < STOPS_WITHIN, "it took {took:?} to stop");
+}
+
+/// One connection of HTTP/2 whose client does not mind the goodbye: it goes on asking, for a page with its key or for
+/// what anybody may read.
+async fn stops_although_somebody_asks(request: impl Fn(&str) -> attack::Request) {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[]));
+    let team = given!(service.team());
+    let target = Target::new(service.caller.base_url());
+    let asking = answers::asking_again_and_again(&target, &request(&team.live));
+    let asking = asking.expect("the attack begins");
+    let took = Process::of(&service).stop();
+    let asked = asking.asked();
+    assert!(asked > 10, "the attack has not begun: {asked} requests");
+    assert!(took.as_secs() < 5, "it took {took:?} to stop");
+}
+
+#[tokio::test]
+async fn a_server_stops_although_a_client_of_http2_goes_on_asking() {
+    stops_although_somebody_asks(attack::Request::page).await;
+}
+
+#[tokio::test]
+async fn a_server_stops_although_a_stranger_goes_on_reading_over_http2() {
+    stops_although_somebody_asks(|_| attack::Request::docs()).await;
 }
 
 /// A server with a listener for operators, and what sends requests there.

@@ -131,6 +131,21 @@ async fn an_address_that_is_refused_again_and_again_has_few_lines_and_a_count() 
 }
 
 #[tokio::test]
+async fn a_method_as_long_as_hyper_takes_makes_no_long_line() {
+    let noisy = Noisy::start(&[]);
+    let long = "A".repeat(60_000);
+    for path in ["/api/v1/products", "/nothing"] {
+        noisy.send(Request::new(&long, path)).await;
+    }
+    let (lines, _) = noisy.lines();
+    assert_eq!(lines.len(), 2, "{lines:#?}");
+    for line in lines {
+        // The line itself would fill the screen.
+        assert!(line["method"] == "other", "it is the method that was sent");
+    }
+}
+
+#[tokio::test]
 async fn every_request_of_a_known_caller_has_its_line_without_an_address() {
     let noisy = Noisy::start(&[]);
     let team = noisy.run(&["team", "create", "--name", "noise"]);

@@ -1,6 +1,9 @@
 //! Answers that are asked for and not taken.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use super::{Connection, Protocol, Request, Target, each, http2};
 
@@ -44,4 +47,43 @@ pub fn over_http1(target: &Target, request: &Request, connections: u32) -> Vec<C
         connection.write_all(head.as_bytes())?;
         Ok(connection)
     })
+}
+
+/// How often the client asks who does not stop asking.
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Asks on one connection of HTTP/2 until it ends, and takes the answers.
+pub struct Asking(Arc<AtomicU32>);
+
+impl Asking {
+    /// How many requests it has sent so far.
+    pub fn asked(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A client who sends `request` again and again, whatever the server says. It is in the middle of that.
+pub fn asking_again_and_again(target: &Target, request: &Request) -> io::Result<Asking> {
+    let Connection::Clear(mut sender) = target.connect(0, Protocol::Http2)? else {
+        return Err(io::Error::other("the attack is in clear"));
+    };
+    sender.write_all(&http2::preface(http2::WIDE))?;
+    super::read_in_background(Connection::Clear(sender.try_clone()?));
+    let asked = Arc::<AtomicU32>::default();
+    let (count, request) = (Arc::clone(&asked), request.clone());
+    std::thread::spawn(move || {
+        for number in 0.. {
+            let head = http2::head(http2::stream(number), &request, false);
+            if sender.write_all(&head).is_err() {
+                return;
+            }
+            count.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(AGAIN);
+        }
+    });
+    let asking = Asking(asked);
+    while asking.asked() < 5 {
+        std::thread::sleep(AGAIN);
+    }
+    Ok(asking)
 }
