@@ -23,6 +23,7 @@ mod proxies;
 mod proxy;
 mod residue;
 mod scale;
+mod strangers;
 mod suspects;
 mod violations;
 
