@@ -42,6 +42,8 @@ pub struct Limits {
     api_keys: Option<Limiter<Uuid>>,
     sessions: Option<Limiter<Uuid>>,
     addresses: Option<Limiter<IpAddr>>,
+    /// Credentials of strangers, until they are found good.
+    guesses: Option<Limiter<IpAddr>>,
     /// The buckets that other replicas take from too.
     shared: Option<Shared>,
     /// Of an API key and a session, were there limits.
@@ -66,6 +68,7 @@ impl Limits {
             api_keys: on.then(|| Limiter::new(caller)),
             sessions: on.then(|| Limiter::new(caller)),
             addresses: on.then(|| Limiter::new(address)),
+            guesses: on.then(|| Limiter::new(guesses(address))),
             shared: None,
             of_callers: caller,
             of_addresses: address,
@@ -100,6 +103,21 @@ impl Limits {
             .await
     }
 
+    /// Counts a credential of a stranger before it is looked up; answers what the address is told when it has presented too
+    /// many that were wrong. It is counted in memory alone: what has to be spared is the work of this replica.
+    pub fn guess(&self, address: IpAddr) -> Option<Verdict> {
+        let guesses = self.guesses.as_ref()?;
+        let verdict = guesses.take(network(address), Instant::now());
+        (!verdict.allowed()).then_some(verdict)
+    }
+
+    /// What was counted was no guess: the credential is good, or nobody could say.
+    pub fn was_no_guess(&self, address: IpAddr) {
+        if let Some(guesses) = &self.guesses {
+            guesses.give_back(network(address));
+        }
+    }
+
     /// Takes from the bucket that all replicas share, otherwise from the one in memory.
     async fn take<K>(&self, kind: &str, limiter: &Limiter<K>, caller: K) -> Option<Verdict>
     where
@@ -114,11 +132,39 @@ impl Limits {
     }
 }
 
+/// How many wrong credentials an address may present that may make so many token requests (docs/decisions.md, R9): more,
+/// since many people may be behind it whose tokens have expired.
+fn guesses(requests: Policy) -> Policy {
+    Policy {
+        per_second: requests.per_second.saturating_mul(2),
+        burst: requests.burst.saturating_mul(5),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::Ipv6Addr;
 
     use super::*;
+
+    #[test]
+    fn wrong_credentials_are_counted_by_network_and_good_ones_are_not() {
+        let limits = Limits::in_memory(&Settings::default());
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        for number in 0..100 {
+            let guesser = address(&format!("2001:db8::{number}"));
+            for _ in 0..2 {
+                assert_eq!(limits.guess(guesser), None);
+                limits.was_no_guess(guesser);
+            }
+            assert_eq!(limits.guess(guesser), None);
+        }
+        let refused = (0..100).find_map(|_| limits.guess(address("2001:db8::1")));
+        let refused = refused.unwrap();
+        assert_eq!(refused.policy(), "\"default\";q=100;w=5");
+        assert_eq!(refused.retry_after(), Some(1));
+        assert_eq!(limits.guess(address("192.0.2.1")), None);
+    }
 
     #[tokio::test]
     async fn limits_may_be_off() {
@@ -130,6 +176,7 @@ mod tests {
         assert_eq!(limits.api_key(Uuid::nil()).await, None);
         assert_eq!(limits.session(Uuid::nil()).await, None);
         assert_eq!(limits.address(Ipv6Addr::LOCALHOST.into()).await, None);
+        assert_eq!(limits.guess(Ipv6Addr::LOCALHOST.into()), None);
         let on = Limits::in_memory(&Settings::default());
         assert_eq!(
             on.address(Ipv6Addr::LOCALHOST.into())

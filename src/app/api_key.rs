@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::App;
+use super::Presented;
 use super::lease;
 use super::team::require_team;
 use crate::domain::Error;
@@ -88,35 +89,55 @@ impl App {
         Ok(key)
     }
 
-    /// The key that a request brought: steps 3 and 5.
+    /// What a request brought as its key: the form of step 3.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`] when it is malformed, unknown, expired or revoked; what the store answers.
-    pub async fn authenticate_api_key(&self, presented: &str) -> Result<ApiKey, Error> {
-        if !is_well_formed(presented) {
-            return Err(Error::InvalidToken);
+    /// [`Error::InvalidToken`] when it is malformed.
+    pub fn presented_api_key(&self, text: &str) -> Result<Presented, Error> {
+        match is_well_formed(text) {
+            true => Ok(self.presented(text)),
+            false => Err(Error::InvalidToken),
         }
-        let key = self
-            .find_api_key(Secret::from_text(presented).digest())
-            .await?;
-        let now = self.now();
-        key.require_valid(now)?;
+    }
+
+    /// The key that was presented: the rest of step 3, and step 5.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] when it is unknown, expired or revoked; what the store answers.
+    pub async fn look_up_api_key(&self, presented: Presented) -> Result<ApiKey, Error> {
+        let begun = Instant::now();
+        let (key, now) = match self.key_leases.get(&presented.digest, begun) {
+            Some(key) => {
+                let now = self.now();
+                key.require_valid(now)?;
+                (key, now)
+            }
+            None => {
+                let found = self.find_api_key(presented, begun).await;
+                let now = self.now();
+                let found = found.and_then(|key| key.require_valid(now).map(|()| key));
+                let key = self.looked_up(presented, found, |key| key.team_id.into())?;
+                (key, now)
+            }
+        };
         self.key_uses.note(key.id, now, key.last_used_at);
         Ok(key)
     }
 
-    /// The key that has this digest, as it is or was a moment ago.
-    async fn find_api_key(&self, digest: Digest) -> Result<ApiKey, Error> {
-        let begun = Instant::now();
-        if let Some(key) = self.key_leases.get(&digest, begun) {
-            return Ok(key);
-        }
+    /// Both in one step.
+    ///
+    /// # Errors
+    /// As theirs.
+    pub async fn authenticate_api_key(&self, text: &str) -> Result<ApiKey, Error> {
+        self.look_up_api_key(self.presented_api_key(text)?).await
+    }
+
+    /// The key as the store has it.
+    async fn find_api_key(&self, presented: Presented, begun: Instant) -> Result<ApiKey, Error> {
+        let Presented { digest, holder } = presented;
         let find = async move |sql: Sql<'_>| sql.run(api_key::find(&digest)).await;
-        let key = self
-            .store
-            .read(Holder::Strangers, find)
-            .await?
-            .ok_or(Error::InvalidToken)?;
+        let found = self.store.read(holder, find).await?;
+        let key = found.ok_or(Error::InvalidToken)?;
         self.key_leases.begin(&digest, key.clone(), begun);
         Ok(key)
     }

@@ -11,6 +11,7 @@ pub mod fixture;
 pub mod health;
 mod idempotency;
 pub mod item;
+mod known;
 mod lease;
 pub mod member;
 pub mod oauth_client;
@@ -27,9 +28,10 @@ use crate::domain::Error;
 use crate::domain::cursor::Cursors;
 use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, IdSource, SessionId};
-use crate::domain::secret::random;
+use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
 use crate::store::{Store, secret};
+use known::Known;
 use lease::Leases;
 use uses::Uses;
 
@@ -39,10 +41,20 @@ pub struct App {
     clock: Arc<dyn Clock>,
     ids: IdSource,
     cursors: Cursors,
+    known: Known,
     key_leases: Leases,
     key_uses: Uses<ApiKeyId>,
     session_uses: Uses<SessionId>,
     public_url: String,
+}
+
+/// A credential that has come, of the right form, and on whose behalf it is looked up: its holder's when it was found good
+/// lately, or else that of all strangers.
+#[derive(Clone, Copy, Debug)]
+pub struct Presented {
+    digest: Digest,
+    /// On whose behalf.
+    pub holder: Holder,
 }
 
 impl App {
@@ -62,11 +74,36 @@ impl App {
             clock,
             ids: IdSource::default(),
             cursors: Cursors::new(cursor_key),
+            known: Known::default(),
             key_leases: Leases::default(),
             key_uses: Uses::default(),
             session_uses: Uses::default(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),
         })
+    }
+
+    /// A credential that has come.
+    fn presented(&self, text: &str) -> Presented {
+        let digest = Digest::of(text.as_bytes());
+        let holder = self.known.holder(&digest);
+        Presented { digest, holder }
+    }
+
+    /// What a look-up says about a credential: from now on it is its holder's, or a stranger's.
+    fn looked_up<T>(
+        &self,
+        presented: Presented,
+        found: Result<T, Error>,
+        holder: impl FnOnce(&T) -> Holder,
+    ) -> Result<T, Error> {
+        match &found {
+            Ok(good) => self.known.note(&presented.digest, holder(good)),
+            Err(Error::InvalidToken) if presented.holder != Holder::Strangers => {
+                self.known.forget(&presented.digest);
+            }
+            Err(_) => {}
+        }
+        found
     }
 
     /// The time now, by the clock of this service.

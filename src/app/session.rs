@@ -42,8 +42,8 @@
 //!
 //! The rulings themselves are in [`rules`](crate::domain::session::rules): plain functions.
 
-use super::App;
 use super::user::require_user;
+use super::{App, Presented};
 use crate::domain::Error;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::holder::Holder;
@@ -68,7 +68,7 @@ impl App {
     /// # Errors
     /// [`Error::InvalidGrant`], [`Error::GrantReused`], [`Error::InvalidClient`].
     pub async fn exchange_token(&self, request: TokenRequest) -> Result<TokenSet, Error> {
-        match request {
+        let tokens = match request {
             TokenRequest::AuthorizationCode {
                 code,
                 code_verifier,
@@ -85,7 +85,11 @@ impl App {
                 client_id,
                 device,
             } => self.refresh(&refresh_token, client_id, device).await,
-        }
+        }?;
+        // Whoever comes with it is no stranger.
+        let access_token = tokens.access_token.digest();
+        self.known.note(&access_token, tokens.user_id.into());
+        Ok(tokens)
     }
 
     async fn exchange_code(
@@ -155,20 +159,42 @@ impl App {
         Ok(self.store.write(Holder::Exchanges, script).await??)
     }
 
-    /// Who is behind an access token: its user, in a session that is alive.
+    /// What a request brought as its access token.
     ///
     /// # Errors
-    /// [`Error::InvalidToken`].
-    pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
+    /// [`Error::InvalidToken`] when it has not the form of one.
+    pub fn presented_access_token(&self, text: &str) -> Result<Presented, Error> {
+        match Secret::is_base64url(text) {
+            true => Ok(self.presented(text)),
+            false => Err(Error::InvalidToken),
+        }
+    }
+
+    /// Who is behind the access token that was presented: its user, in a session that is alive.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`]; what the store answers.
+    pub async fn look_up_access_token(&self, presented: Presented) -> Result<SignedIn, Error> {
         let now = self.now();
-        let digest = token.digest();
+        let Presented { digest, holder } = presented;
         let find =
             async move |sql: Sql<'_>| sql.run(session::find_access_token(&digest, now)).await;
-        let found = self.store.read(Holder::Strangers, find).await?;
-        let (signed_in, last_used_at) = found.ok_or(Error::InvalidToken)?;
+        let found = self.store.read(holder, find).await;
+        let found = found.and_then(|found| found.ok_or(Error::InvalidToken));
+        let user = |(found, _): &(SignedIn, _)| found.user_id.into();
+        let (signed_in, last_used_at) = self.looked_up(presented, found, user)?;
         self.session_uses
             .note(signed_in.session_id, now, Some(last_used_at));
         Ok(signed_in)
+    }
+
+    /// Both in one step.
+    ///
+    /// # Errors
+    /// As theirs.
+    pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
+        let presented = self.presented_access_token(token.reveal())?;
+        self.look_up_access_token(presented).await
     }
 
     /// The sessions of a user that are alive, newest first.

@@ -22,12 +22,15 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Characters of 256 bits in base64url.
+const BASE64URL: usize = 43;
+
 /// A secret as text: 256 random bits, or what somebody presents as such.
 #[derive(Clone, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A new secret in base64url without padding, 43 characters.
+    /// A new secret in base64url without padding, [`BASE64URL`] characters.
     pub fn base64url() -> Secret {
         Secret(URL_SAFE_NO_PAD.encode(random::<32>()))
     }
@@ -35,6 +38,12 @@ impl Secret {
     /// A new secret in base62 (`0-9A-Za-z`), 43 characters.
     pub fn base62() -> Secret {
         Secret(base62::<32, 43>(random()).map(char::from).iter().collect())
+    }
+
+    /// Whether a text can be a secret in base64url.
+    pub fn is_base64url(text: &str) -> bool {
+        let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        text.len() == BASE64URL && text.bytes().all(is_digit)
     }
 
     /// Takes over a text that is a secret.

@@ -4,12 +4,16 @@
 //!    compared without regard to case (RFC 9110, section 11.1).
 //! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
 //!    whether a credential came at all (RFC 6750, section 3).
-//! 3. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request takes one of the server's [slots](super::slots), or is refused: 503. Looking up a credential is
+//! 3. A credential that was not found good lately is a stranger's. An address from which too many of those were wrong is
+//!    told to wait: 429. It is no 401, since nobody knows whether the credential is good, and whoever has a good one must
+//!    not throw it away (docs/decisions.md, R8 and R9).
+//! 4. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request takes one of the server's
+//!    [slots](super::slots), or is refused: 503. Looking up a credential is
 //!    the first thing that is done for it. The slot is free again as soon as that is done.
-//! 4. A caller who is known counts against the limit of its key or session; one who is not is refused
-//!    at no such cost to anybody. The public token endpoint counts client addresses.
-//! 5. Who leaves too much [unread](super::unsent) is refused: 503.
-//! 6. In a demo, a caller who has come this far may ask for another answer than it would get
+//! 5. A caller who is known counts against the limit of its key or session. The public token endpoint counts client
+//!    addresses.
+//! 6. Who leaves too much [unread](super::unsent) is refused: 503.
+//! 7. In a demo, a caller who has come this far may ask for another answer than it would get
 //!    ([`rehearsal`](super::rehearsal)).
 
 use std::net::IpAddr;
@@ -19,13 +23,12 @@ use http::HeaderName;
 use http::header::{AUTHORIZATION, HeaderMap};
 
 use super::rehearsal::{Asked, Rehearsal, Rehearsed};
-use super::{Error, RequestContext};
-use crate::app::App;
+use super::{Context, Error, RequestContext};
+use crate::app::{App, Presented};
 use crate::client_address::{client_address, network};
 use crate::domain;
 use crate::domain::api_key::ApiKey;
 use crate::domain::holder::Holder;
-use crate::domain::secret::Secret;
 use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
@@ -44,11 +47,9 @@ pub enum Credential {
 pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
     let under_way = under_way(context)?;
-    let key = {
-        let _slot = context.context().slots.take()?;
-        app(context).authenticate_api_key(presented).await
-    };
-    let key = key.map_err(|error| unauthenticated(Credential::ApiKey, error))?;
+    let presented = app(context).presented_api_key(presented);
+    let find = |presented| app(context).look_up_api_key(presented);
+    let key = look_up(context, Credential::ApiKey, presented, find).await?;
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);
     let verdict = limits.api_key(id).await;
@@ -60,12 +61,9 @@ pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error
 pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
     let presented = bearer(Credential::AccessToken, context.request.headers())?;
     let under_way = under_way(context)?;
-    let token = Secret::from_text(presented);
-    let signed_in = {
-        let _slot = context.context().slots.take()?;
-        app(context).authenticate_access_token(&token).await
-    };
-    let signed_in = signed_in.map_err(|error| unauthenticated(Credential::AccessToken, error))?;
+    let presented = app(context).presented_access_token(presented);
+    let find = |presented| app(context).look_up_access_token(presented);
+    let signed_in = look_up(context, Credential::AccessToken, presented, find).await?;
     let limits = &context.context().limits;
     let (id, quota) = (signed_in.user_id.0, limits.of_callers);
     let verdict = limits.session(signed_in.session_id.0).await;
@@ -138,6 +136,33 @@ fn bearer(credential: Credential, headers: &HeaderMap) -> Result<&str, Error> {
     }
 }
 
+/// Steps 2 to 4: who is behind a credential.
+async fn look_up<P>(
+    context: &RequestContext,
+    credential: Credential,
+    presented: Result<Presented, domain::Error>,
+    find: impl AsyncFnOnce(Presented) -> Result<P, domain::Error>,
+) -> Result<P, Error> {
+    let refused = |error| unauthenticated(credential, error);
+    let presented = presented.map_err(refused)?;
+    let Context { limits, slots, .. } = context.context();
+    let stranger = (presented.holder == Holder::Strangers).then(|| address(context));
+    if let Some(verdict) = stranger.and_then(|address| limits.guess(address)) {
+        let who = Caller::Unknown;
+        return Err(Error::RateLimited { verdict, who });
+    }
+    let found = async {
+        let _slot = slots.take(presented.holder)?;
+        find(presented).await.map_err(refused)
+    };
+    let found = found.await;
+    let is_wrong = matches!(found, Err(Error::Unauthenticated { .. }));
+    if let Some(address) = stranger.filter(|_| !is_wrong) {
+        limits.was_no_guess(address);
+    }
+    found
+}
+
 /// Step 2.
 fn unauthenticated(credential: Credential, error: domain::Error) -> Error {
     match error {
@@ -149,7 +174,7 @@ fn unauthenticated(credential: Credential, error: domain::Error) -> Error {
     }
 }
 
-/// Steps 4 to 6. That the request is under way stays with the answer.
+/// Steps 5 to 7. That the request is under way stays with the answer.
 async fn admit<P>(
     context: &RequestContext,
     under_way: traffic::Request,
@@ -177,7 +202,7 @@ async fn admit<P>(
     Ok(admitted)
 }
 
-/// Step 6.
+/// Step 7.
 async fn rehearse(
     rehearsal: &dyn Rehearsal,
     context: &RequestContext,

@@ -5,7 +5,8 @@
 //!
 //! 1. whether it has too many headers (431) or is framed in a doubtful way (400), by the runtime; whether it is written
 //!    as a route is (404), and the method (405), by the runtime and the generated registration;
-//! 2. who calls (401), unless the server has enough to do (503, `slots`), then how often (429): `credential`;
+//! 2. who calls (401), unless the server has enough to do (503, `slots`) or nobody wants to know any more (429), then how
+//!    often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
 //!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
 //!    `link`, each named after its operationId, and `received` for the body;
@@ -152,7 +153,7 @@ fn price_of_head(request: &RequestInfo) -> usize {
 /// The request, once its body is there and all of it has passed the document, with a slot to work on it.
 ///
 /// # Errors
-/// [`Error::Overloaded`] when `holder` has too many requests on the way, or no slot is free; otherwise what is wrong with
+/// [`Error::Overloaded`] when `holder` has too many requests on the way, or there is no slot for it; otherwise what is wrong with
 /// the request.
 async fn received<R: Request>(
     context: &RequestContext,
@@ -183,7 +184,7 @@ async fn received_noting<R: Request, T>(
         }
     };
     let (request, noted) = request.check_noting(note).await?;
-    let slot = shared.slots.take().map_err(Rejection::Error)?;
+    let slot = shared.slots.take(holder).map_err(Rejection::Error)?;
     Ok((request, noted, slot))
 }
 

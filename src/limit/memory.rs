@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::bucket::{Policy, Verdict};
@@ -51,9 +51,7 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
     pub fn take(&self, caller: K, now: Instant) -> Verdict {
         // 584 years fit into 64 bits of nanoseconds.
         let now = now.saturating_duration_since(self.epoch).as_nanos() as u64;
-        let shard = &self.shards[self.hasher.hash_one(caller) as usize % SHARDS];
-        // A map is whole between two statements, whatever panicked elsewhere.
-        let mut buckets = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.shard(caller);
 
         let full_at = buckets.get(&caller).copied();
         let debt = full_at.map_or(0, |full_at| full_at.saturating_sub(now)); // step 1
@@ -63,6 +61,19 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
         }
         buckets.insert(caller, now + verdict.debt);
         verdict
+    }
+
+    /// Puts a token back that was taken.
+    pub fn give_back(&self, caller: K) {
+        if let Some(full_at) = self.shard(caller).get_mut(&caller) {
+            *full_at = full_at.saturating_sub(self.policy.token());
+        }
+    }
+
+    fn shard(&self, caller: K) -> MutexGuard<'_, HashMap<K, u64>> {
+        let shard = &self.shards[self.hasher.hash_one(caller) as usize % SHARDS];
+        // A map is whole between two statements, whatever panicked elsewhere.
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -145,6 +156,19 @@ mod tests {
         assert!(!limiter.take(1, after).allowed());
         let much_later = now + Duration::from_secs(60);
         assert_eq!(limiter.take(1, much_later).state(), "\"default\";r=199;t=1");
+    }
+
+    #[test]
+    fn what_is_given_back_may_be_taken_again_and_never_more() {
+        let (limiter, now) = (Limiter::new(POLICY), Instant::now());
+        exhaust(&limiter, 1, now);
+        limiter.give_back(1);
+        assert!(limiter.take(1, now).allowed());
+        assert!(!limiter.take(1, now).allowed());
+        limiter.give_back(2);
+        (0..=POLICY.burst).for_each(|_| limiter.give_back(1));
+        exhaust(&limiter, 1, now);
+        assert!(!limiter.take(1, now).allowed());
     }
 
     #[test]

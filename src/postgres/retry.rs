@@ -48,7 +48,7 @@ impl Postgres {
     /// A connection for a script that changes something, in a transaction. It ends with [`Handle::end_change`].
     ///
     /// # Errors
-    /// [`Failure::Again`] when there is none; [`Error::Unavailable`] when too many wait for one.
+    /// [`Failure::Again`] when there is none.
     pub(crate) async fn changing(&self, holder: Holder) -> Result<Handle, Failure> {
         Ok(Handle::changing(self.checkout(holder).await?, BEGIN))
     }

@@ -7,7 +7,8 @@
 //! 2. No holder has more than its [share](Holder::share): what waits for one row, or behind one lock, is of one holder, and
 //!    there is a connection for the others.
 //! 3. Otherwise no turn stays free while somebody waits.
-//! 4. The line of the strangers has [an end](LINE). Behind that they are refused at once.
+//!
+//! How many may wait is bounded before they come here: by the slots of the server, of which each holder has its share, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +17,6 @@ use tokio::sync::oneshot;
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-
-/// How many strangers wait at most. With two milliseconds for a look-up, the last waits an eighth of a second.
-const LINE: usize = 256;
 
 /// The turns of a pool.
 pub(super) struct Turns(Arc<Queue>);
@@ -73,21 +71,15 @@ impl Turns {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when the line is too long.
+    /// None that a caller could bring about.
     pub(super) async fn take(&self, holder: Holder) -> Result<Turn, Error> {
         let queue = &self.0;
         let (place, turn) = {
             let mut state = queue.state();
-            let (in_hand, waiting) = state
-                .lines
-                .get(&holder)
-                .map_or((0, 0), |line| (line.in_hand, line.waiting.len()));
+            let in_hand = state.lines.get(&holder).map_or(0, |line| line.in_hand);
             // Step 3: nobody waits who may have it.
             if state.in_hand < queue.size && in_hand < queue.share(holder) {
                 return Ok(state.hand(queue, holder));
-            }
-            if holder == Holder::Strangers && waiting >= LINE {
-                return Err(Error::unavailable("too many strangers are looked up"));
             }
             let (sender, turn) = oneshot::channel();
             let number = state.event();
@@ -295,14 +287,10 @@ mod tests {
     }
 
     #[test]
-    fn strangers_have_a_quarter_and_a_line_that_ends() {
+    fn strangers_have_a_quarter() {
         let turns = Turns::new(16);
         let _some = taken(&turns, Holder::Strangers, 4);
-        let _line: Vec<_> = (0..LINE)
-            .map(|_| waiting(&turns, Holder::Strangers))
-            .collect();
-        let refused = turns.take(Holder::Strangers).now_or_never().unwrap();
-        assert!(matches!(refused.err(), Some(Error::Unavailable(_))));
+        let _fifth = waiting(&turns, Holder::Strangers);
         let _others = taken(&turns, team(1), 12);
     }
 }

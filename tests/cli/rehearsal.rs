@@ -26,7 +26,7 @@ fn fixed(place: &Place) -> (Demo, Caller) {
 
 fn links() -> Request {
     Request::new("GET", format!("/api/mobile/items/file/{FILE}/links"))
-        .bearer("demo-access-token")
+        .bearer("demo-access-token-0000000000000000000000000")
         .header("X-Team-Id", TEAM)
 }
 

@@ -1,17 +1,23 @@
-//! What one key can make the database keep.
+//! What one key, or one signed-in app, can make the database keep.
 //!
-//! A request under an idempotency key leaves its answer behind for 24 hours. What that comes to is told to operators in
-//! README.md ("Running it where strangers connect"); the figures there are those here.
+//! A request under an idempotency key leaves its answer behind for 24 hours, and a refresh its spent token for as long as
+//! the session is alive. What that comes to is told to operators in README.md ("Running it where strangers connect"); the
+//! figures there are those here.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
+use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::oauth_client::ClientId;
 use invoicing::domain::product::NewProduct;
-use invoicing::domain::time::SystemClock;
+use invoicing::domain::secret::Secret;
+use invoicing::domain::session::{Device, TokenRequest};
+use invoicing::domain::time::{ManualClock, SystemClock, Timestamp};
 use invoicing::sqlite::Sqlite;
 use tempfile::TempDir;
 
@@ -93,4 +99,59 @@ async fn the_largest_record_takes_no_more_than_operators_are_told() {
         bytes <= 17_000,
         "the largest product: {bytes} bytes a record"
     );
+}
+
+/// Bytes that are in use after so many refreshes, once nothing is left of them but what is kept with the session.
+#[tokio::test]
+async fn a_refresh_takes_no_more_than_operators_are_told() {
+    const REDIRECT_URI: &str = "com.example.app:/signed-in";
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("test.db");
+    let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_795_211_340_123)));
+    let store = Arc::new(Sqlite::open(&path).unwrap().into());
+    let app = App::new(store, clock.clone(), "https://links.example");
+    let app = app.await.unwrap();
+    let user = app.create_user("ada@example.com", "Ada").await.unwrap().id;
+    let uris = [REDIRECT_URI.to_owned()];
+    app.create_oauth_client("app", "An app", &uris)
+        .await
+        .unwrap();
+    let (client_id, code_verifier) = (ClientId::new("app"), Secret::base64url());
+    let challenge = CodeChallenge::of(&code_verifier);
+    let code = app.issue_auth_code(user, &client_id, REDIRECT_URI, challenge);
+    let code = TokenRequest::AuthorizationCode {
+        code: code.await.unwrap().code,
+        code_verifier,
+        redirect_uri: REDIRECT_URI.into(),
+        client_id: client_id.clone(),
+        device: Device::default(),
+    };
+    let mut tokens = app.exchange_token(code).await.unwrap();
+
+    let in_use = || {
+        let file = rusqlite::Connection::open(&path).unwrap();
+        let pages = "SELECT page_size * (page_count - freelist_count) \
+             FROM pragma_page_size, pragma_page_count, pragma_freelist_count";
+        let bytes: i64 = file.query_row(pages, [], |row| row.get(0)).unwrap();
+        bytes
+    };
+    let before = in_use();
+    for _ in 0..RECORDS {
+        clock.advance(Duration::from_millis(100));
+        let refresh = app.exchange_token(TokenRequest::RefreshToken {
+            refresh_token: tokens.refresh_token,
+            client_id: client_id.clone(),
+            device: Device::default(),
+        });
+        tokens = refresh.await.unwrap();
+    }
+    // With the access token, for its hour and until the next cleanup.
+    let first = (in_use() - before) / RECORDS as i64;
+    clock.advance(Duration::from_secs(2 * 3_600));
+    app.erase_successors().await.unwrap();
+    app.delete_expired().await.unwrap();
+    let kept = (in_use() - before) / RECORDS as i64;
+    assert!(first <= 340, "{first} bytes a refresh in the first hour");
+    assert!(kept <= 150, "{kept} bytes a refresh after that");
+    println!("{first} then {kept}");
 }

@@ -24,6 +24,7 @@ mod proxies;
 mod proxy;
 mod residue;
 mod scale;
+mod strangers;
 mod suspects;
 mod violations;
 

@@ -49,7 +49,7 @@ impl Credentials {
             key: secret("inv_live_DemoReadWrite00000000000000000000000000000041Ct8q"),
             read_only_key: secret("inv_live_DemoReadOnly00000000000000000000000000000001OqafQ"),
             test_key: secret("inv_test_DemoReadWrite0000000000000000000000000000003YI6KG"),
-            access_token: secret("demo-access-token"),
+            access_token: secret("demo-access-token-0000000000000000000000000"),
             refresh_token: secret("demo-refresh-token"),
         }
     }

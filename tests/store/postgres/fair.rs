@@ -9,6 +9,7 @@ use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::id::ProductId;
+use invoicing::domain::secret::{Secret, base62};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use test_support::postgres::{Locked, ask};
@@ -19,6 +20,10 @@ use super::support::plain;
 
 /// More than any call of another team takes, and less than what it would wait behind.
 const IN_TIME: Duration = Duration::from_secs(2);
+
+/// How many connections wait for a lock.
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
+     WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
 /// A service with so many connections, two teams, and a product of the first that somebody has locked.
 struct Trial {
@@ -67,13 +72,17 @@ impl Trial {
 
     /// Waits until so many connections wait for a lock.
     async fn waiting(&self, count: usize) {
-        let waiting = "SELECT count(*) FROM pg_stat_activity \
-             WHERE datname = current_database() AND wait_event_type = 'Lock'";
         let begun = Instant::now();
-        while ask(&self.url, waiting) != count.to_string() {
+        while ask(&self.url, WAITING) != count.to_string() {
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert!(begun.elapsed() < Duration::from_secs(60), "never {count}");
         }
+    }
+
+    /// Has a credential looked up.
+    fn look_up(&self, key: String) -> JoinHandle<Result<ApiKey, Error>> {
+        let app = Arc::clone(&self.app);
+        tokio::spawn(async move { app.authenticate_api_key(&key).await })
     }
 
     /// What another team does meanwhile: each call is answered in time.
@@ -86,6 +95,13 @@ impl Trial {
             assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
         }
     }
+}
+
+/// A key that nobody has.
+fn unknown_key() -> String {
+    let key = format!("inv_live_{}", Secret::base62().reveal());
+    let checksum = base62::<4, 6>(crc32fast::hash(key.as_bytes()).to_be_bytes());
+    key + str::from_utf8(&checksum).unwrap()
 }
 
 async fn writer(app: &App) -> ApiKey {
@@ -124,4 +140,39 @@ async fn a_team_that_waits_for_one_row_until_its_time_is_up_leaves_others_one_of
         "SELECT count(*) > 0 FROM pg_stat_activity WHERE pid IN ({pids}) AND state = 'idle'"
     );
     assert_eq!(ask(&trial.url, &left), "t");
+}
+
+/// A locked table stands for a look-up that takes long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connections() {
+    let trial = Trial::new(8).await;
+    let team = trial.app.create_team("Acme").await.unwrap().id;
+    let made = trial
+        .app
+        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let (_, known) = made.await.unwrap();
+    let known = known.reveal().to_owned();
+    trial.app.authenticate_api_key(&known).await.unwrap();
+    let keys = Locked::by(&trial.url, "LOCK TABLE api_key");
+    let strangers: Vec<_> = (0..200).map(|_| trial.look_up(unknown_key())).collect();
+    trial.waiting(2).await;
+    let id = trial.product;
+    let begun = Instant::now();
+    trial.app.get_product(&trial.team, id).await.unwrap();
+    assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+    // Once what was read of it a moment ago is too old.
+    let mut looked_up = Vec::new();
+    while ask(&trial.url, WAITING) != "3" {
+        looked_up.push(trial.look_up(known.clone()));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(begun.elapsed() < Duration::from_secs(4), "it waits in line");
+    }
+    drop(keys);
+    for key in join_all(looked_up).await {
+        key.unwrap().unwrap();
+    }
+    for stranger in join_all(strangers).await {
+        let refused = stranger.unwrap();
+        assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+    }
 }

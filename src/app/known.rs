@@ -1,0 +1,101 @@
+//! Credentials that were found good lately, and whose they are.
+//!
+//! Who a credential belongs to is known once it has been looked up, and that look-up is work for somebody of whom nobody
+//! knows anything: strangers have one share between them (docs/decisions.md, R8). What was found good once is looked up on
+//! behalf of its holder from then on, so that no stranger is in its way.
+//!
+//! That is all it is good for: a credential counts when it is looked up, and never because it is in here. Memory is
+//! bounded by two generations: what is used moves to the young one, and when that is full, it becomes the old one, whose
+//! place it takes. So those that are in use are the last to be forgotten. What was not found good is never in here.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use crate::domain::holder::Holder;
+use crate::domain::secret::Digest;
+
+/// Credentials in a generation: both have some four megabytes at most.
+const MOST: usize = 16_384;
+
+/// The credentials that a process knows.
+#[derive(Debug, Default)]
+pub(super) struct Known(RwLock<Generations>);
+
+#[derive(Debug, Default)]
+struct Generations {
+    young: HashMap<[u8; 32], Holder>,
+    old: HashMap<[u8; 32], Holder>,
+}
+
+impl Known {
+    /// Whose credential has this digest; a stranger's when it is not known.
+    pub(super) fn holder(&self, digest: &Digest) -> Holder {
+        // The maps are whole between two statements, whatever panicked elsewhere.
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = known.young.get(digest.as_bytes());
+        let found = found.or_else(|| known.old.get(digest.as_bytes()));
+        found.copied().unwrap_or(Holder::Strangers)
+    }
+
+    /// Notes that a credential was found good.
+    pub(super) fn note(&self, digest: &Digest, holder: Holder) {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if known.young.contains_key(digest.as_bytes()) {
+            return;
+        }
+        drop(known);
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if known.young.len() >= MOST {
+            known.old = std::mem::take(&mut known.young);
+        }
+        known.young.insert(*digest.as_bytes(), holder);
+    }
+
+    /// Forgets a credential that was found to be good no longer.
+    pub(super) fn forget(&self, digest: &Digest) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.young.remove(digest.as_bytes());
+        known.old.remove(digest.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn credential(number: usize) -> (Digest, Holder) {
+        let holder = Holder::Team(Uuid::from_u128(number as u128));
+        (Digest::of(&number.to_be_bytes()), holder)
+    }
+
+    #[test]
+    fn what_was_noted_is_known_until_it_is_forgotten() {
+        let known = Known::default();
+        let (digest, holder) = credential(1);
+        assert_eq!(known.holder(&digest), Holder::Strangers);
+        known.note(&digest, holder);
+        assert_eq!(known.holder(&digest), holder);
+        assert_eq!(known.holder(&credential(2).0), Holder::Strangers);
+        known.forget(&digest);
+        assert_eq!(known.holder(&digest), Holder::Strangers);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_in_use_is_not_forgotten() {
+        let known = Known::default();
+        let (used, holder) = credential(0);
+        for number in 1..=4 * MOST {
+            let (digest, other) = credential(number);
+            known.note(&digest, other);
+            if number % (MOST / 2) == 0 {
+                known.note(&used, holder);
+            }
+        }
+        assert_eq!(known.holder(&used), holder);
+        assert_eq!(known.holder(&credential(1).0), Holder::Strangers);
+        let generations = known.0.read().unwrap();
+        assert!(generations.young.len() <= MOST && generations.old.len() <= MOST);
+    }
+}

@@ -1,0 +1,117 @@
+//! Credentials that nobody has: somebody has to look them up, and those who have one must not wait for that.
+
+use std::time::{Duration, Instant};
+
+use invoicing::domain::secret::{Secret, base62};
+use test_support::caller::{Answer, Request};
+use test_support::given;
+use test_support::service::{Service, Team};
+
+use crate::BINARY;
+use crate::others::Others;
+use crate::scale::sized;
+
+const PRODUCTS: &str = "/api/v1/products";
+
+/// The shortest time that a client can be told to wait, and what a busy machine needs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A key of the right form that nobody has.
+fn unknown_key() -> String {
+    let key = format!("inv_live_{}", Secret::base62().reveal());
+    let checksum = base62::<4, 6>(crc32fast::hash(key.as_bytes()).to_be_bytes());
+    key + str::from_utf8(&checksum).expect("base62 is ASCII")
+}
+
+/// Ten wrong credentials at once, and two a second, from each address (docs/decisions.md, R9).
+const FEW: [(&str, &str); 3] = [
+    ("INVOICING_TOKEN_RATE_LIMIT_PER_SECOND", "1"),
+    ("INVOICING_TOKEN_RATE_LIMIT_BURST", "2"),
+    ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+];
+
+async fn list(service: &Service, key: &str, address: &str) -> Answer {
+    let request = Request::new("GET", PRODUCTS).bearer(key);
+    let request = request.header("X-Forwarded-For", address);
+    service.caller.send(request).await
+}
+
+/// Presents keys that nobody has until that is too often; how many were looked up.
+async fn exhaust(service: &Service, address: &str) -> (usize, Answer) {
+    for number in 0..1_000 {
+        let answer = list(service, &unknown_key(), address).await;
+        if answer.status() == 429 {
+            return (number, answer);
+        }
+        answer.expect_status(401);
+    }
+    panic!("a thousand keys were looked up");
+}
+
+fn start(settings: &[(&str, &str)]) -> Result<(Service, Team), test_support::deployment::Skip> {
+    let service = Service::own(BINARY, settings)?;
+    let team = service.new_team()?;
+    Ok((service, team))
+}
+
+#[tokio::test]
+async fn an_address_with_many_wrong_credentials_is_told_to_wait_and_known_ones_are_not() {
+    let (service, team) = given!(start(&FEW));
+    list(&service, &team.live, "192.0.2.1")
+        .await
+        .expect_status(200);
+    let (looked_up, refused) = exhaust(&service, "192.0.2.1").await;
+    assert!(looked_up >= 10, "{looked_up} were looked up");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(
+        refused.header("ratelimit-policy"),
+        Some("\"default\";q=10;w=5")
+    );
+    // What cannot be a credential needs no look-up; a key that was good is nobody's guess; and others are not meant.
+    let noise = list(&service, "noise", "192.0.2.1").await;
+    noise.expect_status(401);
+    list(&service, &team.live, "192.0.2.1")
+        .await
+        .expect_status(200);
+    let other = list(&service, &unknown_key(), "192.0.2.2").await;
+    other.expect_status(401);
+    // A good key that comes from there for the first time is told to wait as well, and taken then.
+    let begun = Instant::now();
+    while list(&service, &team.test, "192.0.2.1").await.status() == 429 {
+        assert!(begun.elapsed() < PATIENCE, "a good key is not looked up");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    list(&service, &team.test, "192.0.2.1")
+        .await
+        .expect_status(200);
+}
+
+#[tokio::test]
+async fn a_key_that_has_ended_is_a_strangers_from_then_on() {
+    let (service, team) = given!(start(&FEW));
+    list(&service, &team.live, "192.0.2.1")
+        .await
+        .expect_status(200);
+    let keys = given!(service.command(&["api-key", "list", "--team", &team.id]));
+    let of_live = |key: &&serde_json::Value| key["mode"] == "live" && key["scope"] == "read-write";
+    let keys = keys.as_array().expect("a list");
+    let id = keys.iter().find(of_live).expect("the key")["id"].as_str();
+    given!(service.command(&["api-key", "revoke", id.expect("an id")]));
+    let begun = Instant::now();
+    while list(&service, &team.live, "192.0.2.1").await.status() == 401 {
+        assert!(begun.elapsed() < PATIENCE, "it is looked up for ever");
+    }
+}
+
+#[tokio::test]
+async fn keys_that_nobody_has_cost_others_nothing() {
+    let service = given!(Service::own(BINARY, &[]));
+    let others = given!(Others::of(&service).await);
+    let attack = futures::future::join_all((0..sized(2_000, 40_000)).map(|_| async {
+        let request = Request::new("GET", PRODUCTS).bearer(&unknown_key());
+        let status = service.caller.send(request).await.status();
+        assert!([401, 503].contains(&status), "{status}");
+    }));
+    tokio::join!(attack, others.get_for(Duration::from_secs(1)));
+    others.work(5).await;
+}
