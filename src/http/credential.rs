@@ -18,12 +18,13 @@
 
 use std::net::IpAddr;
 
-use codegen_runtime::{Admitted, header_value};
-use http::HeaderName;
+use codegen_runtime::Admitted;
 use http::header::{AUTHORIZATION, HeaderMap};
 
+use super::context::{Context, RequestContext};
+use super::rate_limit::rate_limit_headers;
 use super::rehearsal::{Asked, Rehearsal, Rehearsed};
-use super::{Context, Error, RequestContext};
+use super::rejection::{Credential, Error};
 use crate::app::{App, Presented};
 use crate::client_address::{client_address, network};
 use crate::domain;
@@ -33,15 +34,6 @@ use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
 use crate::log::Caller;
 use crate::traffic;
-
-/// What a caller proves itself with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Credential {
-    /// The key of an integration.
-    ApiKey,
-    /// The token of a signed-in device.
-    AccessToken,
-}
 
 /// Admits the holder of an API key.
 pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
@@ -230,21 +222,6 @@ async fn rehearse(
             who,
         }),
     }
-}
-
-/// The headers that tell a caller where it stands (IETF draft ratelimit-headers-10): the limit, and what is left of it.
-pub const RATE_LIMIT_HEADERS: [HeaderName; 2] = [
-    HeaderName::from_static("ratelimit-policy"),
-    HeaderName::from_static("ratelimit"),
-];
-
-/// The same with their values.
-pub fn rate_limit_headers(verdict: &Verdict) -> HeaderMap {
-    let values = [
-        header_value(verdict.policy()),
-        header_value(verdict.state()),
-    ];
-    RATE_LIMIT_HEADERS.into_iter().zip(values).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use dropshot::ApiDescriptionRegisterError;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue};
 
-use super::{Api, unpublished};
+use super::api::Api;
+use super::unpublished;
 use crate::openapi::Document;
 
 /// RFC 9512.

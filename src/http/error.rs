@@ -21,57 +21,13 @@ use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, Violations,
 use http::header::{HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, StatusCode};
 
-use super::RequestContext;
-use super::credential::{Credential, rate_limit_headers};
+use super::context::RequestContext;
+use super::rate_limit::rate_limit_headers;
+use super::rejection::{Credential, Error};
 use crate::domain;
 use crate::generated::{catalog, mobile};
 use crate::limit::Verdict;
 use crate::log::Caller;
-
-/// Why a caller gets no success, as far as the document does not know it already.
-#[derive(Debug)]
-pub enum Error {
-    /// What the rules of the service say.
-    Domain(domain::Error),
-    /// The caller has not proven who it is.
-    Unauthenticated {
-        /// What should have been presented.
-        credential: Credential,
-        /// Whether anything was.
-        sent: bool,
-    },
-    /// The server works on as many requests as it may.
-    Overloaded,
-    /// The caller has used up its quota.
-    RateLimited {
-        /// What the limiter said.
-        verdict: Verdict,
-        /// Who it is, for the log.
-        who: Caller,
-    },
-    /// The caller leaves too much unread.
-    Unread {
-        /// What the limiter said, if there is one.
-        verdict: Option<Verdict>,
-        /// Who it is, for the log.
-        who: Caller,
-    },
-    /// The caller has asked for it, in a demo.
-    Rehearsed {
-        /// What would have happened.
-        error: domain::Error,
-        /// What the limiter said, if there is one.
-        verdict: Option<Verdict>,
-        /// Who it is, for the log.
-        who: Caller,
-    },
-}
-
-impl From<domain::Error> for Rejection<Error> {
-    fn from(error: domain::Error) -> Rejection<Error> {
-        Rejection::Error(Error::Domain(error))
-    }
-}
 
 /// A value of the service, in the type of the document.
 ///

@@ -2,7 +2,9 @@
 
 use codegen_runtime::{Rejection, Unchecked};
 
-use super::{Error, RequestContext, error};
+use super::context::RequestContext;
+use super::error;
+use super::rejection::Error;
 use crate::app::App;
 use crate::domain;
 use crate::domain::item::{ItemId, ItemType};

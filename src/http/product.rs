@@ -8,10 +8,13 @@ use codegen_runtime::{Admitted, Failure, Operation, Rejection, Request, Unchecke
 use dropshot::Body;
 use http::Response;
 
+use super::answered::answered;
+use super::api::Service;
+use super::context::{Context, RequestContext};
 use super::credential::holder_of_key;
-use super::{
-    Context, Error, RequestContext, Service, answered, credential, error, received, received_noting,
-};
+use super::received::{received, received_noting};
+use super::rejection::Error;
+use super::{credential, error};
 use crate::app::App;
 use crate::domain;
 use crate::domain::api_key::ApiKey;

@@ -8,7 +8,12 @@ use dropshot::Body;
 use http::Response;
 use http::header::CACHE_CONTROL;
 
-use super::{Context, Error, RequestContext, Service, answered, credential, error, link, received};
+use super::answered::answered;
+use super::api::Service;
+use super::context::{Context, RequestContext};
+use super::received::received;
+use super::rejection::Error;
+use super::{credential, error, link};
 use crate::domain;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;

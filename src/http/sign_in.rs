@@ -22,7 +22,10 @@ use http::{Method, Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Api, RequestContext, finish, unpublished};
+use super::answered::finish;
+use super::api::Api;
+use super::context::RequestContext;
+use super::unpublished;
 use crate::domain::Error;
 use crate::domain::auth_code::{CodeChallenge, NotAChallenge};
 use crate::domain::id::UserId;

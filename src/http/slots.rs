@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Error;
+use super::rejection::Error;
 use crate::domain::holder::Holder;
 
 /// The slots of a server.

@@ -10,7 +10,9 @@ use codegen_runtime::{METHODS, check_path, header_value, method_not_allowed, wit
 use dropshot::{ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError};
 use http::{Method, Response};
 
-use super::{Api, Context, RequestContext, finish};
+use super::answered::finish;
+use super::api::Api;
+use super::context::{Context, RequestContext};
 
 /// Adds `GET path`, which answers what `answer` makes of the request, and `HEAD path`.
 ///

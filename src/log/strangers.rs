@@ -19,7 +19,7 @@ use std::time::Duration;
 use slog::{Logger, info};
 use tokio::time::{Instant, interval_at};
 
-use super::{Request, request};
+use super::request::{Request, request};
 use crate::client_address::network;
 
 /// Lines that an address gets in a minute.

@@ -3,6 +3,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use slog::{OwnedKVList, info, warn};
 
+use uuid::Uuid;
+
 use super::*;
 
 /// Where the lines of a test go.

@@ -13,9 +13,11 @@ use std::time::Duration;
 use deadpool_postgres::{ClientWrapper, Object, Pool};
 use tokio::time::Instant;
 
-use super::DEADLINE;
 use super::connect::Connector;
 use super::turns::Turn;
+
+/// How long a caller waits for an answer, as in SQLite.
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long the wish to stop a statement may take to be heard. It travels on a connection of its own, and a pooler
 /// makes a second one for it: on a busy machine, two seconds were not enough. Nobody waits for it, and nothing

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use tokio_postgres::{CancelToken, Client, Config, Error};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::Address;
+use super::address::Address;
 use super::address::CONNECT_TIMEOUT;
 use super::cancel::cancel;
 use crate::domain::Cause;

@@ -9,7 +9,10 @@ use async_trait::async_trait;
 use deadpool_postgres::Object;
 use tokio_postgres::types::{ToSql, Type};
 
-use super::{Address, OpenError, Postgres, error, migrate};
+use super::address::Address;
+use super::open_error::OpenError;
+use super::pool::open_pool;
+use super::{error, migrate};
 use crate::domain::Cause;
 use crate::sql::copy::{BATCH, Row, Side, Value, list, quoted};
 use crate::sql::schema::{Kind, Table};
@@ -34,7 +37,7 @@ impl Copy {
     /// # Errors
     /// [`OpenError::Tls`] and [`OpenError::Connect`].
     pub(crate) async fn open(address: &Address) -> Result<Copy, OpenError> {
-        let (_, connection) = Postgres::connect(address).await?;
+        let (_, _, connection) = open_pool(address).await?;
         Ok(Copy {
             connection,
             reading: None,

@@ -12,7 +12,8 @@
 
 use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
 
-use super::{Address, OpenError};
+use super::address::Address;
+use super::open_error::OpenError;
 
 /// The versions in order: the first is version 1.
 const MIGRATIONS: &[&str] = &[

@@ -45,6 +45,7 @@
 //!
 //! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
 //! - `connect.rs`: which of the servers it is now.
+//! - `pool.rs`: the pool of connections.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
 //! - `turns.rs`: who is next to have a connection.
 //! - `retry.rs`: 2 to 5 of the above.
@@ -61,28 +62,28 @@ mod copy;
 mod error;
 mod handle;
 mod migrate;
+mod open_error;
+mod pool;
 mod retry;
 mod tls;
 mod turns;
 
 use std::ops::ControlFlow;
-use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
+use deadpool_postgres::Pool;
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::Failure;
 use connect::Connector;
+use pool::open_pool;
 use turns::Turns;
 
 pub use handle::{Handle, Rows, Sent};
 
 pub use address::{Address, AddressError};
 pub(crate) use copy::Copy;
-
-/// How long a caller waits for an answer, as in SQLite.
-const DEADLINE: Duration = Duration::from_secs(5);
+pub use open_error::OpenError;
 
 /// A store in one PostgreSQL database.
 pub struct Postgres {
@@ -94,114 +95,20 @@ pub struct Postgres {
     prepares: bool,
 }
 
-/// Why a database could not be opened: what happened, where, and what to do about it.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The certificates that the server is to be known by cannot be used.
-    #[error("cannot use the certificates of {address}: {source}")]
-    Tls {
-        /// The database, without the password.
-        address: Address,
-        /// What is wrong with them.
-        source: tls::Error,
-    },
-    /// No connection.
-    #[error(
-        "cannot connect to {address}: {}. Check that it runs, and that this user may connect to this \
-         database", error::causes(source.as_ref())
-    )]
-    Connect {
-        /// The database, without the password.
-        address: Address,
-        /// What the driver or the server said.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The schema has tables of something else.
-    #[error(
-        "{address} has tables of another program, and was left as it is. \
-         Name another database, or a schema of its own with ?options=-csearch_path%3DNAME"
-    )]
-    Foreign {
-        /// The database, without the password.
-        address: Address,
-    },
-    /// The database was written by a newer version of this program.
-    #[error(
-        "{address} has schema version {found}, and this program knows versions up to {known}; it was left \
-         as it is. Use the newer program that wrote it, or restore a backup made before the upgrade"
-    )]
-    Newer {
-        /// The database, without the password.
-        address: Address,
-        /// The schema version in the database.
-        found: i64,
-        /// The newest schema version that this program knows.
-        known: i64,
-    },
-    /// A migration failed; the database is as it was before that migration.
-    #[error(
-        "cannot bring {address} to schema version {version}: {}. Nothing of that version was applied. \
-         Check that this user may create tables",
-        error::causes(source)
-    )]
-    Migrate {
-        /// The database, without the password.
-        address: Address,
-        /// The version that could not be reached.
-        version: i64,
-        /// What the server said.
-        source: tokio_postgres::Error,
-    },
-}
-
 impl Postgres {
     /// Connects to the database at `address` and brings its schema up to date.
     ///
     /// # Errors
     /// [`OpenError`], whose text is for the person who starts the program.
     pub async fn open(address: &Address) -> Result<Postgres, OpenError> {
-        let (store, mut connection) = Postgres::connect(address).await?;
+        let (pool, connector, mut connection) = open_pool(address).await?;
         migrate::migrate(&mut connection, address).await?;
-        Ok(store)
-    }
-
-    /// The same with the schema as it is, and a first connection, which works.
-    async fn connect(address: &Address) -> Result<(Postgres, Object), OpenError> {
-        let tls = tls::connector(address.tls()).map_err(|source| OpenError::Tls {
-            address: address.clone(),
-            source,
-        })?;
-        // Whether a connection still works shows when it is used, and a request is then tried again.
-        let recycling = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        };
-        let connector = Connector::new(address, tls);
-        let manager = Manager::from_connect(address.config().clone(), connector.clone(), recycling);
-        let connect = |source| OpenError::Connect {
-            address: address.clone(),
-            source,
-        };
-        let pool = Pool::builder(manager)
-            .max_size(address.pool_size())
-            .build()
-            .map_err(|error| connect(error.into()))?;
-        let connection = tokio::time::timeout(DEADLINE, pool.get())
-            .await
-            .map_err(|_| connect("no answer in time".into()))?
-            .map_err(|error| {
-                connect(match error {
-                    // Without the pool's words for it.
-                    PoolError::Backend(error) => error.into(),
-                    other => other.into(),
-                })
-            })?;
-        let store = Postgres {
+        Ok(Postgres {
             pool,
             turns: Turns::new(address.pool_size()),
             connector,
             prepares: address.prepares(),
-        };
-        Ok((store, connection))
+        })
     }
 
     /// Whether the database has all migrations that this binary knows.

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::checkout::Checkout;
+use super::Postgres;
+use super::checkout::{Checkout, DEADLINE};
 use super::error::at_commit;
 use super::handle::Handle;
-use super::{DEADLINE, Postgres};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::Failure;

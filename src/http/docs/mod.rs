@@ -23,7 +23,8 @@ use http::header::{
 };
 use http::{HeaderMap, Response, StatusCode};
 
-use super::{Api, unpublished};
+use super::api::Api;
+use super::unpublished;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");

@@ -1,0 +1,139 @@
+//! What is done with every answer: it is counted, logged and sent.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use codegen_runtime::{Failure, Operation, Rejection};
+use dropshot::Body;
+use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
+use http::{Response, Version};
+use serde::Serialize;
+
+use super::context::RequestContext;
+use super::credential;
+use super::rate_limit::RATE_LIMIT_HEADERS;
+use super::rejection::Error;
+use crate::client_address::client_address;
+use crate::{log, traffic};
+
+/// What is done with every answer of a published operation: it is counted, logged and sent. `overloaded` is what takes
+/// its place when the caller leaves too much unread, unless it tells of something that has happened: nobody may believe
+/// that it has not.
+pub(super) fn answered<E: Serialize>(
+    context: &RequestContext,
+    operation: &'static Operation,
+    mut answer: Response<Bytes>,
+    latency: Duration,
+    overloaded: impl FnOnce(Rejection<Error>) -> Failure<E>,
+) -> Response<Body> {
+    let shared = context.context();
+    let holder = answer.extensions().get().copied();
+    let holder = holder.unwrap_or_else(|| credential::stranger(context));
+    let under_way = answer.extensions().get::<traffic::Request>().is_some();
+    let has_happened = !operation.method.is_safe() && answer.status().is_success();
+    let bytes = std::mem::take(answer.body_mut());
+    let body = match has_happened {
+        true => Some(shared.unsent.body_anyway(holder, bytes, under_way)),
+        false => shared.unsent.body(holder, bytes, under_way),
+    };
+    let body = body.unwrap_or_else(|| {
+        let failure = overloaded(Rejection::Error(Error::Overloaded)).into_response();
+        let bytes = put_in_place(failure, &mut answer);
+        shared.unsent.body_anyway(holder, bytes, under_way)
+    });
+    let metrics = &shared.operations.metrics;
+    metrics.answered(operation.id, answer.status(), latency);
+    finish(context, operation.path, &mut answer, latency);
+    answer.map(|_| body)
+}
+
+/// Puts a failure in the place of an answer, and gives its body. What stays is whose the answer is, and where the caller
+/// stands with its limit (docs/decisions.md, R2); what else the headers said was about the other body.
+fn put_in_place(failure: Response<Bytes>, answer: &mut Response<Bytes>) -> Bytes {
+    let (head, bytes) = failure.into_parts();
+    let mut headers = head.headers;
+    for name in RATE_LIMIT_HEADERS {
+        if let Some(value) = answer.headers_mut().remove(&name) {
+            headers.insert(name, value);
+        }
+    }
+    *answer.status_mut() = head.status;
+    *answer.headers_mut() = headers;
+    bytes
+}
+
+/// What all answers have in common: over TLS, browsers may be told to stay with it; while the server drains, the connection
+/// ends with the answer; and it has a line in the log.
+pub(super) fn finish<B>(
+    context: &RequestContext,
+    route: &'static str,
+    answer: &mut Response<B>,
+    latency: Duration,
+) {
+    if let Some(hsts) = &context.context().hsts {
+        let headers = answer.headers_mut();
+        headers.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
+    }
+    // HTTP/2 has no such header, and says goodbye by itself.
+    if context.context().operations.draining() && context.request.version() <= Version::HTTP_11 {
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(CONNECTION, close);
+    }
+    let (request, shared) = (&context.request, context.context());
+    let caller = answer.extensions().get().copied();
+    let caller = caller.unwrap_or(log::Caller::Unknown);
+    let client_address = (caller == log::Caller::Unknown).then(|| {
+        let peer = request.remote_addr().ip();
+        client_address(peer, request.headers(), &shared.trusted_proxies)
+    });
+    let line = log::Request {
+        method: request.method().as_str(),
+        route: Some(route),
+        status: answer.status().as_u16(),
+        latency,
+        request_id: &context.request_id,
+        caller,
+        client_address,
+    };
+    shared.operations.strangers.request(&shared.log, &line);
+}
+
+#[cfg(test)]
+mod tests {
+    use http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn of_an_answer_that_another_takes_the_place_of_stays_where_the_caller_stands_and_nothing_else()
+    {
+        let mut answer = Response::builder()
+            .status(StatusCode::CREATED)
+            .header("content-type", "application/json")
+            .header("location", "/api/v1/products/1")
+            .header("idempotency-replayed", "true")
+            .header("ratelimit", "\"default\";r=1;t=1")
+            .header("ratelimit-policy", "\"default\";q=2;w=1")
+            .extension(log::Caller::Unknown)
+            .body(Bytes::from_static(b"a product"))
+            .unwrap();
+        let failure = Response::builder()
+            .status(StatusCode::SERVICE_UNAVAILABLE)
+            .header("content-type", "application/json")
+            .header("retry-after", "1")
+            .body(Bytes::from_static(b"later"))
+            .unwrap();
+        assert_eq!(put_in_place(failure, &mut answer), "later");
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+        let mut names: Vec<_> = answer.headers().keys().map(|name| name.as_str()).collect();
+        names.sort_unstable();
+        let kept = [
+            "content-type",
+            "ratelimit",
+            "ratelimit-policy",
+            "retry-after",
+        ];
+        assert_eq!(names, kept);
+        assert!(answer.extensions().get::<log::Caller>().is_some());
+    }
+}

@@ -1,0 +1,64 @@
+//! What all requests share.
+
+use std::sync::Arc;
+
+use http::header::HeaderValue;
+use slog::Logger;
+
+use super::rehearsal::Rehearsal;
+use super::slots::Slots;
+use super::unsent::Unsent;
+use crate::app::App;
+use crate::budget::Budget;
+use crate::limit::Limits;
+use crate::operations::Operations;
+use crate::settings::{Settings, TrustedProxies};
+
+/// What all requests share.
+pub struct Context {
+    pub(super) app: Arc<App>,
+    pub(super) limits: Limits,
+    pub(super) slots: Slots,
+    /// The bodies that are on their way, and the heads of their requests.
+    pub(super) bodies: Arc<Budget>,
+    pub(super) unsent: Unsent,
+    pub(super) trusted_proxies: TrustedProxies,
+    pub(super) operations: Arc<Operations>,
+    pub(super) hsts: Option<HeaderValue>,
+    pub(super) log: Logger,
+    pub(super) rehearsal: Option<Box<dyn Rehearsal>>,
+}
+
+/// A request as dropshot hands it over.
+pub(super) type RequestContext = dropshot::RequestContext<Context>;
+
+impl Context {
+    /// The state of a server of `app`; requests are logged to `log`.
+    pub async fn new(
+        app: Arc<App>,
+        settings: &Settings,
+        operations: Arc<Operations>,
+        log: &Logger,
+    ) -> Context {
+        Context {
+            app,
+            limits: Limits::start(settings, &operations.metrics.limits, log).await,
+            slots: Slots::new(settings.max_concurrent_requests),
+            bodies: Budget::new(settings.transfer_bytes()),
+            unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&operations.traffic)),
+            trusted_proxies: settings.trusted_proxies.clone(),
+            operations,
+            hsts: settings.hsts(),
+            log: log.clone(),
+            rehearsal: None,
+        }
+    }
+
+    /// The same, but requests get the answers that they ask for by this rehearsal.
+    pub(crate) fn rehearsing(self, rehearsal: impl Rehearsal + 'static) -> Context {
+        Context {
+            rehearsal: Some(Box::new(rehearsal)),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Requests whose bodies are on the way: what they may take meanwhile, and when they are worked on.
+
+use codegen_runtime::{Rejection, Request, Unchecked, json};
+use dropshot::RequestInfo;
+
+use super::context::RequestContext;
+use super::rejection::Error;
+use super::slots::Slot;
+use crate::domain::holder::Holder;
+
+/// What a request holds for as long as its body is on the way, besides its head and body: the stream or the buffers of its
+/// connection, and what waits for it. Measured over HTTP/2: 12 KB in a release build, 20 KB in a debug build, and a part of
+/// what a connection takes.
+const WAITING: usize = 24 * 1024;
+
+/// What a header holds meanwhile, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
+/// piece of memory for each name and value.
+const HEADER: usize = 300;
+
+/// The most bytes of memory that the head of a request takes while its body is on the way, with what waits for that.
+fn price_of_head(request: &RequestInfo) -> usize {
+    let headers = request.headers().iter();
+    let headers = headers.map(|(name, value)| name.as_str().len() + value.len() + HEADER);
+    // What was asked for stands in the logger of the request once more.
+    let uri = request.uri();
+    let path_and_query = uri.path().len() + uri.query().map_or(0, str::len);
+    WAITING + 2 * path_and_query + headers.sum::<usize>()
+}
+
+/// The request, once its body is there and all of it has passed the document, with a slot to work on it.
+///
+/// # Errors
+/// [`Error::Overloaded`] when `holder` has too many requests on the way, or there is no slot for it; otherwise what is wrong with
+/// the request.
+pub(super) async fn received<R: Request>(
+    context: &RequestContext,
+    holder: Holder,
+    request: Unchecked<R>,
+) -> Result<(R, Slot), Rejection<Error>> {
+    let (request, (), slot) = received_noting(context, holder, request, |_, _| ()).await?;
+    Ok((request, slot))
+}
+
+/// The same, and what `note` makes of the request and of its body as it came.
+///
+/// # Errors
+/// As of [`received`].
+pub(super) async fn received_noting<R: Request, T>(
+    context: &RequestContext,
+    holder: Holder,
+    request: Unchecked<R>,
+    note: impl FnOnce(&R, &json::Value<'_>) -> T,
+) -> Result<(R, T, Slot), Rejection<Error>> {
+    let shared = context.context();
+    let _on_its_way = match request.expected_bytes() {
+        0 => None,
+        bytes => {
+            let bytes = bytes + price_of_head(&context.request);
+            let charge = shared.bodies.charge(holder, bytes);
+            Some(charge.ok_or(Rejection::Error(Error::Overloaded))?)
+        }
+    };
+    let (request, noted) = request.check_noting(note).await?;
+    let slot = shared.slots.take(holder).map_err(Rejection::Error)?;
+    Ok((request, noted, slot))
+}

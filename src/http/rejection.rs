@@ -1,0 +1,61 @@
+//! Why a request gets no success.
+
+use codegen_runtime::Rejection;
+
+use crate::domain;
+use crate::limit::Verdict;
+use crate::log::Caller;
+
+/// What a caller proves itself with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// The key of an integration.
+    ApiKey,
+    /// The token of a signed-in device.
+    AccessToken,
+}
+
+/// Why a caller gets no success, as far as the document does not know it already.
+#[derive(Debug)]
+pub enum Error {
+    /// What the rules of the service say.
+    Domain(domain::Error),
+    /// The caller has not proven who it is.
+    Unauthenticated {
+        /// What should have been presented.
+        credential: Credential,
+        /// Whether anything was.
+        sent: bool,
+    },
+    /// The server works on as many requests as it may.
+    Overloaded,
+    /// The caller has used up its quota.
+    RateLimited {
+        /// What the limiter said.
+        verdict: Verdict,
+        /// Who it is, for the log.
+        who: Caller,
+    },
+    /// The caller leaves too much unread.
+    Unread {
+        /// What the limiter said, if there is one.
+        verdict: Option<Verdict>,
+        /// Who it is, for the log.
+        who: Caller,
+    },
+    /// The caller has asked for it, in a demo.
+    Rehearsed {
+        /// What would have happened.
+        error: domain::Error,
+        /// What the limiter said, if there is one.
+        verdict: Option<Verdict>,
+        /// Who it is, for the log.
+        who: Caller,
+    },
+}
+
+impl From<domain::Error> for Rejection<Error> {
+    fn from(error: domain::Error) -> Rejection<Error> {
+        Rejection::Error(Error::Domain(error))
+    }
+}

@@ -1,0 +1,84 @@
+//! The line that a request has.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use codegen_runtime::METHODS;
+use slog::{KV, Level, Logger, Record, Serializer};
+use uuid::Uuid;
+
+/// Who made a request, as far as is known when it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// Nobody that was recognized.
+    Unknown,
+    /// The API key of this id.
+    ApiKey(Uuid),
+    /// The user of this id, by an access token.
+    User(Uuid),
+}
+
+/// What the log says about a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The HTTP method, as it was sent; the line names it only if it is one that HTTP has.
+    pub method: &'a str,
+    /// The path of the operation as the document writes it; `None` when no route took the request.
+    pub route: Option<&'a str>,
+    /// The status of the answer.
+    pub status: u16,
+    /// From when its headers were read to the answer.
+    pub latency: Duration,
+    /// The `x-request-id` of the answer.
+    pub request_id: &'a str,
+    /// Who made it.
+    pub caller: Caller,
+    /// Where it came from, if nobody that was recognized has made it: for what bans addresses by what they find in a log.
+    pub client_address: Option<IpAddr>,
+}
+
+/// Writes the line of a request; what the service answers for (5xx) is an error.
+pub fn request(log: &Logger, request: &Request<'_>) {
+    let message = format_args!("request");
+    let values = slog::b!(*request);
+    if request.status >= 500 {
+        log.log(&slog::record!(Level::Error, "request", &message, values));
+    } else {
+        log.log(&slog::record!(Level::Info, "request", &message, values));
+    }
+}
+
+/// A method as a line has it. Any token is a method, and hyper takes one of 60 KB: lines would be as long.
+pub(super) fn named(method: &str) -> &str {
+    match METHODS.contains(&method) || method == "CONNECT" {
+        true => method,
+        false => "other",
+    }
+}
+
+impl KV for Request<'_> {
+    fn serialize(&self, _: &Record<'_>, to: &mut dyn Serializer) -> slog::Result {
+        to.emit_str("method".into(), named(self.method))?;
+        match self.route {
+            Some(route) => to.emit_str("route".into(), route)?,
+            None => to.emit_none("route".into())?,
+        }
+        to.emit_u16("status".into(), self.status)?;
+        let latency = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
+        to.emit_u64("latency_us".into(), latency)?;
+        to.emit_str("request_id".into(), self.request_id)?;
+        if let Some(address) = &self.client_address {
+            to.emit_arguments("client_address".into(), &format_args!("{address}"))?;
+        }
+        let mut id = Uuid::encode_buffer();
+        match self.caller {
+            Caller::Unknown => Ok(()),
+            Caller::ApiKey(key) => {
+                to.emit_str("key_id".into(), key.hyphenated().encode_lower(&mut id))
+            }
+            Caller::User(user) => {
+                to.emit_str("user_id".into(), user.hyphenated().encode_lower(&mut id))
+            }
+        }
+    }
+}

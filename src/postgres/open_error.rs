@@ -1,0 +1,64 @@
+//! Why a database could not be opened.
+
+use super::address::Address;
+use super::{error, tls};
+
+/// Why a database could not be opened: what happened, where, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The certificates that the server is to be known by cannot be used.
+    #[error("cannot use the certificates of {address}: {source}")]
+    Tls {
+        /// The database, without the password.
+        address: Address,
+        /// What is wrong with them.
+        source: tls::Error,
+    },
+    /// No connection.
+    #[error(
+        "cannot connect to {address}: {}. Check that it runs, and that this user may connect to this \
+         database", error::causes(source.as_ref())
+    )]
+    Connect {
+        /// The database, without the password.
+        address: Address,
+        /// What the driver or the server said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The schema has tables of something else.
+    #[error(
+        "{address} has tables of another program, and was left as it is. \
+         Name another database, or a schema of its own with ?options=-csearch_path%3DNAME"
+    )]
+    Foreign {
+        /// The database, without the password.
+        address: Address,
+    },
+    /// The database was written by a newer version of this program.
+    #[error(
+        "{address} has schema version {found}, and this program knows versions up to {known}; it was left \
+         as it is. Use the newer program that wrote it, or restore a backup made before the upgrade"
+    )]
+    Newer {
+        /// The database, without the password.
+        address: Address,
+        /// The schema version in the database.
+        found: i64,
+        /// The newest schema version that this program knows.
+        known: i64,
+    },
+    /// A migration failed; the database is as it was before that migration.
+    #[error(
+        "cannot bring {address} to schema version {version}: {}. Nothing of that version was applied. \
+         Check that this user may create tables",
+        error::causes(source)
+    )]
+    Migrate {
+        /// The database, without the password.
+        address: Address,
+        /// The version that could not be reached.
+        version: i64,
+        /// What the server said.
+        source: tokio_postgres::Error,
+    },
+}
