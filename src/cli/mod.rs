@@ -6,7 +6,7 @@
 //!   and failures go to standard error.
 //! - The exit code is 0, 1 when the command failed, or 2 when it was used wrongly, settings included.
 //! - Commands open the database themselves, also while a server runs on it, and call the same
-//!   [`App`] as the server does; no rule is written here.
+//!   [`App`](crate::app::App) as the server does; no rule is written here.
 //!
 //! One file a noun, named as in [`crate::app`]; each has its arguments and one function that runs them.
 

@@ -30,7 +30,7 @@ const BASE64URL: usize = 43;
 pub struct Secret(String);
 
 impl Secret {
-    /// A new secret in base64url without padding, [`BASE64URL`] characters.
+    /// A new secret in base64url without padding, 43 characters.
     pub fn base64url() -> Secret {
         Secret(URL_SAFE_NO_PAD.encode(random::<32>()))
     }

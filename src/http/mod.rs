@@ -1,4 +1,4 @@
-//! The published interface over HTTP: the generated traits, implemented on [`App`].
+//! The published interface over HTTP: the generated traits, implemented on [`App`](crate::app::App).
 //!
 //! Nothing is decided here and nothing is stored here. What a request passes through, in this order
 //! (docs/decisions.md, B1), and where it is:

@@ -9,10 +9,10 @@
 //!    disk.
 //! 2. Decisions that depend on stored state are made in the script. Those that need a lock in PostgreSQL take it with what
 //!    they read (`lock`, `hold`); in SQLite whoever writes is alone. No state moves between decision and change.
-//! 3. A failure is a domain [`Error`]. A uniqueness rule that was violated has its own variant; a store that is busy or
+//! 3. A failure is a domain [`Error`](crate::domain::Error). A uniqueness rule that was violated has its own variant; a store that is busy or
 //!    unreachable is `Unavailable`; anything else is `Internal`. `Unavailable` from a change means "not acknowledged": it
 //!    may have happened.
-//! 4. Whoever a script is run for is named ([`Holder`]): where scripts wait for each other, as for a connection of
+//! 4. Whoever a script is run for is named ([`Holder`](crate::domain::holder::Holder)): where scripts wait for each other, as for a connection of
 //!    PostgreSQL, each holder has its share, and nobody can take all.
 //! 5. The store reads no clock and makes no ids: both come in, so that tests decide them.
 
