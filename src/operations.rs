@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 use slog::{Logger, info};
 
 use crate::app::App;
-use crate::app::health::Ailment;
+use crate::app::health::HealthProblem;
 use crate::log::Strangers;
 use crate::start_error::StartError;
 use crate::traffic::Traffic;
@@ -116,8 +116,8 @@ async fn answer(request: Request, app: Arc<App>, operations: Arc<Operations>) ->
 /// Whether requests should be sent here.
 async fn readyz(app: &App, operations: &Operations) -> Response<String> {
     let ailment = app.check_health().await.err().map(|ailment| match ailment {
-        Ailment::Database => "database",
-        Ailment::Migrations => "migrations",
+        HealthProblem::Database => "database",
+        HealthProblem::Migrations => "migrations",
     });
     let draining = operations.draining().then_some("draining");
     let failing: Vec<&str> = ailment.into_iter().chain(draining).collect();

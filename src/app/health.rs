@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::App;
 
 /// How long the database may take to answer. A balancer that asks every second must not wait longer.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What keeps the service from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ailment {
+pub enum HealthProblem {
     /// The database cannot be reached, or does not answer within a second.
     Database,
     /// The database lacks migrations that this binary needs.
@@ -20,12 +20,12 @@ impl App {
     /// Asks the database whether it is there and has the schema that this binary works on.
     ///
     /// # Errors
-    /// What ails it.
-    pub async fn check_health(&self) -> Result<(), Ailment> {
-        match tokio::time::timeout(PATIENCE, self.store.schema_is_current()).await {
+    /// What is wrong with it.
+    pub async fn check_health(&self) -> Result<(), HealthProblem> {
+        match tokio::time::timeout(ANSWER_TIMEOUT, self.store.schema_is_current()).await {
             Ok(Ok(true)) => Ok(()),
-            Ok(Ok(false)) => Err(Ailment::Migrations),
-            Ok(Err(_)) | Err(_) => Err(Ailment::Database),
+            Ok(Ok(false)) => Err(HealthProblem::Migrations),
+            Ok(Err(_)) | Err(_) => Err(HealthProblem::Database),
         }
     }
 }

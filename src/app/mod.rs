@@ -12,6 +12,7 @@ pub mod health;
 mod idempotency;
 pub mod item;
 mod known;
+mod last_used;
 mod lease;
 pub mod member;
 pub mod oauth_client;
@@ -20,7 +21,6 @@ pub mod session;
 pub mod share_link;
 pub mod team;
 pub mod user;
-mod uses;
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
 use crate::store::{Store, secret};
 use known::Known;
+use last_used::LastUsed;
 use lease::Leases;
-use uses::Uses;
 
 /// The service: its rules over a store and a clock.
 pub struct App {
@@ -43,8 +43,8 @@ pub struct App {
     cursors: Cursors,
     known: Known,
     key_leases: Leases,
-    key_uses: Uses<ApiKeyId>,
-    session_uses: Uses<SessionId>,
+    key_uses: LastUsed<ApiKeyId>,
+    session_uses: LastUsed<SessionId>,
     public_url: String,
 }
 
@@ -76,8 +76,8 @@ impl App {
             cursors: Cursors::new(cursor_key),
             known: Known::default(),
             key_leases: Leases::default(),
-            key_uses: Uses::default(),
-            session_uses: Uses::default(),
+            key_uses: LastUsed::default(),
+            session_uses: LastUsed::default(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),
         })
     }

@@ -5,7 +5,7 @@ use argon2::{Argon2, PasswordHasher};
 use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::domain::id::{ShareLinkId, TeamId};
+use crate::domain::id::{ShareLinkId, TeamId, UserId};
 use crate::domain::input::command_text;
 use crate::domain::input::end_of;
 use crate::domain::item::ItemId;
@@ -14,19 +14,20 @@ use crate::domain::share_link::{CreateLink, LINKS_PER_ITEM, NewShareLink, ShareL
 use crate::sql::Failure;
 use crate::store::{Batch, Sql, item, member, share_link};
 
+use super::member::require_member;
 use super::user::require_user;
 
 /// Bytes of a password: hashing takes time for each, so there is a bound.
 const PASSWORD_LENGTH: usize = 1024;
 
 impl App {
-    /// The links of an item of a team that are not revoked, newest first. Whether the caller is a member
-    /// of the team, [`App::membership`] tells before.
+    /// The links of an item of a team that are not revoked, newest first, for a caller who is a member of the team.
     ///
     /// # Errors
-    /// [`Error::ItemNotFound`] when the team has no such item.
+    /// [`Error::NotAMember`]; [`Error::ItemNotFound`] when the team has no such item.
     pub async fn list_links(
         &self,
+        caller: UserId,
         team_id: TeamId,
         item_id: ItemId,
     ) -> Result<Vec<ShareLink>, Error> {
@@ -36,9 +37,9 @@ impl App {
                     true => Ok(()),
                     false => Err(Error::ItemNotFound),
                 });
-                let (_, links) = sql
-                    .run((exists, share_link::list(team_id, item_id)))
-                    .await?;
+                let member = require_member(team_id, caller);
+                let links = share_link::list(team_id, item_id);
+                let (_, (), links) = sql.run((member, exists, links)).await?;
                 Ok(links)
             })
             .await

@@ -81,7 +81,7 @@ pub struct Record {
     pub request: Digest,
     /// What was answered, as JSON.
     pub answer: String,
-    /// When.
+    /// When it was answered.
     pub created_at: Timestamp,
 }
 

@@ -26,7 +26,7 @@ pub async fn list_links(
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);
-    let links = app.list_links(team_id, item_id).await?;
+    let links = app.list_links(caller.user_id, team_id, item_id).await?;
     Ok(ListLinksAnswer::new(
         page_response(app, links)?,
         types::CacheControl::NoStore,

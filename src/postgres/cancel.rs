@@ -1,4 +1,4 @@
-//! The wish to stop a statement, which travels on a connection of its own.
+//! Asking the server to stop a statement, on a connection of its own.
 //!
 //! The driver closes that connection as soon as it has said so. pgbouncer up to 1.19.0 ends itself when it is closed before
 //! the wish was handed on, and all its clients lose their connections (its pull request 846). So it stays open until the

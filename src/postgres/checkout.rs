@@ -19,7 +19,7 @@ use super::turns::Turn;
 /// How long a caller waits for an answer, as in SQLite.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long the wish to stop a statement may take to be heard. It travels on a connection of its own, and a pooler
+/// How long asking the server to stop a statement may take. The request travels on a connection of its own, and a pooler
 /// makes a second one for it: on a busy machine, two seconds were not enough. Nobody waits for it, and nothing
 /// else ends a read that waits for a lock. The pool makes another connection meanwhile, so that a server that hears
 /// nothing may have twice as many from this process as the pool has.
@@ -85,8 +85,8 @@ impl Checkout {
             .expect("a checkout has a connection")
     }
 
-    /// A statement is about to be sent. Whether it is the first comes back.
-    pub(super) fn is_used(&self) -> bool {
+    /// Notes that a statement is about to be sent. Whether it is the first comes back.
+    pub(super) fn mark_used(&self) -> bool {
         self.state.swap(BUSY, Ordering::Relaxed) == UNUSED
     }
 
@@ -101,18 +101,18 @@ impl Checkout {
         self.begun.elapsed().as_millis() as u64
     }
 
-    /// From here on, nobody may ask the server to stop.
-    pub(super) fn is_committing(&self) {
+    /// Notes that the commit is about to be sent: from here on, nobody may ask the server to stop.
+    pub(super) fn mark_committing(&self) {
         self.state.store(COMMITTING, Ordering::Relaxed);
     }
 
-    /// Nothing is under way any more: another request may have the connection.
-    pub(super) fn is_done(&self) {
+    /// Notes that nothing is under way any more: another request may have the connection.
+    pub(super) fn mark_done(&self) {
         self.state.store(DONE, Ordering::Relaxed);
     }
 
-    /// Nothing is under way any more, but the connection is closed.
-    pub(super) fn is_spent(&self) {
+    /// Notes that nothing is under way any more, and that the connection is to be closed.
+    pub(super) fn mark_spent(&self) {
         self.state.store(SPENT, Ordering::Relaxed);
     }
 }

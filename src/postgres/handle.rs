@@ -60,7 +60,7 @@ impl Handle {
     /// # Errors
     /// When nothing could be sent, or the transaction did not begin.
     pub async fn run(&self, sent: &[Sent<'_>]) -> Result<Vec<Result<Rows, Failure>>, Failure> {
-        let first = self.checkout.is_used();
+        let first = self.checkout.mark_used();
         let Some(begin) = self.begin.filter(|_| first) else {
             return self.answers(sent).await;
         };

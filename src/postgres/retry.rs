@@ -86,14 +86,14 @@ impl Handle {
     pub(crate) async fn end_change<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
         match &result {
             Ok(_) => {
-                self.checkout().is_committing();
+                self.checkout().mark_committing();
                 self.batch(COMMIT).await.map_err(at_commit)?;
-                self.checkout().is_done();
+                self.checkout().mark_done();
             }
             // A connection that cannot even do this is not used again.
             Err(failure) => match (self.batch("ROLLBACK").await, failure) {
-                (Ok(()), Failure::Final(_)) => self.checkout().is_done(),
-                _ => self.checkout().is_spent(),
+                (Ok(()), Failure::Final(_)) => self.checkout().mark_done(),
+                _ => self.checkout().mark_spent(),
             },
         }
         result
@@ -105,8 +105,8 @@ impl Handle {
     /// What the script answered.
     pub(crate) fn end_reading<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
         match &result {
-            Err(Failure::Again(_)) => self.checkout().is_spent(),
-            _ => self.checkout().is_done(),
+            Err(Failure::Again(_)) => self.checkout().mark_spent(),
+            _ => self.checkout().mark_done(),
         }
         result
     }

@@ -39,7 +39,7 @@ pub use handle::Handle;
 pub use open_error::OpenError;
 pub(crate) use readers::Reader;
 use readers::Readers;
-use wal::{Emptying, Log};
+use wal::{Checkpointer, Emptying};
 use writer::Writer;
 
 /// A store in one SQLite file.
@@ -69,7 +69,7 @@ impl Sqlite {
         let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
         migrate::migrate(&mut connection, path)?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
-        let log = Log::start(&mut connection, own).map_err(failed)?;
+        let log = Checkpointer::start(&mut connection, own).map_err(failed)?;
         let emptying = log.emptying();
         let writer = Writer::start(connection, log).map_err(failed)?;
         let readers = Readers::open(path).map_err(failed)?;

@@ -72,7 +72,7 @@ impl Emptying {
 }
 
 /// The writer's side of the log.
-pub(super) struct Log {
+pub(super) struct Checkpointer {
     shared: Arc<Shared>,
     /// Wakes the thread; `None` only while being dropped.
     wake: Option<SyncSender<()>>,
@@ -103,10 +103,13 @@ struct Shared {
     checkpointing: Mutex<()>,
 }
 
-impl Log {
+impl Checkpointer {
     /// Takes the log of `connection` over from SQLite, and starts the thread on `own`, another connection to
     /// the same file.
-    pub(super) fn start(connection: &mut Connection, own: Connection) -> Result<Log, Cause> {
+    pub(super) fn start(
+        connection: &mut Connection,
+        own: Connection,
+    ) -> Result<Checkpointer, Cause> {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
         // In place of SQLite's own hook, which makes one at every thousand pages.
@@ -120,7 +123,7 @@ impl Log {
         let thread = Builder::new()
             .name("sqlite-log".into())
             .spawn(move || checkpoint_when_woken(&own, &woken, &its))?;
-        Ok(Log {
+        Ok(Checkpointer {
             shared,
             wake: Some(wake),
             thread: Some(thread),
@@ -175,7 +178,7 @@ impl Log {
     }
 }
 
-impl Log {
+impl Checkpointer {
     /// Step 5, once little is left to be copied.
     fn empty(&mut self, connection: &mut Connection) {
         let wait = |tries| {
@@ -195,7 +198,7 @@ impl Log {
 }
 
 /// Lets the thread come to an end before the file is closed.
-impl Drop for Log {
+impl Drop for Checkpointer {
     fn drop(&mut self) {
         drop(self.wake.take());
         if let Some(thread) = self.thread.take() {
@@ -249,7 +252,7 @@ mod tests {
     use crate::sqlite::{Sqlite, connect, create_private};
 
     /// A file with a table, a writer of it, and its log.
-    fn file() -> (TempDir, PathBuf, Connection, Log) {
+    fn file() -> (TempDir, PathBuf, Connection, Checkpointer) {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("test.db");
         create_private(&path).unwrap();
@@ -259,18 +262,18 @@ mod tests {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
         connection.execute_batch(create).unwrap();
         let own = connect(&path).unwrap();
-        let log = Log::start(&mut connection, own).unwrap();
+        let log = Checkpointer::start(&mut connection, own).unwrap();
         (folder, path, connection, log)
     }
 
     /// Commits some twenty pages.
-    fn commit(connection: &mut Connection, log: &mut Log) {
+    fn commit(connection: &mut Connection, log: &mut Checkpointer) {
         let insert = "INSERT INTO page VALUES (zeroblob(80000))";
         connection.execute(insert, []).unwrap();
         log.committed(connection);
     }
 
-    fn pages(log: &Log) -> u32 {
+    fn pages(log: &Checkpointer) -> u32 {
         log.shared.pages.load(Ordering::Relaxed)
     }
 
@@ -369,7 +372,7 @@ mod tests {
     }
 
     /// A file with a log of that many pages, as a process leaves it that is killed, and a writer that has just opened it.
-    fn killed(length: u32) -> (TempDir, PathBuf, Connection, Log) {
+    fn killed(length: u32) -> (TempDir, PathBuf, Connection, Checkpointer) {
         let (folder, path, connection, log) = file();
         let killed = folder.path().join("killed.db");
         let insert = "INSERT INTO page VALUES (zeroblob(4000000))";
@@ -385,7 +388,7 @@ mod tests {
             .execute_batch("PRAGMA synchronous = OFF")
             .unwrap();
         let own = connect(&killed).unwrap();
-        let log = Log::start(&mut connection, own).unwrap();
+        let log = Checkpointer::start(&mut connection, own).unwrap();
         (folder, killed, connection, log)
     }
 

@@ -32,7 +32,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::handle::Handle;
-use super::wal::Log;
+use super::wal::Checkpointer;
 use crate::domain::Cause;
 use crate::domain::Error;
 use forecast::{Forecast, GROUP};
@@ -107,14 +107,14 @@ where
 
 impl Writer {
     /// Starts the thread, which owns `connection` from now on, and the log of its file.
-    pub(super) fn start(connection: Connection, log: Log) -> Result<Writer, Cause> {
+    pub(super) fn start(connection: Connection, log: Checkpointer) -> Result<Writer, Cause> {
         Self::start_within(connection, log, LONGEST_WAIT)
     }
 
     /// The same, with another limit of the wait that is foreseen.
     fn start_within(
         connection: Connection,
-        mut log: Log,
+        mut log: Checkpointer,
         longest_wait: Duration,
     ) -> Result<Writer, Cause> {
         let (queue, jobs) = sync_channel(QUEUE);

@@ -69,7 +69,7 @@ impl Sharing {
     }
 
     async fn list(&self, item_id: ItemId) -> Vec<ShareLinkId> {
-        let links = self.list_links(self.team_id, item_id).await.unwrap();
+        let links = self.list_links(self.user_id, self.team_id, item_id).await.unwrap();
         links.iter().map(|link| link.id).collect()
     }
 }
@@ -99,7 +99,7 @@ async fn a_plain_link_has_all_its_fields() {
     assert_eq!(link.status(sharing.service.clock.now()), ShareLinkStatus::Active);
     assert_eq!(
         sharing
-            .list_links(sharing.team_id, sharing.file)
+            .list_links(sharing.user_id, sharing.team_id, sharing.file)
             .await
             .unwrap(),
         [link]
@@ -129,7 +129,7 @@ async fn a_link_is_as_it_was_asked_for() {
     assert_eq!(link.expires_at, Some(START.after(Duration::from_secs(60))));
     assert_eq!(
         sharing
-            .list_links(sharing.team_id, sharing.folder)
+            .list_links(sharing.user_id, sharing.team_id, sharing.folder)
             .await
             .unwrap(),
         [link]
@@ -156,7 +156,7 @@ async fn the_url_begins_with_the_setting_and_ends_with_a_secret() {
         assert!(secret.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     }
     let listed = sharing
-        .list_links(sharing.team_id, sharing.file)
+        .list_links(sharing.user_id, sharing.team_id, sharing.file)
         .await
         .unwrap();
     assert_eq!(listed[1].url(sharing.public_url()), one);
@@ -232,7 +232,7 @@ async fn a_link_expires_in_the_list() {
     for (seconds, status) in [(59, ShareLinkStatus::Active), (1, ShareLinkStatus::Expired)] {
         sharing.service.clock.advance(Duration::from_secs(seconds));
         let links = sharing
-            .list_links(sharing.team_id, sharing.file)
+            .list_links(sharing.user_id, sharing.team_id, sharing.file)
             .await
             .unwrap();
         assert_eq!(links[0].status(sharing.service.clock.now()), status);
@@ -285,10 +285,24 @@ async fn an_item_is_found_through_its_team_and_as_what_it_is_only() {
         (sharing.team_id, as_folder),
         (sharing.team_id, ItemId::File(FileId(uuid::Uuid::nil()))),
     ] {
-        let result = sharing.list_links(team_id, item_id).await;
+        let result = sharing.list_links(sharing.user_id, team_id, item_id).await;
         assert!(matches!(result, Err(Error::ItemNotFound)), "{result:?}");
     }
     assert!(sharing.list(sharing.folder).await.is_empty());
+}
+
+/// The rules ask for the membership themselves, and before the item: no handler can forget it.
+#[tokio::test]
+async fn links_are_listed_for_members_of_the_team_only() {
+    let sharing = Sharing::new().await;
+    let stranger = sharing.create_user("eve@example.com", "Eve").await.unwrap();
+    let missing = ItemId::File(FileId(uuid::Uuid::nil()));
+    for item_id in [sharing.file, missing] {
+        let result = sharing
+            .list_links(stranger.id, sharing.team_id, item_id)
+            .await;
+        assert!(matches!(result, Err(Error::NotAMember)), "{result:?}");
+    }
 }
 
 /// A link is made by a member of the item's team.
@@ -336,9 +350,12 @@ async fn links_of_a_removed_user_stay() {
         .create_link(sharing.link(sharing.file))
         .await
         .unwrap();
+    let other = sharing.create_user("bo@example.com", "Bo").await.unwrap();
+    let joined = sharing.add_member(sharing.team_id, other.id, Role::Viewer);
+    joined.await.unwrap();
     sharing.remove_user(sharing.user_id).await.unwrap();
     let links = sharing
-        .list_links(sharing.team_id, sharing.file)
+        .list_links(other.id, sharing.team_id, sharing.file)
         .await
         .unwrap();
     assert_eq!(links[0].created_by.display_name, "Ada");

@@ -109,7 +109,7 @@ async fn add_file(
         })
         .await?;
     }
-    Ok((file.id.0, app.list_links(team, item_id).await?))
+    Ok((file.id.0, app.list_links(user, team, item_id).await?))
 }
 
 /// A link as the document describes it.

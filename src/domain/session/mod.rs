@@ -114,7 +114,7 @@ pub struct CodeExchange {
     pub session_id: SessionId,
     /// Its first pair.
     pub pair: PairDigests,
-    /// When.
+    /// When it was asked for.
     pub now: Timestamp,
 }
 
@@ -131,7 +131,7 @@ pub struct Refresh {
     pub pair: PairDigests,
     /// The same pair, to be given again in the grace.
     pub sealed: Sealed,
-    /// When.
+    /// When it was asked for.
     pub now: Timestamp,
 }
 

@@ -28,7 +28,7 @@ fn writer_within(longest_wait: Duration) -> (TempDir, Writer) {
         .unwrap();
     connection.busy_timeout(Duration::from_millis(300)).unwrap();
     let own = Connection::open(&path).unwrap();
-    let log = Log::start(&mut connection, own).unwrap();
+    let log = Checkpointer::start(&mut connection, own).unwrap();
     let writer = Writer::start_within(connection, log, longest_wait).unwrap();
     (folder, writer)
 }

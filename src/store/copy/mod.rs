@@ -1,4 +1,4 @@
-//! Moving house: everything that one store keeps, copied into another, of the same engine or not.
+//! A copy of everything that one store keeps into another, of the same engine or not.
 //!
 //! 1. The source is read in one transaction that sees one moment of it and changes nothing, its schema
 //!    included. Whoever works on it goes on working; what they write from then on is not in the copy.

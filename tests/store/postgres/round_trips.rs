@@ -167,7 +167,7 @@ async fn sign_in(app: &App, measured: &mut Measured) {
     assert_eq!(caller.unwrap().user_id, user);
     let member = app.membership(team, user);
     measured.of("membership", member).await.unwrap();
-    let links = app.list_links(team, ItemId::Folder(folder));
+    let links = app.list_links(user, team, ItemId::Folder(folder));
     measured.of("list_links", links).await.unwrap();
 }
 

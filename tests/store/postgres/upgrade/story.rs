@@ -96,7 +96,7 @@ async fn share(app: &App, team: TeamId, user: UserId) {
             expires_in: Some(Duration::from_secs(60)),
         };
         let link = app.create_link(create).await.unwrap();
-        assert_eq!(app.list_links(team, item_id).await.unwrap().len(), 1);
+        assert_eq!(app.list_links(user, team, item_id).await.unwrap().len(), 1);
         app.revoke_link(link.id).await.unwrap();
     }
 }

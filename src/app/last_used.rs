@@ -16,15 +16,15 @@ const STEP: usize = 500;
 
 /// Minutes of use that the store does not know yet.
 #[derive(Debug)]
-pub(super) struct Uses<Id>(Mutex<HashMap<Id, Timestamp>>);
+pub(super) struct LastUsed<Id>(Mutex<HashMap<Id, Timestamp>>);
 
-impl<Id> Default for Uses<Id> {
+impl<Id> Default for LastUsed<Id> {
     fn default() -> Self {
-        Uses(Mutex::default())
+        LastUsed(Mutex::default())
     }
 }
 
-impl<Id: Copy + Eq + Hash> Uses<Id> {
+impl<Id: Copy + Eq + Hash> LastUsed<Id> {
     /// Notes a use now of something that the store has as last used at `known`.
     pub(super) fn note(&self, id: Id, now: Timestamp, known: Option<Timestamp>) {
         let minute = now.to_the_minute();
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_later_minute_of_use_replaces_an_earlier_one_and_is_not_forgotten_with_it() {
-        let uses = Uses::default();
+        let uses = LastUsed::default();
         for millis in [120_001, 60_000] {
             uses.note("key", at(millis), None);
         }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_minute_that_the_store_has_is_not_noted() {
-        let uses = Uses::default();
+        let uses = LastUsed::default();
         uses.note("key", at(119_999), Some(at(60_000)));
         assert_eq!(uses.all(), []);
         uses.note("key", at(120_000), Some(at(60_000)));
@@ -97,7 +97,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_store_cannot_take_now_is_kept() {
-        let uses = Uses::default();
+        let uses = LastUsed::default();
         uses.note("key", at(60_000), None);
         let refuse = async |_| Err(Error::unavailable("busy"));
         assert!(uses.hand_over(refuse).await.is_err());
@@ -108,7 +108,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_store_takes_them_in_bounded_steps() {
-        let uses = Uses::default();
+        let uses = LastUsed::default();
         (0..2 * STEP + 1).for_each(|id| uses.note(id, at(60_000), None));
         let steps = Mutex::new(Vec::new());
         let record = async |step: Vec<_>| {
