@@ -85,7 +85,10 @@ impl Contender {
                 by_hand::make(&self.file(dataset), dataset)
             }
             Self::Loop => by_hand::make(&bare_loop::database(dataset), dataset),
-            Self::Invoicing | Self::Postgres => Ok(()),
+            // What the service has changed in its own database until then, such as tokens that it has spent, does not
+            // concern PostgreSQL.
+            Self::Postgres => Ok(std::fs::copy(dataset.database(), untouched(dataset)).map(drop)?),
+            Self::Invoicing => Ok(()),
         }
     }
 
@@ -125,11 +128,17 @@ impl Contender {
     }
 }
 
+/// The database of the service as it was made.
+fn untouched(dataset: &Dataset) -> PathBuf {
+    dataset.file("untouched.db")
+}
+
 /// A cluster of PostgreSQL into which the service has copied the data set.
 fn copied(dataset: &Dataset, binaries: &Binaries) -> Result<Cluster, Failure> {
     let cluster = Cluster::start(free_address()?.port())?;
+    let from = format!("sqlite:{}", untouched(dataset).display());
     let copied = Command::new(&binaries.invoicing)
-        .args(["copy", "--from", &dataset.url(), "--to", &cluster.url()])
+        .args(["copy", "--from", &from, "--to", &cluster.url()])
         .output()?;
     match copied.status.success() {
         true => Ok(cluster),

@@ -89,9 +89,14 @@ impl Dataset {
         self.folder.join(name)
     }
 
-    /// The address of the service's database.
+    /// The file of the service's database.
+    pub fn database(&self) -> PathBuf {
+        self.file(DATABASE)
+    }
+
+    /// Its address.
     pub fn url(&self) -> String {
-        format!("sqlite:{}", self.file(DATABASE).display())
+        format!("sqlite:{}", self.database().display())
     }
 
     /// The refresh tokens of a contender that nobody has asked yet.

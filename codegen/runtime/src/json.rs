@@ -17,6 +17,7 @@ mod deserialize;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
 
 use crate::decimal::Number;
 use crate::violation::{Violation, constraint, shown};
@@ -79,6 +80,34 @@ impl Value<'_> {
                     out.push(':');
                     value.write_canonical(out);
                 });
+            }
+        }
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    /// A text of the value: its numbers as they were written, its members in their order, without spacing.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Boolean(value) => write!(f, "{value}"),
+            Value::Number(literal) => f.write_str(literal),
+            Value::String(text) => write!(f, "{}", serde_json::Value::from(&**text)),
+            Value::Array(items) => {
+                f.write_str("[")?;
+                for (at, item) in items.iter().enumerate() {
+                    let comma = if at > 0 { "," } else { "" };
+                    write!(f, "{comma}{item}")?;
+                }
+                f.write_str("]")
+            }
+            Value::Object(members) => {
+                f.write_str("{")?;
+                for (at, (name, value)) in members.iter().enumerate() {
+                    let comma = if at > 0 { "," } else { "" };
+                    write!(f, "{comma}{}:{value}", serde_json::Value::from(&**name))?;
+                }
+                f.write_str("}")
             }
         }
     }

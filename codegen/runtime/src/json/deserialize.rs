@@ -1,7 +1,7 @@
 //! Rust values from a JSON value that was read already, so that a body is read once: checked, and then taken over.
 //!
-//! It gives what `serde_json` gives for the same text. Number literals that are asked for as such ([`RawValue`]) stay as they
-//! were written; `serde_json` asks by a name of its own for them, as its own values are asked, too.
+//! It gives what `serde_json` gives for the same text. What is asked for as text ([`RawValue`]), such as the literal of a
+//! decimal, stays as it was written, but for spacing and escapes; `serde_json` asks by a name of its own for them, as its own values are asked, too.
 //!
 //! [`RawValue`]: serde_json::value::RawValue
 
@@ -108,12 +108,15 @@ impl<'de> Deserializer<'de> for &Value<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        match self {
-            Value::Number(literal) if name == RAW_VALUE => {
-                visitor.visit_map(MapDeserializer::new([(RAW_VALUE, *literal)].into_iter()))
-            }
-            _ => visitor.visit_newtype_struct(self),
+        if name != RAW_VALUE {
+            return visitor.visit_newtype_struct(self);
         }
+        let text = match self {
+            Value::Number(literal) => Cow::Borrowed(*literal),
+            // The alternatives of a union are read from its text, once it is known which it is.
+            other => Cow::Owned(other.to_string()),
+        };
+        visitor.visit_map(MapDeserializer::new([(RAW_VALUE, text)].into_iter()))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -186,6 +189,16 @@ mod tests {
         assert_eq!(taken.exact.as_str(), read.exact.as_str());
         assert_eq!(taken.map["x\ty"].as_str(), "1e3");
         assert_eq!((taken.absent, taken.null), (Field::Absent, Field::Null));
+    }
+
+    #[test]
+    fn what_is_asked_for_as_text_keeps_numbers_and_the_order_of_members() {
+        let text = r#"{"b": [1.10, -0.0, 1e400, true, null], "a\u0022": "\u00e9\n", "c": {}}"#;
+        let value = parse(text.as_bytes()).unwrap();
+        let raw: Box<serde_json::value::RawValue> = value.take().unwrap();
+        let expected = "{\"b\":[1.10,-0.0,1e400,true,null],\"a\\\"\":\"é\\n\",\"c\":{}}";
+        assert_eq!(raw.get(), expected);
+        assert_eq!(parse(raw.get().as_bytes()).unwrap(), value);
     }
 
     #[test]
