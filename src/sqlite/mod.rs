@@ -125,3 +125,25 @@ impl Sqlite {
         .await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_schema_is_current_from_the_version_that_this_binary_knows() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        let store = Sqlite::open(&path).unwrap();
+        let elsewhere = Connection::open(&path).unwrap();
+        for (change, current) in [(-1, false), (0, true), (1, true)] {
+            let version = migrate::VERSION + change;
+            elsewhere
+                .pragma_update(None, "user_version", version)
+                .unwrap();
+            assert_eq!(store.schema_is_current().unwrap(), current, "{version}");
+        }
+    }
+}

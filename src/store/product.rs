@@ -123,3 +123,44 @@ pub fn list(
     });
     (of_status, all).rule(|(of_status, all)| Ok(of_status.or(all).unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::Sqlite;
+
+    #[test]
+    fn every_query_reads_its_rows_where_they_lie_and_sorts_none() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        drop(Sqlite::open(&path).unwrap());
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let key = "USING PRIMARY KEY (team_id=? AND mode=? AND status=? AND id";
+        let queries = [
+            (sql!(OF_STATUS).sqlite, 1),
+            (sql!(ALL).sqlite, 2),
+            (sql!(ONE).sqlite, 2),
+        ];
+        for (query, ranges) in queries {
+            let explain = format!("EXPLAIN QUERY PLAN {query}");
+            let mut statement = connection.prepare(&explain).unwrap();
+            let nothing =
+                rusqlite::params_from_iter(vec![None::<i64>; statement.parameter_count()]);
+            let plan: Vec<String> = statement
+                .query_map(nothing, |row| row.get(3))
+                .unwrap()
+                .collect::<rusqlite::Result<_>>()
+                .unwrap();
+            let found = plan.iter().filter(|step| step.contains(key)).count();
+            let read = plan
+                .iter()
+                .filter(|step| step.contains("SCAN") || step.contains("SEARCH"));
+            let sorted = plan.iter().any(|step| step.contains("TEMP B-TREE"));
+            assert_eq!(
+                (found, read.count(), sorted),
+                (ranges, ranges, false),
+                "{plan:?}"
+            );
+        }
+    }
+}
