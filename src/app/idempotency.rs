@@ -3,35 +3,60 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::api_key::require_valid_key;
 use crate::domain::Error;
-use crate::domain::catalog::Catalog;
+use crate::domain::api_key::Author;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::time::Timestamp;
 use crate::sql::Failure;
 use crate::store::{Batch, Sql, idempotency};
 
-/// A request that claims its key, if it has one, and keeps what is answered.
-#[derive(Clone, Copy)]
+/// A change on the word of an author, which is made once if its request has a key.
+///
+/// Whether the author's key is valid is asked with the first statements of the change, whichever these are.
 pub(super) struct Once<'a> {
-    pub catalog: Catalog,
-    pub request: Option<&'a IdempotentRequest>,
-    pub now: Timestamp,
+    author: Author,
+    request: Option<&'a IdempotentRequest>,
+    now: Timestamp,
+    asked: bool,
 }
 
-impl Once<'_> {
-    /// Claims the key, and answers what the first request like this one got, if there was one. What `before` asks travels
-    /// along, and is taken; without a key, nothing travels.
-    pub async fn replayed<T: DeserializeOwned>(
-        self,
+impl<'a> Once<'a> {
+    pub fn new(author: Author, request: Option<&'a IdempotentRequest>, now: Timestamp) -> Self {
+        Once {
+            author,
+            request,
+            now,
+            asked: false,
+        }
+    }
+
+    /// The question for the author's key, the first time.
+    fn valid_key(&mut self) -> Option<impl Batch + use<>> {
+        let first = !std::mem::replace(&mut self.asked, true);
+        first.then(|| require_valid_key(self.author, self.now))
+    }
+
+    /// Runs what the change begins with.
+    pub async fn begin<T>(
+        &mut self,
         sql: Sql<'_>,
-        before: &mut Option<impl Batch>,
+        calls: impl Batch<Out = T>,
+    ) -> Result<T, Failure> {
+        let (_, answer) = sql.run((self.valid_key(), calls)).await?;
+        Ok(answer)
+    }
+
+    /// Claims the key of the request, and answers what the first request like this one got, if there was one.
+    pub async fn replayed<T: DeserializeOwned>(
+        &mut self,
+        sql: Sql<'_>,
     ) -> Result<Option<Outcome<T>>, Failure> {
         let Some(request) = self.request else {
             return Ok(None);
         };
-        let claim = idempotency::claim(self.catalog, request, self.now);
-        let (_, record) = sql.run((before.take(), claim)).await?;
-        let Some(record) = record else {
+        let claim = idempotency::claim(self.author.catalog, request, self.now);
+        let Some(record) = self.begin(sql, claim).await? else {
             return Ok(None);
         };
         let Some(answer) = record.replay(request, self.now)? else {
@@ -45,18 +70,17 @@ impl Once<'_> {
 
     /// Makes the change that `value` is the answer to, and keeps the answer: together.
     pub async fn make<T: Serialize>(
-        self,
+        mut self,
         sql: Sql<'_>,
         value: T,
         change: impl Batch,
     ) -> Result<Outcome<T>, Failure> {
         let answer = self.request.map(|_| serde_json::to_string(&value));
         let answer = answer.transpose().map_err(Error::internal)?;
-        let keep = self
-            .request
-            .zip(answer.as_ref())
-            .map(|(request, answer)| idempotency::keep(self.catalog, request, answer, self.now));
-        sql.run((change, keep)).await?;
+        let keep = self.request.zip(answer.as_ref()).map(|(request, answer)| {
+            idempotency::keep(self.author.catalog, request, answer, self.now)
+        });
+        self.begin(sql, (change, keep)).await?;
         Ok(Outcome {
             value,
             replayed: false,

@@ -114,17 +114,11 @@ async fn create_product(
     request: Option<&IdempotentRequest>,
     now: Timestamp,
 ) -> Result<Outcome<Product>, Failure> {
-    let catalog = author.catalog;
-    let once = Once {
-        catalog,
-        request,
-        now,
-    };
-    let mut valid_key = Some(require_valid_key(author, now));
-    if let Some(replayed) = once.replayed(sql, &mut valid_key).await? {
+    let mut once = Once::new(author, request, now);
+    if let Some(replayed) = once.replayed(sql).await? {
         return Ok(replayed);
     }
-    let insert = (valid_key, product::insert(catalog, product));
+    let insert = product::insert(author.catalog, product);
     once.make(sql, product.clone(), insert).await
 }
 
@@ -136,19 +130,13 @@ async fn update_product(
     request: Option<&IdempotentRequest>,
     now: Timestamp,
 ) -> Result<Outcome<Product>, Failure> {
-    let catalog = author.catalog;
-    let once = Once {
-        catalog,
-        request,
-        now,
-    };
-    let mut valid_key = Some(require_valid_key(author, now));
-    if let Some(replayed) = once.replayed(sql, &mut valid_key).await? {
+    let mut once = Once::new(author, request, now);
+    if let Some(replayed) = once.replayed(sql).await? {
         return Ok(replayed);
     }
-    let (_, found) = sql.run((valid_key, lock_product(author, id))).await?;
+    let found = once.begin(sql, lock_product(author, id)).await?;
     let product = found.update(changes.clone(), now);
-    let update = product::update(catalog, &product);
+    let update = product::update(author.catalog, &product);
     once.make(sql, product.clone(), update).await
 }
 

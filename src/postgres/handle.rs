@@ -1,7 +1,6 @@
 //! What runs the statements of a script.
 
 use std::pin::pin;
-use std::sync::Arc;
 
 use futures::TryStreamExt;
 use futures::future::{join, join_all};
@@ -18,29 +17,30 @@ pub type Sent<'a> = (&'static str, &'a [Value<'a>]);
 /// What the server answered to a statement: its rows, and how many rows it changed.
 pub type Rows = (Vec<Row>, u64);
 
+/// What a script does.
+#[derive(Clone, Copy, Debug)]
+pub enum Access {
+    /// It changes something: in a transaction.
+    Changing,
+    /// It only reads: each statement by itself.
+    Reading,
+}
+
 /// A connection, lent to one script.
-#[derive(Clone)]
 pub struct Handle {
-    checkout: Arc<Checkout>,
+    checkout: Checkout,
     /// What begins the transaction; none outside of one.
     begin: Option<&'static str>,
 }
 
 impl Handle {
-    /// A connection outside of a transaction.
-    pub(super) fn reading(checkout: Checkout) -> Handle {
-        Handle {
-            checkout: Arc::new(checkout),
-            begin: None,
-        }
+    /// A connection inside of a transaction, which `begin` begins, as it travels with the first statement; or outside of one.
+    pub(super) fn new(checkout: Checkout, begin: Option<&'static str>) -> Handle {
+        Handle { checkout, begin }
     }
 
-    /// A connection inside of a transaction, which `begin` begins: it travels with the first statement.
-    pub(super) fn changing(checkout: Checkout, begin: &'static str) -> Handle {
-        Handle {
-            checkout: Arc::new(checkout),
-            begin: Some(begin),
-        }
+    pub(super) fn in_transaction(&self) -> bool {
+        self.begin.is_some()
     }
 
     pub(super) fn checkout(&self) -> &Checkout {

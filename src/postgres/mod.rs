@@ -79,7 +79,7 @@ use connect::Connector;
 use pool::open_pool;
 use turns::Turns;
 
-pub use handle::{Handle, Rows, Sent};
+pub use handle::{Access, Handle, Rows, Sent};
 
 pub use address::{Address, AddressError};
 pub(crate) use copy::Copy;
@@ -119,11 +119,11 @@ impl Postgres {
         let mut attempts = self.attempts();
         loop {
             let attempt = async {
-                let handle = self.reading(Holder::Service).await?;
+                let handle = self.handle(Access::Reading, Holder::Service).await?;
                 let select = ("SELECT invoicing FROM schema_version", &[][..]);
                 let answers = handle.run(&[select]).await;
                 let version = answers.and_then(|answers| version(answers.into_iter().next()));
-                handle.end_reading(version)
+                handle.end(version).await
             };
             if let ControlFlow::Break(found) = attempts.next(attempt).await {
                 return Ok(found?.is_some_and(|found| found >= migrate::VERSION));

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::Postgres;
 use super::checkout::{Checkout, DEADLINE};
 use super::error::at_commit;
-use super::handle::Handle;
+use super::handle::{Access, Handle};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::Failure;
@@ -45,20 +45,16 @@ impl Postgres {
         }
     }
 
-    /// A connection for a script that changes something, in a transaction. It ends with [`Handle::end_change`].
+    /// A connection for a script. It ends with [`Handle::end`].
     ///
     /// # Errors
     /// [`Failure::Again`] when there is none.
-    pub(crate) async fn changing(&self, holder: Holder) -> Result<Handle, Failure> {
-        Ok(Handle::changing(self.checkout(holder).await?, BEGIN))
-    }
-
-    /// A connection for a script that only reads. It ends with [`Handle::end_reading`].
-    ///
-    /// # Errors
-    /// As [`changing`](Postgres::changing).
-    pub(crate) async fn reading(&self, holder: Holder) -> Result<Handle, Failure> {
-        Ok(Handle::reading(self.checkout(holder).await?))
+    pub(crate) async fn handle(&self, access: Access, holder: Holder) -> Result<Handle, Failure> {
+        let begin = match access {
+            Access::Changing => Some(BEGIN),
+            Access::Reading => None,
+        };
+        Ok(Handle::new(self.checkout(holder).await?, begin))
     }
 
     async fn checkout(&self, holder: Holder) -> Result<Checkout, Failure> {
@@ -79,34 +75,25 @@ impl Postgres {
 }
 
 impl Handle {
-    /// Commits what a script has changed, unless it has failed.
+    /// Commits what a script has changed, unless it has failed, and gives the connection back.
     ///
     /// # Errors
     /// What the script answered, or the server to the commit.
-    pub(crate) async fn end_change<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
-        match &result {
-            Ok(_) => {
-                self.checkout().mark_committing();
+    pub(crate) async fn end<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
+        let checkout = self.checkout();
+        match (&result, self.in_transaction()) {
+            (Ok(_), true) => {
+                checkout.mark_committing();
                 self.batch(COMMIT).await.map_err(at_commit)?;
-                self.checkout().mark_done();
+                checkout.mark_done();
             }
             // A connection that cannot even do this is not used again.
-            Err(failure) => match (self.batch("ROLLBACK").await, failure) {
-                (Ok(()), Failure::Final(_)) => self.checkout().mark_done(),
-                _ => self.checkout().mark_spent(),
+            (Err(failure), true) => match (self.batch("ROLLBACK").await, failure) {
+                (Ok(()), Failure::Final(_)) => checkout.mark_done(),
+                _ => checkout.mark_spent(),
             },
-        }
-        result
-    }
-
-    /// Gives the connection back after a script that only reads.
-    ///
-    /// # Errors
-    /// What the script answered.
-    pub(crate) fn end_reading<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
-        match &result {
-            Err(Failure::Again(_)) => self.checkout().mark_spent(),
-            _ => self.checkout().mark_done(),
+            (Err(Failure::Again(_)), false) => checkout.mark_spent(),
+            (_, false) => checkout.mark_done(),
         }
         result
     }

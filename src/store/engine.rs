@@ -8,7 +8,7 @@ use super::sql::Sql;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
-use crate::postgres::Postgres;
+use crate::postgres::{Access, Postgres};
 use crate::sql::Failure;
 use crate::sqlite::Sqlite;
 
@@ -36,23 +36,10 @@ impl Store {
                 let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
                 sqlite.write(script).await
             }
-            // Boxed, so that the futures of requests stay small: they are moved more than once.
             Store::Postgres(postgres) => {
                 let holder = holder.into();
-                Box::pin(async move {
-                    let mut attempts = postgres.attempts();
-                    loop {
-                        let attempt = async {
-                            let handle = postgres.changing(holder).await?;
-                            let result = script(Sql::Postgres(&handle)).await;
-                            handle.end_change(result).await
-                        };
-                        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
-                            return answer;
-                        }
-                    }
-                })
-                .await
+                // In a box, so that the futures of requests stay small: they are moved more than once.
+                Box::pin(on_postgres(postgres, Access::Changing, holder, script)).await
             }
         }
     }
@@ -93,23 +80,10 @@ impl Store {
                 let reader = sqlite.reader()?;
                 run_to_its_end(script(Sql::Sqlite(&reader)))
             }
-            // Boxed, so that the futures of requests stay small: they are moved more than once.
             Store::Postgres(postgres) => {
                 let holder = holder.into();
-                Box::pin(async move {
-                    let mut attempts = postgres.attempts();
-                    loop {
-                        let attempt = async {
-                            let handle = postgres.reading(holder).await?;
-                            let result = script(Sql::Postgres(&handle)).await;
-                            handle.end_reading(result)
-                        };
-                        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
-                            return answer;
-                        }
-                    }
-                })
-                .await
+                // In a box, so that the futures of requests stay small: they are moved more than once.
+                Box::pin(on_postgres(postgres, Access::Reading, holder, script)).await
             }
         }
     }
@@ -124,6 +98,26 @@ impl From<Sqlite> for Store {
 impl From<Postgres> for Store {
     fn from(postgres: Postgres) -> Store {
         Store::Postgres(postgres)
+    }
+}
+
+/// What a script answers on PostgreSQL, however often it has to be run.
+async fn on_postgres<T>(
+    postgres: &Postgres,
+    access: Access,
+    holder: Holder,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, Failure>,
+) -> Result<T, Error> {
+    let mut attempts = postgres.attempts();
+    loop {
+        let attempt = async {
+            let handle = postgres.handle(access, holder).await?;
+            let result = script(Sql::Postgres(&handle)).await;
+            handle.end(result).await
+        };
+        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+            return answer;
+        }
     }
 }
 
