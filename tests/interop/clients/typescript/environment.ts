@@ -5,7 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 
 export function variable(name: string): string {
   const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run this by tests/wild/run clients`);
+  if (value === undefined) throw new Error(`${name} is not set: run this by tests/interop/run clients`);
   return value;
 }
 

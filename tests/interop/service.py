@@ -25,8 +25,8 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CLIENT_ID = "wild-app"
-REDIRECT_URI = "com.example.wild:/signed-in"
+CLIENT_ID = "interop-app"
+REDIRECT_URI = "com.example.interop:/signed-in"
 
 
 class Service:
@@ -55,7 +55,7 @@ class Service:
         team, other_team = (self.command("team", "create", "--name", name)["id"] for name in ("Acme", "Umbrella"))
         user = self.command("user", "create", "--email", "ada@example.com", "--name", "Ada Lovelace")["id"]
         self.command("member", "add", "--team", team, "--user", user, "--role", "member")
-        self.command("oauth-client", "create", "--id", CLIENT_ID, "--name", "Wild", "--redirect-uri", REDIRECT_URI)
+        self.command("oauth-client", "create", "--id", CLIENT_ID, "--name", "Interop", "--redirect-uri", REDIRECT_URI)
         folder = self.command("folder", "create", "--team", team, "--name", "Offers")["id"]
         file = self.command("file", "create", "--team", team, "--name", "Offer.pdf", "--folder", folder)["id"]
         self.command("link", "create", "--file", file, "--user", user, "--name", "For the customer")
@@ -117,7 +117,7 @@ class Service:
             **seed,
             **self.sign_in(url, seed["USER_ID"]),
             "BASE_URL": url,
-            "WILD_FOLDER": str(self.folder),
+            "INTEROP_FOLDER": str(self.folder),
             "CLIENT_ID": CLIENT_ID,
             "REDIRECT_URI": REDIRECT_URI,
             "INVOICING": self.binary,
@@ -141,7 +141,7 @@ class Service:
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="invoicing-wild-") as folder:
+    with tempfile.TemporaryDirectory(prefix="invoicing-interop-") as folder:
         service = Service(Path(folder))
         seed = service.seed()
         server, url = service.start()

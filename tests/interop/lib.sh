@@ -1,13 +1,13 @@
-# What the scripts of the tools share. Everything installed stands under target/wild/, one folder a tool.
+# What the scripts of the tools share. Everything installed stands under target/interop/, one folder a tool.
 
-WILD_TARGET=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/target/wild
+INTEROP_TARGET=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/target/interop
 
 # The virtual environment of a tool, with the requirements in this folder: `python_tools NAME`.
 python_tools() {
-    local tools="$WILD_TARGET/$1"
+    local tools="$INTEROP_TARGET/$1"
     if ! cmp --silent requirements.txt "$tools/installed"; then
         rm -rf "$tools"
-        mkdir -p "$WILD_TARGET"
+        mkdir -p "$INTEROP_TARGET"
         python3 -m venv "$tools"
         "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement requirements.txt
         cp requirements.txt "$tools/installed"
@@ -18,7 +18,7 @@ python_tools() {
 # The npm packages in this folder's lock: `node_tools NAME`. They bring a Node.js of their own, since that of a Debian
 # release may be too old for them.
 node_tools() {
-    local tools="$WILD_TARGET/$1" node
+    local tools="$INTEROP_TARGET/$1" node
     if ! cmp --silent package-lock.json "$tools/installed"; then
         rm -rf "$tools"
         mkdir -p "$tools"

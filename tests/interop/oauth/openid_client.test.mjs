@@ -19,7 +19,7 @@ async function signIn(more = {}) {
 }
 
 test("sign in, refresh, and list the links", async () => {
-  const tokens = await signIn({ sent: { install_id: "phone", user_agent: "wild/1" } });
+  const tokens = await signIn({ sent: { install_id: "phone", user_agent: "interop/1" } });
   assert.equal(tokens.expires_in, 3600);
   // What is left by now, which may be a second less already.
   assert(tokens.expiresIn() > 3500);

@@ -190,5 +190,5 @@ def write_answers() -> None:
     for (operation, status), count in sorted(ANSWERS.items()):
         counts.setdefault(operation, {})[str(status)] = count
     if counts:
-        file = Path(os.environ["WILD_FOLDER"]) / f"answers-{os.getpid()}.json"
+        file = Path(os.environ["INTEROP_FOLDER"]) / f"answers-{os.getpid()}.json"
         file.write_text(json.dumps(counts))
