@@ -1,5 +1,5 @@
 //! `invoicing demo --fixed`: a server for consumers' tests, with the credentials and the headers that
-//! `src/cli/demo/testing.md` tells them of. Every answer goes before the judge.
+//! `src/cli/demo/testing.md` tells them of. Every answer goes through the response validator.
 
 use std::time::{Duration, Instant};
 

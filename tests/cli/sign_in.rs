@@ -3,7 +3,7 @@
 use reqwest::Url;
 use serde_json::{Value, json};
 use test_support::caller::{Caller, Request};
-use test_support::judge::Received;
+use test_support::response_validator::Received;
 
 use crate::demo::Demo;
 use crate::place::Place;

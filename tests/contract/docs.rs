@@ -4,7 +4,7 @@ use serde_json::Value;
 use test_support::caller::Request;
 use test_support::document;
 use test_support::given;
-use test_support::judge::Received;
+use test_support::response_validator::Received;
 
 use crate::given::{Given, given};
 

@@ -35,7 +35,7 @@ async fn absent(given: &Given) -> Vec<(String, &'static str, Answer)> {
                 .into_iter()
                 .filter(|method| document.operation_at(method, &path).is_none());
             for method in absent {
-                // The judge asserts the status, `Allow`, and the body in the error shape of the path.
+                // The response validator asserts the status, `Allow`, and the body in the error shape of the path.
                 let answer = given.send(Request::new(method, &path)).await;
                 answers.push((path.clone(), method, answer));
             }

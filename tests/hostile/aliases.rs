@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use test_support::caller::{Caller, Request};
 use test_support::document;
 use test_support::given;
-use test_support::judge::Received;
+use test_support::response_validator::Received;
 use test_support::service::{Service, Team};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

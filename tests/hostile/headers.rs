@@ -6,8 +6,8 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::json;
 use test_support::caller::{Caller, Request};
 use test_support::given;
-use test_support::judge::Received;
 use test_support::port;
+use test_support::response_validator::Received;
 use test_support::service::Service;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

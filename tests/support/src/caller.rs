@@ -1,4 +1,4 @@
-//! The only way in which tests send requests: every answer goes before the judge.
+//! The only way in which tests send requests: every answer goes through the response validator.
 //!
 //! A [`Request`] can be anything that HTTP can say, also what no generated client would send: other
 //! methods, repeated parameters, headers of raw bytes, bodies that never end. What comes back is an
@@ -17,7 +17,7 @@ use reqwest::header::{
 use serde_json::Value;
 
 use crate::document::{self, Document, error_code};
-use crate::judge::{Received, problems};
+use crate::response_validator::{Received, problems};
 use crate::schema::Violation;
 
 /// Longer than any answer may take, so that a hanging server fails a test instead of stopping it.
@@ -131,7 +131,7 @@ impl Request {
     }
 }
 
-/// What a server answered to a request, after the judge has let it pass.
+/// What a server answered to a request, after the response validator has let it pass.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The operation that answered; `None` when the method is not published for the path.

@@ -26,7 +26,7 @@ pub use people::{CODE_CHALLENGE, CODE_VERIFIER, Device, Team};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Settings of every server that a test starts, unless the test says otherwise: limits are on, so that
-/// their headers are judged, and so high that no test reaches them by accident.
+/// their headers are checked, and so high that no test reaches them by accident.
 const SETTINGS: [(&str, &str); 7] = [
     ("INVOICING_LISTEN", "127.0.0.1:0"),
     ("INVOICING_LOG_FORMAT", "json"),

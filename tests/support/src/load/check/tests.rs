@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::judge::Received;
+use crate::response_validator::Received;
 
 /// A history that grows by one operation every 10 ms, each of which takes 5 ms.
 #[derive(Default)]

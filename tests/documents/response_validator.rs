@@ -1,12 +1,12 @@
-//! The judge of answers, shown to say no.
+//! The response validator, shown to say no.
 //!
 //! Each test takes an answer that the catalog's document lists, breaks one thing about it, and reads
-//! the judge's words.
+//! the validator's words.
 
 use serde_json::{Value, json};
 use test_support::document;
 use test_support::edit::Edit;
-use test_support::judge::{Received, problems};
+use test_support::response_validator::{Received, problems};
 
 const ID: &str = "01a1faef-295b-7c3e-9f21-6d0b8a4c5e17";
 const REQUEST: &str = "3f0f3d7e-52a7-4a53-9d3c-0c6a1f4be0a2";
@@ -115,7 +115,7 @@ fn listed_answers_pass() {
     }
 }
 
-/// Asserts that the judge has exactly one complaint about each case, and that it says so.
+/// Asserts that the validator has exactly one complaint about each case, and that it says so.
 #[track_caller]
 fn complains(cases: Vec<(Case, &str)>) {
     for (case, expected) in cases {
