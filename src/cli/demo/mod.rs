@@ -7,8 +7,8 @@
 
 mod credentials;
 mod rehearsal;
+mod scenario;
 mod seed;
-mod story;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -95,7 +95,11 @@ impl Demo {
                     .rehearsing(rehearsal::ByHeader::default());
             let server =
                 serve::start(&settings, api, context, operations, &log)?.stopping_at_hang_up();
-            output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
+            output::print(&scenario::render(
+                &settings,
+                &seed,
+                &std::env::current_exe()?,
+            ))?;
             serve::run(server, &app, &strangers, &log).await
         });
         runtime.shutdown_background();

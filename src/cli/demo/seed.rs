@@ -25,7 +25,7 @@ pub const REDIRECT_URI: &str = "com.example.demo:/signed-in";
 /// The installation of the app that is signed in.
 pub const INSTALL_ID: &str = "demo-phone";
 
-/// What the story needs to know of what is there.
+/// What the scenario needs to know of what is there.
 pub struct Seed {
     pub credentials: Credentials,
     /// To change.
@@ -51,7 +51,7 @@ pub async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Error> {
     })
 }
 
-/// Three products in the live catalog, the first and the last of which have a part in the story, and
+/// Three products in the live catalog, the first and the last of which have a part in the scenario, and
 /// one in the test catalog.
 async fn catalogs(app: &App, credentials: &Credentials) -> Result<(ProductId, ProductId), Error> {
     let key = async |secret, mode, scope, name| {

@@ -15,38 +15,38 @@ use crate::settings::Settings;
 
 use super::seed::{CLIENT, INSTALL_ID, REDIRECT_URI, Seed};
 
-/// The whole story, to be printed once the server listens.
-pub fn tell(settings: &Settings, seed: &Seed, binary: &Path) -> String {
-    let story = Story {
+/// The whole scenario, to be printed once the server listens.
+pub fn render(settings: &Settings, seed: &Seed, binary: &Path) -> String {
+    let scenario = Scenario {
         url: settings.public_url.as_str(),
         seed,
     };
     let steps = [
-        story.list(),
-        story.create(),
-        story.change(),
-        story.archive(),
-        story.list_all(),
-        story.invalid(),
-        story.forbidden(),
-        story.other_mode(),
-        story.links(),
-        story.sign_in(settings, binary),
-        story.refresh(),
+        scenario.list(),
+        scenario.create(),
+        scenario.change(),
+        scenario.archive(),
+        scenario.list_all(),
+        scenario.invalid(),
+        scenario.forbidden(),
+        scenario.other_mode(),
+        scenario.links(),
+        scenario.sign_in(settings, binary),
+        scenario.refresh(),
     ];
     let mut text = format!(
         "# The invoicing service listens on {url}, with a team that is called Acme.\n\
          # Its documentation, where every operation can be tried with the keys below: {url}/docs\n\
          # Paste these requests into another terminal, in order, one by one or all at once.\n\
          # Ctrl-C here ends the demo and removes its database.\n",
-        url = story.url,
+        url = scenario.url,
     );
     for (number, (title, request)) in (1..).zip(steps) {
         text.push_str(&format!("\n# {number}. {title}\n{request}; echo\n"));
     }
     text.push_str(&format!(
         "\n# The whole interface: {url}/api/v1/openapi.yaml and {url}/api/mobile/openapi.yaml\n\n",
-        url = story.url,
+        url = scenario.url,
     ));
     text
 }
@@ -54,12 +54,12 @@ pub fn tell(settings: &Settings, seed: &Seed, binary: &Path) -> String {
 /// What a request is for, and the request.
 type Step = (&'static str, String);
 
-struct Story<'a> {
+struct Scenario<'a> {
     url: &'a str,
     seed: &'a Seed,
 }
 
-impl Story<'_> {
+impl Scenario<'_> {
     fn list(&self) -> Step {
         let title = "List the products, newest first. `nextCursor` would lead to the next page.";
         (

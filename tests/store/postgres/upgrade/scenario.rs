@@ -1,4 +1,4 @@
-//! A day in the life of a replica, in which each of its statements is sent at least once.
+//! What a replica does in its life, in which each of its statements is sent at least once.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use super::super::support::with_sku;
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-pub async fn live(app: &App, clock: &ManualClock) {
+pub async fn run(app: &App, clock: &ManualClock) {
     app.check_health().await.unwrap();
     let team = app.create_team("Acme").await.unwrap().id;
     app.list_teams().await.unwrap();
