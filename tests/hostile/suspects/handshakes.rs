@@ -1,4 +1,4 @@
-//! TLS handshakes that do not end. dropshot keeps them without a time limit, which only a proxy in front mends
+//! TLS handshakes that do not end. dropshot keeps them without a time limit, which only a proxy in front puts right
 //! (`proxies.rs`): here they must cost others nothing, and the process little.
 
 use std::io::{Read as _, Write as _};

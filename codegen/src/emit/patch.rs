@@ -1,7 +1,7 @@
 //! What is wrong in progenitor's output, put right in its syntax tree.
 //!
-//! 1. The markers of [`super::prepare`] become real types: `::mend::Field<T>` the `Field` that both
-//!    sides share, `::mend::Nullable<T>` an `Option<T>`, and so on. An optional `Field` comes as
+//! 1. The markers of [`super::prepare`] become real types: `::patch::Field<T>` the `Field` that both
+//!    sides share, `::patch::Nullable<T>` an `Option<T>`, and so on. An optional `Field` comes as
 //!    `Option<Field<T>>` and becomes a `Field<T>`, in structs, builders and bounds alike.
 //! 2. The members concerned get the serde attributes that keep absent, null and value apart.
 //! 3. Members stand, and are written, in the document's order instead of the alphabet's.
@@ -27,7 +27,7 @@ use crate::names;
 use super::checked;
 use super::prepare::MARKER;
 
-/// Mends a whole file.
+/// Patches a whole file.
 pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
     let secrets = document
         .schemas
@@ -47,7 +47,7 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
     .visit_file_mut(file);
 }
 
-/// Mends a whole file of mocks.
+/// Patches a whole file of mocks.
 pub(super) fn mock(file: &mut syn::File, document: &Document, shared: &Shared) {
     self::file(file, document, shared);
     ExactAnswers.visit_file_mut(file);
@@ -184,7 +184,7 @@ impl VisitMut for Mender<'_> {
 }
 
 impl Mender<'_> {
-    /// Turns `::mend::X` into the path of `X`, as seen from the module around it; for the server,
+    /// Turns `::patch::X` into the path of `X`, as seen from the module around it; for the server,
     /// `::regress::X` into the one of its runtime.
     fn resolve(&self, path: &mut Path) {
         let mut segments = path.segments.iter();
