@@ -1,4 +1,4 @@
-//! For whom the service holds something that others would like to have, too: memory, a slot, a connection.
+//! For whom the service holds something that others would like to have, too: memory, a permit, a connection.
 
 use std::net::IpAddr;
 

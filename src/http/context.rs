@@ -5,8 +5,8 @@ use std::sync::Arc;
 use http::header::HeaderValue;
 use slog::Logger;
 
+use super::concurrency_limit::ConcurrencyLimit;
 use super::rehearsal::Rehearsal;
-use super::slots::Slots;
 use super::unsent::Unsent;
 use crate::app::App;
 use crate::budget::Budget;
@@ -18,7 +18,7 @@ use crate::settings::{Settings, TrustedProxies};
 pub struct Context {
     pub(super) app: Arc<App>,
     pub(super) limits: Limits,
-    pub(super) slots: Slots,
+    pub(super) concurrency: ConcurrencyLimit,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     pub(super) unsent: Unsent,
@@ -43,7 +43,7 @@ impl Context {
         Context {
             app,
             limits: Limits::start(settings, &operations.metrics.limits, log).await,
-            slots: Slots::new(settings.max_concurrent_requests),
+            concurrency: ConcurrencyLimit::new(settings.max_concurrent_requests),
             bodies: Budget::new(settings.transfer_bytes()),
             unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&operations.traffic)),
             trusted_proxies: settings.trusted_proxies.clone(),

@@ -7,9 +7,9 @@
 //! 3. A credential that was not found good lately is a stranger's. An address from which too many of those were wrong is
 //!    told to wait: 429. It is no 401, since nobody knows whether the credential is good, and whoever has a good one must
 //!    not throw it away (docs/decisions.md, R8 and R9).
-//! 4. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request takes one of the server's
-//!    [slots](super::slots), or is refused: 503. Looking up a credential is
-//!    the first thing that is done for it. The slot is free again as soon as that is done.
+//! 4. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request needs a permit of
+//!    the [concurrency limit](super::concurrency_limit), or is refused: 503. Looking up a credential is the first thing
+//!    that is done for it. The permit is given back as soon as that is done.
 //! 5. A caller who is known counts against the limit of its key or session. The public token endpoint counts client
 //!    addresses.
 //! 6. Who leaves too much [unread](super::unsent) is refused: 503.
@@ -137,14 +137,18 @@ async fn look_up<P>(
 ) -> Result<P, Error> {
     let refused = |error| unauthenticated(credential, error);
     let presented = presented.map_err(refused)?;
-    let Context { limits, slots, .. } = context.context();
+    let Context {
+        limits,
+        concurrency,
+        ..
+    } = context.context();
     let stranger = (presented.holder == Holder::Strangers).then(|| address(context));
     if let Some(verdict) = stranger.and_then(|address| limits.guess(address)) {
         let who = Caller::Unknown;
         return Err(Error::RateLimited { verdict, who });
     }
     let found = async {
-        let _slot = slots.take(presented.holder)?;
+        let _permit = concurrency.acquire(presented.holder)?;
         find(presented).await.map_err(refused)
     };
     let found = found.await;

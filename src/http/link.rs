@@ -20,8 +20,8 @@ pub async fn list_links(
     request: Unchecked<ListLinksRequest>,
 ) -> Result<ListLinksAnswer, Rejection<Error>> {
     let app: &App = &context.context().app;
-    let slot = context.context().slots.take(caller.user_id.into());
-    let _slot = slot.map_err(Rejection::Error)?;
+    let permit = context.context().concurrency.acquire(caller.user_id.into());
+    let _permit = permit.map_err(Rejection::Error)?;
     let team_id = request.headers()?.x_team_id.0.into();
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;

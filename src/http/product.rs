@@ -62,7 +62,7 @@ impl CatalogApi for Service {
         caller: ApiKey,
         request: Unchecked<ListProductsRequest>,
     ) -> Result<ListProductsAnswer, Rejected> {
-        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
+        let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
         let status = filter(request.status);
         // The document bounds it to 1..=100.
         let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
@@ -84,7 +84,7 @@ impl CatalogApi for Service {
             once::<CreateProductRequest>(key, None, body)
         };
         let holder = holder_of_key(&caller);
-        let (request, once, _slot) = received_noting(context, holder, request, note).await?;
+        let (request, once, _permit) = received_noting(context, holder, request, note).await?;
         let outcome = app(context)
             .create_product(&caller, new_product(request.body), once)
             .await?;
@@ -101,7 +101,7 @@ impl CatalogApi for Service {
         caller: ApiKey,
         request: Unchecked<GetProductRequest>,
     ) -> Result<GetProductAnswer, Rejected> {
-        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
+        let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
         let product = app(context)
             .get_product(&caller, request.id.0.into())
             .await?;
@@ -119,7 +119,7 @@ impl CatalogApi for Service {
             once::<UpdateProductRequest>(key, Some(request.id.0.into()), body)
         };
         let holder = holder_of_key(&caller);
-        let (request, once, _slot) = received_noting(context, holder, request, note).await?;
+        let (request, once, _permit) = received_noting(context, holder, request, note).await?;
         let outcome = app(context)
             .update_product(&caller, request.id.0.into(), changes(request.body), once)
             .await?;
@@ -136,7 +136,7 @@ impl CatalogApi for Service {
         request: Unchecked<ArchiveProductRequest>,
     ) -> Result<ArchiveProductAnswer, Rejected> {
         caller.may_write()?;
-        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
+        let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
         app(context)
             .archive_product(&caller, request.id.0.into())
             .await?;

@@ -72,7 +72,7 @@ impl MobileApi for Service {
         context: &RequestContext,
         request: Unchecked<ExchangeTokenRequest>,
     ) -> Result<ExchangeTokenAnswer, Rejection<Error>> {
-        let (request, _slot) = received(context, credential::stranger(context), request).await?;
+        let (request, _permit) = received(context, credential::stranger(context), request).await?;
         let tokens = context
             .context()
             .app

@@ -8,7 +8,7 @@
 //!    there is a connection for the others.
 //! 3. Otherwise no turn stays free while somebody waits.
 //!
-//! How many may wait is bounded before they come here: by the slots of the server, of which each holder has its share, too.
+//! How many may wait is bounded before they come here: by the concurrency limit of the server, of which each holder has its share, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -74,7 +74,7 @@ async fn a_request_beyond_those_that_are_worked_on_is_refused_and_later_taken() 
             .expect(401, "invalid_token");
         drop(locked);
     };
-    // Nothing is changed before the lock is gone: a try holds the only slot until it is given up, and the next takes it.
+    // Nothing is changed before the lock is gone: a try holds the only permit until it gives up, and the next takes it.
     let create = given.live("POST", PRODUCTS).json(&product());
     tokio::join!(send_until(&given, create, 201), others);
     given.send(list).await.expect_status(200);

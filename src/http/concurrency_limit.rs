@@ -1,9 +1,9 @@
 //! How many requests are worked on at once.
 //!
-//! A slot is for work: a request has one while its credential is looked up, and one from the moment at which its body is
+//! A permit is for work: a request has one while its credential is looked up, and one from the moment at which its body is
 //! there until its answer is made. It has none while its body is on the way, which takes as long as its client likes;
-//! [`received`](super::received) bounds those apart. When all slots are taken, the next request is refused at once: it
-//! would only wait, and hold memory while it does. That the server is busy says nothing about anybody's data, so callers
+//! [`received`](super::received) bounds those separately. When all permits are taken, the next request is refused at once:
+//! it would only wait, and hold memory while it does. That the server is busy says nothing about anybody's data, so callers
 //! learn it whether they are known or not, as they do when a store that does not answer cannot tell whether they are.
 //!
 //! Nobody has more than [its share](Holder::share), so that requests which wait for one thing, such as a row, never have all.
@@ -15,11 +15,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::rejection::Error;
 use crate::domain::holder::Holder;
 
-/// The slots of a server.
-pub struct Slots(Arc<Whole>);
+/// How many requests a server works on at once, and who has how many of them.
+pub struct ConcurrencyLimit(Arc<Shared>);
 
-struct Whole {
-    size: usize,
+struct Shared {
+    limit: usize,
     taken: Mutex<Taken>,
 }
 
@@ -30,33 +30,33 @@ struct Taken {
     by: HashMap<Holder, usize>,
 }
 
-/// A slot that is taken, until it is dropped.
-pub struct Slot {
-    whole: Arc<Whole>,
+/// Leave to work on one request, until it is dropped.
+pub struct Permit {
+    shared: Arc<Shared>,
     holder: Holder,
 }
 
-impl Slots {
-    /// So many slots.
-    pub fn new(slots: u32) -> Slots {
-        Slots(Arc::new(Whole {
-            size: slots as usize,
+impl ConcurrencyLimit {
+    /// A limit of so many requests.
+    pub fn new(limit: u32) -> ConcurrencyLimit {
+        ConcurrencyLimit(Arc::new(Shared {
+            limit: limit as usize,
             taken: Mutex::default(),
         }))
     }
 
-    /// A slot for a request of `holder`.
+    /// A permit for a request of `holder`.
     ///
     /// # Errors
     /// [`Error::Overloaded`] when all are taken, or as many as `holder` may have.
-    pub fn take(&self, holder: Holder) -> Result<Slot, Error> {
-        let whole = &self.0;
-        let mut taken = whole.taken();
-        if taken.all == whole.size {
+    pub fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
+        let shared = &self.0;
+        let mut taken = shared.taken();
+        if taken.all == shared.limit {
             return Err(Error::Overloaded);
         }
         match taken.by.entry(holder) {
-            Entry::Occupied(mut its) if *its.get() < holder.share(whole.size) => {
+            Entry::Occupied(mut its) if *its.get() < holder.share(shared.limit) => {
                 *its.get_mut() += 1
             }
             Entry::Occupied(_) => return Err(Error::Overloaded),
@@ -65,23 +65,23 @@ impl Slots {
             }
         }
         taken.all += 1;
-        Ok(Slot {
-            whole: Arc::clone(whole),
+        Ok(Permit {
+            shared: Arc::clone(shared),
             holder,
         })
     }
 }
 
-impl Whole {
+impl Shared {
     fn taken(&self) -> MutexGuard<'_, Taken> {
         // Nothing panics while it is locked.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Slot {
+impl Drop for Permit {
     fn drop(&mut self) {
-        let mut taken = self.whole.taken();
+        let mut taken = self.shared.taken();
         taken.all -= 1;
         if let Entry::Occupied(mut its) = taken.by.entry(self.holder) {
             *its.get_mut() -= 1;
@@ -98,36 +98,36 @@ mod tests {
 
     use super::*;
 
-    const SLOTS: u32 = 8;
+    const LIMIT: u32 = 8;
 
     fn team(number: u128) -> Holder {
         Holder::Team(Uuid::from_u128(number))
     }
 
     /// As many as there are.
-    fn all(slots: &Slots, holder: Holder) -> Vec<Slot> {
-        std::iter::from_fn(|| slots.take(holder).ok()).collect()
+    fn all(limit: &ConcurrencyLimit, holder: Holder) -> Vec<Permit> {
+        std::iter::from_fn(|| limit.acquire(holder).ok()).collect()
     }
 
     #[test]
     fn a_team_has_three_quarters_and_strangers_have_one() {
-        let slots = Slots::new(SLOTS);
-        let mut strangers = all(&slots, Holder::Strangers);
+        let limit = ConcurrencyLimit::new(LIMIT);
+        let mut strangers = all(&limit, Holder::Strangers);
         assert_eq!(strangers.len(), 2);
-        let one = all(&slots, team(1));
+        let one = all(&limit, team(1));
         assert_eq!(one.len(), 6);
-        assert!(all(&slots, team(2)).is_empty());
+        assert!(all(&limit, team(2)).is_empty());
         drop(one);
-        assert_eq!(all(&slots, team(2)).len(), 6);
+        assert_eq!(all(&limit, team(2)).len(), 6);
         strangers.pop();
-        assert_eq!(all(&slots, Holder::Strangers).len(), 1);
+        assert_eq!(all(&limit, Holder::Strangers).len(), 1);
     }
 
     #[test]
     fn what_is_dropped_leaves_nothing() {
-        let slots = Slots::new(SLOTS);
-        drop([all(&slots, team(1)), all(&slots, team(2))]);
-        let taken = slots.0.taken();
+        let limit = ConcurrencyLimit::new(LIMIT);
+        drop([all(&limit, team(1)), all(&limit, team(2))]);
+        let taken = limit.0.taken();
         assert_eq!((taken.all, taken.by.len()), (0, 0));
     }
 }
