@@ -4,6 +4,7 @@
 //! operation: every rule and its order), [`store`] (rows and statements), [`sqlite`] or [`postgres`] (how an engine runs
 //! them), [`sql`] (what both understand), [`domain`] (types and pure rules). The same noun names the same thing in all.
 
+pub mod admin;
 pub mod app;
 mod budget;
 pub mod cli;
@@ -14,7 +15,6 @@ pub mod http;
 pub mod limit;
 pub mod log;
 pub mod openapi;
-pub mod operations;
 pub mod postgres;
 pub mod server;
 pub mod settings;

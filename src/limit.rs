@@ -29,8 +29,8 @@ use std::time::Instant;
 use slog::Logger;
 use uuid::Uuid;
 
+use crate::admin::metrics::SharedLimits;
 use crate::client_address::network;
-use crate::operations::metrics::SharedLimits;
 use crate::settings::{Settings, Toggle};
 
 pub use bucket::{Policy, Verdict};

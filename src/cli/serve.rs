@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use slog::{Logger, error, info, warn};
 
+use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::http;
 use crate::log::{self, Strangers};
-use crate::operations::{self, Operations};
 use crate::server::Server;
 use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
@@ -44,21 +44,15 @@ impl Serve {
             .build()?;
         let result = runtime.block_on(async {
             let app = Arc::new(open(settings).await?);
-            let operations: Arc<Operations> = Arc::default();
-            let strangers = Arc::clone(&operations.strangers);
+            let replica: Arc<ReplicaState> = Arc::default();
+            let strangers = Arc::clone(&replica.strangers);
             let context =
-                http::Context::new(Arc::clone(&app), settings, Arc::clone(&operations), &log).await;
-            let server = start(
-                settings,
-                http::api()?,
-                context,
-                Arc::clone(&operations),
-                &log,
-            )?;
+                http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
+            let server = start(settings, http::api()?, context, Arc::clone(&replica), &log)?;
             // Last, because whoever finds it sends requests.
             let _listener = settings
                 .operations_listen
-                .map(|address| operations::listen(address, Arc::clone(&app), operations, &log))
+                .map(|address| admin::listen(address, Arc::clone(&app), replica, &log))
                 .transpose()?;
             run(server, &app, &strangers, &log).await
         });
@@ -94,17 +88,10 @@ pub(super) fn start(
     settings: &Settings,
     api: http::Api,
     context: http::Context,
-    operations: Arc<Operations>,
+    replica: Arc<ReplicaState>,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    let server = Server::start(
-        settings,
-        api.endpoints,
-        api.methods,
-        context,
-        operations,
-        log,
-    )?;
+    let server = Server::start(settings, api.endpoints, api.methods, context, replica, log)?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)
 }

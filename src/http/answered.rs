@@ -41,7 +41,7 @@ pub(super) fn answered<E: Serialize>(
         let bytes = put_in_place(failure, &mut answer);
         shared.unsent.body_anyway(holder, bytes, under_way)
     });
-    let metrics = &shared.operations.metrics;
+    let metrics = &shared.replica.metrics;
     metrics.answered(operation.id, answer.status(), latency);
     finish(context, operation.path, &mut answer, latency);
     answer.map(|_| body)
@@ -75,7 +75,7 @@ pub(super) fn finish<B>(
         headers.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
     }
     // HTTP/2 has no such header, and says goodbye by itself.
-    if context.context().operations.draining() && context.request.version() <= Version::HTTP_11 {
+    if context.context().replica.draining() && context.request.version() <= Version::HTTP_11 {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
     }
@@ -95,7 +95,7 @@ pub(super) fn finish<B>(
         caller,
         client_address,
     };
-    shared.operations.strangers.request(&shared.log, &line);
+    shared.replica.strangers.request(&shared.log, &line);
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use slog::Logger;
 use super::concurrency_limit::ConcurrencyLimit;
 use super::rehearsal::Rehearsal;
 use super::unsent::Unsent;
+use crate::admin::ReplicaState;
 use crate::app::App;
 use crate::budget::Budget;
 use crate::limit::Limits;
-use crate::operations::Operations;
 use crate::settings::{Settings, TrustedProxies};
 
 /// What all requests share.
@@ -23,7 +23,7 @@ pub struct Context {
     pub(super) bodies: Arc<Budget>,
     pub(super) unsent: Unsent,
     pub(super) trusted_proxies: TrustedProxies,
-    pub(super) operations: Arc<Operations>,
+    pub(super) replica: Arc<ReplicaState>,
     pub(super) hsts: Option<HeaderValue>,
     pub(super) log: Logger,
     pub(super) rehearsal: Option<Box<dyn Rehearsal>>,
@@ -37,17 +37,17 @@ impl Context {
     pub async fn new(
         app: Arc<App>,
         settings: &Settings,
-        operations: Arc<Operations>,
+        replica: Arc<ReplicaState>,
         log: &Logger,
     ) -> Context {
         Context {
             app,
-            limits: Limits::start(settings, &operations.metrics.limits, log).await,
+            limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency: ConcurrencyLimit::new(settings.max_concurrent_requests),
             bodies: Budget::new(settings.transfer_bytes()),
-            unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&operations.traffic)),
+            unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&replica.traffic)),
             trusted_proxies: settings.trusted_proxies.clone(),
-            operations,
+            replica,
             hsts: settings.hsts(),
             log: log.clone(),
             rehearsal: None,

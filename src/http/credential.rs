@@ -97,7 +97,7 @@ fn address(context: &RequestContext) -> IpAddr {
 
 /// That the request is under way, unless the server is stopping.
 fn under_way(context: &RequestContext) -> Result<traffic::Request, Error> {
-    let traffic = &context.context().operations.traffic;
+    let traffic = &context.context().replica.traffic;
     traffic.request().ok_or(Error::Overloaded)
 }
 

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::bucket::{Policy, Verdict};
-use crate::operations::metrics::SharedLimits;
+use crate::admin::metrics::SharedLimits;
 use crate::settings::RedisUrl;
 
 /// How long a request waits for Redis, which takes a fraction of a millisecond nearby.

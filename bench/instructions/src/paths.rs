@@ -141,11 +141,10 @@ impl Paths {
             )
             .await?;
         let (log, guard) = log::to_standard_error(&settings)?;
-        let operations = Arc::default();
-        let context =
-            Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log).await;
+        let replica = Arc::default();
+        let context = Context::new(Arc::clone(&app), &settings, Arc::clone(&replica), &log).await;
         let http::Api { endpoints, methods } = http::api()?;
-        let server = Server::start(&settings, endpoints, methods, context, operations, &log)?;
+        let server = Server::start(&settings, endpoints, methods, context, replica, &log)?;
         let connection = TcpStream::connect(server.address()).await?;
         connection.set_nodelay(true)?;
         tokio::spawn(server.run());

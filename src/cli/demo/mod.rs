@@ -13,9 +13,9 @@ mod seed;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use crate::admin::ReplicaState;
 use crate::http;
 use crate::log;
-use crate::operations::Operations;
 use crate::settings::{Database, PublicUrl, Settings};
 use crate::start_error::StartError;
 
@@ -87,14 +87,14 @@ impl Demo {
             if self.fixed {
                 http::sign_in::register(&mut api, seed.credentials.user)?;
             }
-            let operations: Arc<Operations> = Arc::default();
-            let strangers = Arc::clone(&operations.strangers);
+            let replica: Arc<ReplicaState> = Arc::default();
+            let strangers = Arc::clone(&replica.strangers);
             let context =
-                http::Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log)
+                http::Context::new(Arc::clone(&app), &settings, Arc::clone(&replica), &log)
                     .await
                     .rehearsing(rehearsal::ByHeader::default());
             let server =
-                serve::start(&settings, api, context, operations, &log)?.stopping_at_hang_up();
+                serve::start(&settings, api, context, replica, &log)?.stopping_at_hang_up();
             output::print(&scenario::render(
                 &settings,
                 &seed,

@@ -54,7 +54,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub type Request = http::Request<Incoming>;
 
 /// What answers every request.
-pub type Answer = Arc<dyn Fn(Request) -> BoxFuture<'static, Response<String>> + Send + Sync>;
+pub type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Response<String>> + Send + Sync>;
 
 /// The listener; it ends when this is dropped.
 pub struct Listener {
@@ -63,11 +63,11 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on `address`, and lets `answer` answer every request.
+    /// Listens on `address`, and lets `handler` answer every request.
     ///
     /// # Errors
     /// When the address cannot be listened on.
-    pub fn start(address: SocketAddr, answer: Answer, log: Logger) -> io::Result<Self> {
+    pub fn start(address: SocketAddr, handler: Handler, log: Logger) -> io::Result<Self> {
         // Not by tokio, so that nothing here has to wait.
         let socket = StdListener::bind(address)?;
         socket.set_nonblocking(true)?;
@@ -80,7 +80,7 @@ impl Listener {
             log,
         };
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept.run(answer));
+        tasks.spawn(accept.run(handler));
         Ok(Self {
             address,
             _tasks: tasks,
@@ -104,12 +104,12 @@ struct Accept {
 }
 
 impl Accept {
-    async fn run(mut self, answer: Answer) {
+    async fn run(mut self, handler: Handler) {
         loop {
             let stream = self.next().await;
-            let (answer, reserve) = (Arc::clone(&answer), Arc::clone(&self.reserve));
+            let (handler, reserve) = (Arc::clone(&handler), Arc::clone(&self.reserve));
             let connection = async move {
-                serve(stream, answer).await;
+                serve(stream, handler).await;
                 reserve.take_back();
             };
             self.connections.add(connection).await;
@@ -139,8 +139,8 @@ impl Accept {
 }
 
 /// One request and its answer, in time.
-async fn serve(stream: TcpStream, answer: Answer) {
-    let service = service_fn(|request| answer(request).map(Ok::<_, Infallible>));
+async fn serve(stream: TcpStream, handler: Handler) {
+    let service = service_fn(|request| handler(request).map(Ok::<_, Infallible>));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .keep_alive(false)

@@ -1,4 +1,5 @@
-//! What a replica tells those who operate it: on a listener of its own, apart from the published interface.
+//! What a replica tells those who operate it, on a listener of its own (`--operations-listen`), apart from the published
+//! interface.
 //!
 //! - `/healthz` is 200 as long as the process answers. It asks for nothing else: a process is not made
 //!   well by a restart because its database is away.
@@ -46,7 +47,7 @@ pub use listener::Listener;
 
 /// What a replica knows of itself.
 #[derive(Default)]
-pub struct Operations {
+pub struct ReplicaState {
     draining: AtomicBool,
     /// What is under way, which the server waits for before it stops.
     pub(crate) traffic: Arc<Traffic>,
@@ -56,7 +57,7 @@ pub struct Operations {
     pub strangers: Arc<Strangers>,
 }
 
-impl Operations {
+impl ReplicaState {
     /// Step 1.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
@@ -75,10 +76,10 @@ impl Operations {
 pub fn listen(
     address: SocketAddr,
     app: Arc<App>,
-    operations: Arc<Operations>,
+    replica: Arc<ReplicaState>,
     log: &Logger,
 ) -> Result<Listener, StartError> {
-    let answer = move |request| answer(request, Arc::clone(&app), Arc::clone(&operations)).boxed();
+    let answer = move |request| answer(request, Arc::clone(&app), Arc::clone(&replica)).boxed();
     let listener = Listener::start(address, Arc::new(answer), log.clone());
     let listener = listener.map_err(|source| StartError::Listen {
         option: "--operations-listen",
@@ -91,7 +92,7 @@ pub fn listen(
 }
 
 /// The answer to any request. Those to HEAD are sent without their body.
-async fn answer(request: Request, app: Arc<App>, operations: Arc<Operations>) -> Response<String> {
+async fn answer(request: Request, app: Arc<App>, replica: Arc<ReplicaState>) -> Response<String> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let refused = json!({ "message": "only GET and HEAD are answered here" });
         let mut answer = said(StatusCode::METHOD_NOT_ALLOWED, &refused);
@@ -101,9 +102,9 @@ async fn answer(request: Request, app: Arc<App>, operations: Arc<Operations>) ->
     }
     match request.uri().path() {
         "/healthz" => said(StatusCode::OK, &json!({ "alive": true })),
-        "/readyz" => readyz(&app, &operations).await,
+        "/readyz" => readyz(&app, &replica).await,
         "/metrics" => {
-            let page = operations.metrics.page();
+            let page = replica.metrics.page();
             answered(StatusCode::OK, metrics::CONTENT_TYPE, page)
         }
         _ => {
@@ -114,12 +115,12 @@ async fn answer(request: Request, app: Arc<App>, operations: Arc<Operations>) ->
 }
 
 /// Whether requests should be sent here.
-async fn readyz(app: &App, operations: &Operations) -> Response<String> {
+async fn readyz(app: &App, replica: &ReplicaState) -> Response<String> {
     let ailment = app.check_health().await.err().map(|ailment| match ailment {
         HealthProblem::Database => "database",
         HealthProblem::Migrations => "migrations",
     });
-    let draining = operations.draining().then_some("draining");
+    let draining = replica.draining().then_some("draining");
     let failing: Vec<&str> = ailment.into_iter().chain(draining).collect();
     if failing.is_empty() {
         return said(StatusCode::OK, &json!({ "ready": true }));
