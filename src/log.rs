@@ -41,7 +41,7 @@ pub use seldom::Seldom;
 pub use strangers::Strangers;
 
 /// How long the process, at its end, waits for whoever reads the log.
-const PATIENCE: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Writes what still waits when it is dropped, unless nobody reads it for two seconds.
 pub struct Guard(Option<Box<dyn Send>>);
@@ -57,7 +57,7 @@ impl Drop for Guard {
         });
         if ending.is_ok() {
             // An error either way: all is written, or nobody reads.
-            let _ = written.recv_timeout(PATIENCE);
+            let _ = written.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }

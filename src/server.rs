@@ -49,7 +49,7 @@ use crate::traffic::Traffic;
 use crate::{log, tls};
 
 /// How long a request may go on after the server was asked to stop.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
 const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
 
@@ -254,8 +254,8 @@ async fn finish<C: ServerContext>(
     tokio::select! {
         _ = done => info!(log, "stopped"),
         () = traffic.settled() => info!(log, "stopped; idle connections were cut"),
-        () = tokio::time::sleep(PATIENCE) => {
-            warn!(log, "stopped with requests unfinished"; "seconds" => PATIENCE.as_secs());
+        () = tokio::time::sleep(SHUTDOWN_TIMEOUT) => {
+            warn!(log, "stopped with requests unfinished"; "seconds" => SHUTDOWN_TIMEOUT.as_secs());
         }
         () = second_signal => warn!(log, "{STOPPED_AT_ONCE}"),
     }

@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 
 /// How long a sample waits for its first answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What one connection asks, one request after the other.
 pub trait Ask {
@@ -195,7 +195,9 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
         shared.counting.set(true);
         let mut memory = process::memory(self.running.pid())?;
         // A disk that stalls for that long has answered nobody yet.
-        while begin.elapsed() < self.time || shared.lacks_answers() && begin.elapsed() < PATIENCE {
+        while begin.elapsed() < self.time
+            || shared.lacks_answers() && begin.elapsed() < FIRST_ANSWER_TIMEOUT
+        {
             let left = self.time.saturating_sub(begin.elapsed());
             sleep(left.clamp(SHORTEST_LOOK, LOOK)).await;
             memory = memory.max(process::memory(self.running.pid())?);

@@ -20,7 +20,7 @@ use crate::process;
 use crate::temporary;
 
 /// How long it may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -106,7 +106,7 @@ impl Cluster {
             if said.contains("database system is ready to accept connections") {
                 return Ok(());
             }
-            if self.server.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
+            if self.server.try_wait()?.is_some() || begin.elapsed() > START_TIMEOUT {
                 return Err(format!("PostgreSQL does not start: {said}").into());
             }
             sleep(INTERVAL);

@@ -14,7 +14,7 @@ use crate::postgres::Cluster;
 use crate::process;
 
 /// How long a contender may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often it is tried: a small part of the time in which the fastest of them starts.
 const INTERVAL: Duration = Duration::from_millis(2);
@@ -81,7 +81,7 @@ impl Running {
     fn wait(&mut self, log: &Path) -> Result<(), Failure> {
         let begin = Instant::now();
         while TcpStream::connect(self.address).is_err() {
-            if self.process.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
+            if self.process.try_wait()?.is_some() || begin.elapsed() > START_TIMEOUT {
                 let name = self.contender.name();
                 let log = std::fs::read_to_string(log).unwrap_or_default();
                 return Err(format!("{name} does not start: {log}").into());

@@ -42,13 +42,13 @@ use crate::log::Seldom;
 const RESERVE: usize = 8;
 
 /// Connections at once. Operators make a few.
-const MOST: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 /// How long a connection may take in all. `/readyz` takes a second at most.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Before another attempt when the system refuses a connection for a reason that may pass.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// A request, as far as it matters here: nobody reads a body.
 pub type Request = http::Request<Incoming>;
@@ -133,7 +133,7 @@ impl Accept {
             if let Some(count) = self.missed.again() {
                 warn!(self.log, "no connection for operators"; "error" => %error, "count" => count);
             }
-            sleep(PAUSE).await;
+            sleep(ACCEPT_RETRY_DELAY).await;
         }
     }
 }
@@ -146,7 +146,7 @@ async fn serve(stream: TcpStream, handler: Handler) {
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
     // Whoever hangs up, or says what is no request, or takes too long, gets nothing.
-    let _ = timeout(PATIENCE, connection).await;
+    let _ = timeout(CONNECTION_TIMEOUT, connection).await;
 }
 
 /// The connections that are open (step 4). They end with this.
@@ -161,7 +161,7 @@ impl Connections {
     async fn add(&mut self, connection: impl Future<Output = ()> + Send + 'static) {
         while self.tasks.try_join_next().is_some() {}
         self.open.retain(|open| !open.is_finished());
-        if self.open.len() >= MOST {
+        if self.open.len() >= MAX_CONNECTIONS {
             self.give_way().await;
         }
         self.open.push_back(self.tasks.spawn(connection));

@@ -26,7 +26,7 @@ const LEASE: Duration = Duration::from_millis(200);
 pub(super) const RUN_OUT: Duration = Duration::from_millis(250);
 
 /// Keys remembered at most: some megabytes. Beyond that all are forgotten, and looked up once more.
-const MOST: usize = 16_384;
+const MAX_LEASES: usize = 16_384;
 
 /// The leases of a process.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Leases {
     /// Remembers what a lookup has found that was begun at `begun`.
     pub(super) fn begin(&self, digest: &Digest, key: ApiKey, begun: Instant) {
         let mut leases = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if leases.len() >= MOST {
+        if leases.len() >= MAX_LEASES {
             leases.clear();
         }
         let end = begun + LEASE;
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn no_more_keys_are_remembered_than_memory_is_meant_for() {
         let (leases, begun) = (Leases::default(), Instant::now());
-        for id in 0..=MOST as u128 {
+        for id in 0..=MAX_LEASES as u128 {
             let (digest, key) = key(id);
             leases.begin(&digest, key, begun);
         }

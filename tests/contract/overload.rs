@@ -38,11 +38,11 @@ fn expect(stream: &mut TcpStream, expected: &str) {
 }
 
 /// How long each step below may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const STEP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Sends `request` until the status of its answer is `status`.
 async fn send_until(given: &Given, request: Request, status: u16) -> Answer {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + STEP_TIMEOUT;
     loop {
         let answer = given.send(request.clone()).await;
         if answer.status() == status || Instant::now() > end {

@@ -15,7 +15,7 @@ use crate::attack::Target;
 use crate::certificate::Certificate;
 
 /// Longer than a start takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which proxy.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl Proxy {
     }
 
     fn wait_until_it_listens(&mut self, kind: Kind) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         while TcpStream::connect(self.address).is_err() {
             let ended = self.process.try_wait().expect("it is ours");
             assert!(

@@ -24,7 +24,7 @@ use crate::wire::Connection;
 const DOCUMENTS: usize = 200;
 
 /// How long a crowd may take to gather.
-const PATIENCE: Duration = Duration::from_secs(120);
+const GATHER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How many there are of each.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ async fn rest(pid: u32) -> Result<(), Failure> {
             true => resting + 1,
             false => 0,
         };
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > GATHER_TIMEOUT {
             return Err("the service does not come to rest beside the crowd".into());
         }
     }

@@ -6,7 +6,7 @@
 //!    under way, as with clients that are strangers to each other, and latencies are the service's alone.
 //! 3. After [`WARM_UP`], what is answered counts: as served, or as refused, which has to be a 503 that says when to
 //!    try again. A connection that breaks is opened anew.
-//! 4. At the end, connections wait for the answer that they have asked for, at most [`PATIENCE`].
+//! 4. At the end, connections wait for the answer that they have asked for, at most [`ANSWER_TIMEOUT`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ use crate::running::Running;
 use crate::wire::{self, Connection};
 
 /// How long an answer may take before the run is given up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What is to be asked.
 #[derive(Clone, Copy, Debug)]
@@ -172,7 +172,7 @@ impl Flood<'_> {
             request.clear();
             script.next(&mut request);
             let begin = Instant::now();
-            let Ok(answer) = timeout(PATIENCE, connection.ask(&request)).await? else {
+            let Ok(answer) = timeout(ANSWER_TIMEOUT, connection.ask(&request)).await? else {
                 shared.broken.set(shared.broken.get() + 1);
                 connection = Connection::open(self.running.address).await?;
                 continue;

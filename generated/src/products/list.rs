@@ -185,11 +185,11 @@ impl List {
     /// ```
     pub fn stream(self) -> ProductStream {
         /// The most that the document allows: fewest requests.
-        const MOST: i32 = 100;
+        const MAX_LIMIT: i32 = 100;
         let list = if self.limit.is_some() {
             self
         } else {
-            self.limit(MOST)
+            self.limit(MAX_LIMIT)
         };
         let pages = stream::try_unfold(Some(list), |list| async move {
             let Some(list) = list else { return Ok(None) };

@@ -17,7 +17,7 @@ use crate::scale::sized;
 const EACH: f64 = 0.032;
 
 /// How long others wait for their own.
-const PATIENCE: Duration = Duration::from_secs(1);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The beginning of a ClientHello of 512 bytes.
 const BEGINNING: [u8; 11] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
@@ -58,7 +58,7 @@ async fn handshakes_that_do_not_end_cost_others_nothing_and_do_not_keep_the_serv
         assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 401");
         let took = begun.elapsed();
         assert!(
-            took <= PATIENCE,
+            took <= HANDSHAKE_TIMEOUT,
             "handshake and answer {number} took {took:?}"
         );
     }

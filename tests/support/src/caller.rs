@@ -21,7 +21,7 @@ use crate::response_validator::{Received, problems};
 use crate::schema::Violation;
 
 /// Longer than any answer may take, so that a hanging server fails a test instead of stopping it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One request.
 #[derive(Clone, Debug)]
@@ -249,7 +249,7 @@ impl Caller {
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE);
+            .timeout(ANSWER_TIMEOUT);
         Self {
             http: complete(http).build().expect("an HTTP client can be made"),
             base_url: base_url.into(),

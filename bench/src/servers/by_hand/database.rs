@@ -16,7 +16,7 @@ pub type Digest = [u8; 32];
 const READERS: u32 = 16;
 
 /// How long a request waits for a connection.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Whose key a request brings, and what it opens.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Database {
             Pool::builder()
                 .max_size(size)
                 .test_on_check_out(false)
-                .connection_timeout(PATIENCE)
+                .connection_timeout(CONNECTION_TIMEOUT)
                 .build(Manager::new(path))
         };
         Ok(Self {
