@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::contender::Contender;
-use crate::dataset::{Failure, RefreshTokens};
+use crate::dataset::{BoxError, RefreshTokens};
 use crate::postgres::Cluster;
 use crate::process;
 
@@ -45,7 +45,7 @@ impl Running {
         log: &Path,
         refresh_tokens: RefreshTokens,
         cluster: Option<Cluster>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, BoxError> {
         let address = free_address()?;
         let process = command(address)
             .stdin(Stdio::null())
@@ -72,13 +72,13 @@ impl Running {
     ///
     /// # Errors
     /// When it has ended.
-    pub fn processor_time(&self) -> Result<Duration, Failure> {
+    pub fn processor_time(&self) -> Result<Duration, BoxError> {
         let of_database = self.cluster.as_ref().map(Cluster::processor_time);
         let of_database = of_database.transpose()?.unwrap_or_default();
         Ok(process::processor_time(self.pid())? + of_database)
     }
 
-    fn wait(&mut self, log: &Path) -> Result<(), Failure> {
+    fn wait(&mut self, log: &Path) -> Result<(), BoxError> {
         let begin = Instant::now();
         while TcpStream::connect(self.address).is_err() {
             if self.process.try_wait()?.is_some() || begin.elapsed() > START_TIMEOUT {

@@ -58,7 +58,7 @@ impl Transport {
             // The generated bodies are bytes, never streams, so that there is always a copy.
             let copy = request.try_clone();
             let result = attempt(http, request).await;
-            let again = Failure::of(&result).and_then(|failure| {
+            let again = FailedAttempt::of(&result).and_then(|failure| {
                 let pause = attempts.failed(failure.retry_after)?;
                 Some((pause, copy?, failure.maybe_executed))
             });
@@ -114,22 +114,22 @@ macro_rules! hooks {
 hooks!(catalog::Client, mobile::Client);
 
 /// An answer that has arrived as a whole.
-struct Answer {
+struct BufferedResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-async fn attempt(http: &reqwest::Client, request: Request) -> reqwest::Result<Answer> {
+async fn attempt(http: &reqwest::Client, request: Request) -> reqwest::Result<BufferedResponse> {
     let mut response = http.execute(request).await?;
-    Ok(Answer {
+    Ok(BufferedResponse {
         status: response.status(),
         headers: std::mem::take(response.headers_mut()),
         body: response.bytes().await?,
     })
 }
 
-impl Answer {
+impl BufferedResponse {
     fn is_json(&self) -> bool {
         let content_type = self.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         content_type.is_some_and(|value| value.starts_with(b"application/json"))
@@ -180,24 +180,26 @@ pub(crate) fn refusal(answer: &Response) -> Option<crate::Error> {
 }
 
 /// An attempt that may be followed by another.
-struct Failure {
+struct FailedAttempt {
     /// Whether the service may have executed the request all the same.
     maybe_executed: bool,
     retry_after: Option<Duration>,
 }
 
-impl Failure {
-    fn of(result: &reqwest::Result<Answer>) -> Option<Failure> {
+impl FailedAttempt {
+    fn of(result: &reqwest::Result<BufferedResponse>) -> Option<FailedAttempt> {
         match result {
             Ok(answer) => match answer.status {
-                StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Some(Failure {
-                    maybe_executed: answer.status == StatusCode::SERVICE_UNAVAILABLE,
-                    retry_after: retry_after(&answer.headers),
-                }),
+                StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                    Some(FailedAttempt {
+                        maybe_executed: answer.status == StatusCode::SERVICE_UNAVAILABLE,
+                        retry_after: retry_after(&answer.headers),
+                    })
+                }
                 _ => None,
             },
             Err(error) if error.is_builder() || error.is_redirect() => None,
-            Err(error) => Some(Failure {
+            Err(error) => Some(FailedAttempt {
                 maybe_executed: !error.is_connect(),
                 retry_after: None,
             }),

@@ -8,7 +8,7 @@ use crate::domain::Error;
 use crate::domain::api_key::Author;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::time::Timestamp;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, idempotency};
 
 /// A change on the word of an author, which is made once if its request has a key.
@@ -42,7 +42,7 @@ impl<'a> Once<'a> {
         &mut self,
         sql: Sql<'_>,
         calls: impl Batch<Out = T>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ScriptError> {
         let (_, answer) = sql.run((self.valid_key(), calls)).await?;
         Ok(answer)
     }
@@ -51,7 +51,7 @@ impl<'a> Once<'a> {
     pub async fn replayed<T: DeserializeOwned>(
         &mut self,
         sql: Sql<'_>,
-    ) -> Result<Option<Outcome<T>>, Failure> {
+    ) -> Result<Option<Outcome<T>>, ScriptError> {
         let Some(request) = self.request else {
             return Ok(None);
         };
@@ -74,7 +74,7 @@ impl<'a> Once<'a> {
         sql: Sql<'_>,
         value: T,
         change: impl Batch,
-    ) -> Result<Outcome<T>, Failure> {
+    ) -> Result<Outcome<T>, ScriptError> {
         let answer = self.request.map(|_| serde_json::to_string(&value));
         let answer = answer.transpose().map_err(Error::internal)?;
         let keep = self.request.zip(answer.as_ref()).map(|(request, answer)| {

@@ -5,7 +5,7 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::{Member, Role};
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, member};
 
 use super::team::require_team;
@@ -64,7 +64,7 @@ impl App {
     }
 }
 
-async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, Failure> {
+async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError> {
     let Member {
         team_id,
         user_id,

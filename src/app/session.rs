@@ -52,14 +52,14 @@ use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
 use crate::domain::session::pair::TokenPair;
 use crate::domain::session::rules::{
-    ACCESS_TOKEN_LIFETIME, KnownToken, RefreshGrant, Refusal, access_token_expires_at,
+    ACCESS_TOKEN_LIFETIME, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
     rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::domain::session::{
     CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
 };
 use crate::domain::time::Timestamp;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, auth_code, oauth_client, session};
 
 impl App {
@@ -229,19 +229,19 @@ impl App {
     }
 }
 
-/// Steps C2 to C5: who is signed in, or why nobody is. A refusal may end a session, so it is an answer here and no failure,
+/// Steps C2 to C5: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
 /// which would undo that.
 async fn exchange_code(
     sql: Sql<'_>,
     exchange: &CodeExchange,
-) -> Result<Result<UserId, Refusal>, Failure> {
+) -> Result<Result<UserId, GrantError>, ScriptError> {
     let code = auth_code::lock(&exchange.code);
     let client = oauth_client::exists(&exchange.client_id);
     let (known, client_exists) = sql.run((code, client)).await?;
     let ruling = rule_on_code(known.as_ref(), client_exists, exchange);
     match ruling {
         Ok(user_id) => begin_session(sql, user_id, exchange).await?,
-        Err(refusal) => end_session_if_reused(sql, refusal, exchange.now).await?,
+        Err(error) => end_session_if_reused(sql, error, exchange.now).await?,
     }
     Ok(ruling)
 }
@@ -251,7 +251,7 @@ async fn begin_session(
     sql: Sql<'_>,
     user_id: UserId,
     exchange: &CodeExchange,
-) -> Result<(), Failure> {
+) -> Result<(), ScriptError> {
     let (id, now) = (exchange.session_id, exchange.now);
     let session = Session {
         id,
@@ -270,11 +270,11 @@ async fn begin_session(
     Ok(())
 }
 
-/// Steps R2 to R7: the pair that counts, or why there is none. A refusal is an answer, as in [`exchange_code`].
+/// Steps R2 to R7: the pair that counts, or why there is none. A refused grant is a result, as in [`exchange_code`].
 async fn refresh_token(
     sql: Sql<'_>,
     refresh: &Refresh,
-) -> Result<Result<Refreshed, Refusal>, Failure> {
+) -> Result<Result<Refreshed, GrantError>, ScriptError> {
     let token = session::lock_refresh_token(&refresh.token);
     let client = oauth_client::exists(&refresh.client_id);
     let (known, client_exists) = sql.run((token, client)).await?;
@@ -284,12 +284,12 @@ async fn refresh_token(
     ) {
         (Ok(grant), Some(known)) => carry_out_refresh(sql, grant, &known, refresh).await.map(Ok),
         (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
-        (Err(refusal), known) => {
+        (Err(error), known) => {
             let unspent = known.filter(|known| known.spent_at.is_none());
             let end_grace = unspent.map(|known| session::end_grace(known.session_id)); // R3
             sql.run(end_grace).await?;
-            end_session_if_reused(sql, refusal, refresh.now).await?;
-            Ok(Err(refusal))
+            end_session_if_reused(sql, error, refresh.now).await?;
+            Ok(Err(error))
         }
     }
 }
@@ -300,7 +300,7 @@ async fn carry_out_refresh(
     grant: RefreshGrant,
     known: &KnownToken,
     refresh: &Refresh,
-) -> Result<Refreshed, Failure> {
+) -> Result<Refreshed, ScriptError> {
     let (issued_at, given_before) = match grant {
         RefreshGrant::Rotate => (refresh.now, None),
         RefreshGrant::Repeat(successor, spent_at) => (spent_at, Some(successor)),
@@ -322,7 +322,7 @@ async fn rotate(
     known: &KnownToken,
     refresh: &Refresh,
     expires_at: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<(), ScriptError> {
     let (id, now) = (known.session_id, refresh.now);
     let session_ends = session_expires_at(known.created_at, now);
     sql.run((
@@ -338,12 +338,12 @@ async fn rotate(
 /// C2 and R7
 async fn end_session_if_reused(
     sql: Sql<'_>,
-    refusal: Refusal,
+    error: GrantError,
     now: Timestamp,
-) -> Result<(), Failure> {
-    match refusal {
-        Refusal::Reused(session_id) => sql.run(session::end(session_id, now)).await.map(drop),
-        Refusal::InvalidClient | Refusal::InvalidGrant => Ok(()),
+) -> Result<(), ScriptError> {
+    match error {
+        GrantError::Reused(session_id) => sql.run(session::end(session_id, now)).await.map(drop),
+        GrantError::InvalidClient | GrantError::InvalidGrant => Ok(()),
     }
 }
 

@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::Role;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Members: users who may work in a team.
 #[derive(Debug, clap::Subcommand)]
@@ -39,7 +39,7 @@ pub struct Who {
 }
 
 impl Member {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Add { who, role } => {
                 let member = app.add_member(who.team, who.user, role).await?;

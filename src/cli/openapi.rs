@@ -2,7 +2,7 @@
 
 use crate::openapi::Document;
 
-use super::failure::Failure;
+use super::command_error::CommandError;
 use super::output;
 
 /// Prints a published document.
@@ -28,7 +28,7 @@ enum Format {
 }
 
 impl Openapi {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         output::print(match self.format {
             Format::Yaml => self.document.yaml(),
             Format::Json => self.document.json(),

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::command_error::CommandError;
 
 /// The name of the flag `--json`.
 pub const JSON: &str = "json";
@@ -20,7 +20,7 @@ pub fn json_flag() -> Arg {
 }
 
 /// What a command answers.
-pub struct Answer {
+pub struct Output {
     body: Body,
     note: Option<&'static str>,
 }
@@ -32,7 +32,7 @@ enum Body {
     Many(Vec<Record>),
 }
 
-impl Answer {
+impl Output {
     /// A list, which may be empty.
     pub fn list(records: impl IntoIterator<Item = Record>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Answer {
     }
 
     /// Prints it.
-    pub fn print(&self, json: bool) -> Result<(), Failure> {
+    pub fn print(&self, json: bool) -> Result<(), CommandError> {
         let text = match (&self.body, json) {
             (Body::One(record), true) => to_json(record),
             (Body::Many(records), true) => to_json(records),
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-impl From<Record> for Answer {
+impl From<Record> for Output {
     fn from(record: Record) -> Self {
         Self {
             body: Body::One(record),
@@ -94,12 +94,12 @@ fn write(text: &str) -> io::Result<()> {
     output.flush()
 }
 
-fn unwritable(error: io::Error) -> Failure {
-    Failure::Failed(format!("cannot write to standard output: {error}"))
+fn unwritable(error: io::Error) -> CommandError {
+    CommandError::Failed(format!("cannot write to standard output: {error}"))
 }
 
 /// Writes a text that can be had again. A reader that has seen enough (`| head`) is no failure.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), CommandError> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
         _ => Ok(()),

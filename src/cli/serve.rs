@@ -13,8 +13,8 @@ use crate::server::Server;
 use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
 
+use super::command_error::CommandError;
 use super::database::open;
-use super::failure::Failure;
 
 /// Runs the server until SIGTERM or SIGINT.
 ///
@@ -32,7 +32,7 @@ One line a request goes to standard error, in JSON unless that is a terminal; a 
 pub struct Serve {}
 
 impl Serve {
-    pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), Failure> {
+    pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), CommandError> {
         let (log, _written_at_the_end) = log::to_standard_error(settings)?;
         log::panics(&log);
         for warning in warnings {
@@ -102,7 +102,7 @@ pub(super) async fn run(
     app: &App,
     strangers: &Strangers,
     log: &Logger,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let ended = tokio::select! {
         ended = server.run() => ended,
         () = app.run_background_tasks(log) => Ok(()),
@@ -115,5 +115,5 @@ pub(super) async fn run(
             .map_or_else(|| failure.to_string(), ToString::to_string);
         error!(log, "the last uses of keys and sessions were not recorded"; "error" => cause);
     }
-    ended.map_err(Failure::Failed)
+    ended.map_err(CommandError::Failed)
 }

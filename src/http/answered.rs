@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Failure, Operation, Rejection};
+use codegen_runtime::{ErrorAnswer, Operation, Rejection};
 use dropshot::Body;
 use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Response, Version};
@@ -24,7 +24,7 @@ pub(super) fn answered<E: Serialize>(
     operation: &'static Operation,
     mut answer: Response<Bytes>,
     latency: Duration,
-    overloaded: impl FnOnce(Rejection<Error>) -> Failure<E>,
+    overloaded: impl FnOnce(Rejection<Error>) -> ErrorAnswer<E>,
 ) -> Response<Body> {
     let shared = context.context();
     let holder = answer.extensions().get().copied();

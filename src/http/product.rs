@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Admitted, Failure, Operation, Rejection, Request, Unchecked, json};
+use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Request, Unchecked, json};
 use dropshot::Body;
 use http::Response;
 
@@ -43,7 +43,7 @@ impl CatalogApi for Service {
         context: &RequestContext,
         _: &'static Operation,
         rejection: Rejected,
-    ) -> Failure<types::ErrorResponse> {
+    ) -> ErrorAnswer<types::ErrorResponse> {
         error::answer(context, rejection).into_catalog(&context.request_id)
     }
 

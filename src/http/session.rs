@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
+use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
 use http::header::CACHE_CONTROL;
@@ -43,17 +43,17 @@ impl MobileApi for Service {
         context: &RequestContext,
         _: &'static Operation,
         rejection: Rejection<Error>,
-    ) -> Failure<types::ErrorResponse> {
+    ) -> ErrorAnswer<types::ErrorResponse> {
         // What is told here is about one person: nobody may store that something is missing, either.
-        let failure = error::answer(context, rejection).into_mobile(&context.request_id);
-        failure.header(CACHE_CONTROL, "no-store")
+        let answer = error::answer(context, rejection).into_mobile(&context.request_id);
+        answer.header(CACHE_CONTROL, "no-store")
     }
 
     fn token_error(
         context: &RequestContext,
         _: &'static Operation,
         rejection: Rejection<Error>,
-    ) -> Failure<types::TokenError> {
+    ) -> ErrorAnswer<types::TokenError> {
         error::answer(context, rejection).into_token(&context.request_id)
     }
 

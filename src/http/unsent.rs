@@ -107,7 +107,7 @@ impl Unsent {
             };
             return Body::from(Bytes::from_owner(piece));
         }
-        let answer = Arc::new(Answer {
+        let answer = Arc::new(UnsentAnswer {
             holder,
             budget: Arc::clone(&self.budget),
             traffic,
@@ -131,7 +131,7 @@ struct Piece {
     _charge: Option<Charge>,
     _under_way: Option<traffic::Piece>,
     /// What it is a piece of.
-    answer: Option<Arc<Answer>>,
+    answer: Option<Arc<UnsentAnswer>>,
 }
 
 impl AsRef<[u8]> for Piece {
@@ -149,7 +149,7 @@ impl Drop for Piece {
 }
 
 /// An answer that is sent in pieces.
-struct Answer {
+struct UnsentAnswer {
     /// Who pays for the pieces; `None` where the bytes are shared by all answers.
     holder: Option<Holder>,
     budget: Arc<Budget>,
@@ -174,7 +174,7 @@ struct State {
     waker: Option<Waker>,
 }
 
-impl Answer {
+impl UnsentAnswer {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -211,7 +211,7 @@ impl Answer {
 }
 
 /// Who has looked after it need not do so any more.
-impl Drop for Answer {
+impl Drop for UnsentAnswer {
     fn drop(&mut self) {
         if let Some(watch) = self.state().watch.take() {
             watch.abort();
@@ -220,7 +220,7 @@ impl Drop for Answer {
 }
 
 /// Gives an answer up when its time has come, unless it is gone before.
-async fn watch(answer: std::sync::Weak<Answer>) {
+async fn watch(answer: std::sync::Weak<UnsentAnswer>) {
     let mut next = Instant::now() + STALL_LIMIT;
     loop {
         tokio::time::sleep_until(next).await;
@@ -235,7 +235,7 @@ async fn watch(answer: std::sync::Weak<Answer>) {
 }
 
 /// The body of an answer that is sent in pieces.
-struct Pieces(Arc<Answer>);
+struct Pieces(Arc<UnsentAnswer>);
 
 /// The peer has taken nothing for too long.
 #[derive(Debug, thiserror::Error)]

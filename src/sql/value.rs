@@ -13,7 +13,7 @@ use rusqlite::types::{FromSqlError, ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 use uuid::Uuid;
 
-use super::failure::Failure;
+use super::script_error::ScriptError;
 use crate::domain::api_key::Scope;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::catalog::Mode;
@@ -275,9 +275,9 @@ impl<E: Into<Cause>> From<E> for Mismatch {
     }
 }
 
-impl From<Mismatch> for Failure {
-    fn from(mismatch: Mismatch) -> Failure {
-        Failure::Final(Error::Internal(mismatch.0))
+impl From<Mismatch> for ScriptError {
+    fn from(mismatch: Mismatch) -> ScriptError {
+        ScriptError::Final(Error::Internal(mismatch.0))
     }
 }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Params};
 use super::error::to_domain;
 use crate::domain::Error;
 use crate::sql::value::{Columns, Row};
-use crate::sql::{Answer, Call, Failure};
+use crate::sql::{Call, RowCollector, ScriptError};
 
 /// A connection, lent to one script at a time. Whoever holds it is alone with it: the mutex is never waited for, and is
 /// there because the future of a script, which is the same code for both engines, may move between threads.
@@ -58,7 +58,10 @@ impl Handle {
     ///
     /// # Errors
     /// What SQLite answered, in the service's terms; what a rule on the answer says.
-    pub fn run<A: Answer, const N: usize>(&self, call: Call<'_, A, N>) -> Result<A::Out, Failure> {
+    pub fn run<A: RowCollector, const N: usize>(
+        &self,
+        call: Call<'_, A, N>,
+    ) -> Result<A::Out, ScriptError> {
         let mut desk = self.lock();
         if desk.failed {
             return Err(Error::internal("a statement after one that has failed").into());
@@ -74,19 +77,19 @@ impl Handle {
     }
 }
 
-fn run<A: Answer, const N: usize>(
+fn run<A: RowCollector, const N: usize>(
     connection: &Connection,
     call: Call<'_, A, N>,
-) -> Result<A::Out, Failure> {
+) -> Result<A::Out, ScriptError> {
     let Call {
         statement,
         values,
-        mut answer,
+        mut collector,
     } = call;
     if statement.sqlite.is_empty() {
-        return Ok(answer.end(0));
+        return Ok(collector.end(0));
     }
-    let failed = |error| Failure::Final(to_domain(error));
+    let failed = |error| ScriptError::Final(to_domain(error));
     let mut prepared = connection
         .prepare_cached(statement.sqlite)
         .map_err(failed)?;
@@ -97,11 +100,11 @@ fn run<A: Answer, const N: usize>(
     }
     let mut rows = prepared.raw_query();
     while let Some(row) = rows.next().map_err(failed)? {
-        if !answer.row(&mut Columns::of(Row::Sqlite(row)))? {
+        if !collector.row(&mut Columns::of(Row::Sqlite(row)))? {
             break;
         }
     }
     drop(rows);
     drop(prepared);
-    Ok(answer.end(connection.changes()))
+    Ok(collector.end(connection.changes()))
 }

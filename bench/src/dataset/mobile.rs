@@ -12,7 +12,7 @@ use invoicing::domain::share_link::{Audience, CreateLink, ShareLink};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Failure, IN_FLIGHT, PUBLIC_URL, patiently, time};
+use super::{BoxError, IN_FLIGHT, PUBLIC_URL, patiently, time};
 
 /// The app that all devices are signed in with.
 pub const CLIENT: &str = "bench";
@@ -48,7 +48,7 @@ impl Mobile {
     ///
     /// # Errors
     /// What the store answers.
-    pub(super) async fn make(app: &App, team: TeamId, devices: usize) -> Result<Self, Failure> {
+    pub(super) async fn make(app: &App, team: TeamId, devices: usize) -> Result<Self, BoxError> {
         let user = app.create_user("bench@example.com", "Bench").await?.id;
         app.add_member(team, user, Role::Member).await?;
         let client = app
@@ -74,7 +74,7 @@ impl Mobile {
     }
 }
 
-async fn sign_in(app: &App, user: UserId, client: &OauthClient) -> Result<Device, Failure> {
+async fn sign_in(app: &App, user: UserId, client: &OauthClient) -> Result<Device, BoxError> {
     let (access, refresh) = (Secret::base64url(), Secret::base64url());
     patiently(|| {
         let device = session::Device::default();
@@ -92,7 +92,7 @@ async fn add_file(
     team: TeamId,
     user: UserId,
     number: usize,
-) -> Result<(Uuid, Vec<ShareLink>), Failure> {
+) -> Result<(Uuid, Vec<ShareLink>), BoxError> {
     let file = app
         .create_file(team, &format!("Offer {number}.pdf"), None)
         .await?;

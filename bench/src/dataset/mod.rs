@@ -42,7 +42,7 @@ pub const PUBLIC_URL: &str = "http://bench.example";
 const DATABASE: &str = "invoicing.db";
 
 /// A boxed error: the bench shows it and ends.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The refresh tokens that the devices present next to one contender, in the order of the devices.
 pub type RefreshTokens = RefCell<Vec<String>>;
@@ -66,7 +66,7 @@ impl Dataset {
     ///
     /// # Errors
     /// What the store answers.
-    pub async fn make(folder: &Path, products: u64, devices: usize) -> Result<Self, Failure> {
+    pub async fn make(folder: &Path, products: u64, devices: usize) -> Result<Self, BoxError> {
         let path = folder.join(DATABASE);
         let store = Arc::new(Sqlite::open(&path)?.into());
         let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
@@ -118,7 +118,7 @@ impl Dataset {
     }
 }
 
-async fn add_products(app: &App, caller: &ApiKey, products: u64) -> Result<(), Failure> {
+async fn add_products(app: &App, caller: &ApiKey, products: u64) -> Result<(), BoxError> {
     stream::iter((0..products).map(product))
         .map(|product| patiently(move || app.given_product(caller, product.clone())))
         .buffered(IN_FLIGHT)

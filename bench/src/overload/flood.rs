@@ -18,7 +18,7 @@ use hdrhistogram::Histogram;
 use tokio::sync::{Barrier, Notify};
 use tokio::time::{interval, sleep, timeout};
 
-use crate::dataset::{Dataset, Failure};
+use crate::dataset::{BoxError, Dataset};
 use crate::load::{Ask, LONGEST, WARM_UP, awake};
 use crate::operation::{Operation, Script};
 use crate::process::{self, Memory};
@@ -87,7 +87,7 @@ impl Flood<'_> {
     ///
     /// # Errors
     /// When an answer is neither what was asked for nor a refusal, or does not come.
-    pub async fn run(&self) -> Result<Outcome, Failure> {
+    pub async fn run(&self) -> Result<Outcome, BoxError> {
         let latencies = || Histogram::new_with_max(LONGEST, 3).map(RefCell::new);
         let shared = Rc::new(Shared {
             idle: RefCell::default(),
@@ -107,7 +107,7 @@ impl Flood<'_> {
     }
 
     /// Steps 1 and 2.
-    async fn schedule(&self, shared: &Shared) -> Result<(), Failure> {
+    async fn schedule(&self, shared: &Shared) -> Result<(), BoxError> {
         shared.begin.wait().await;
         let (begin, mut tick) = (Instant::now(), interval(Duration::from_millis(1)));
         let mut asked = 0;
@@ -130,7 +130,7 @@ impl Flood<'_> {
     }
 
     /// Decides what counts, and sums it up.
-    async fn watch(&self, shared: &Shared) -> Result<Outcome, Failure> {
+    async fn watch(&self, shared: &Shared) -> Result<Outcome, BoxError> {
         shared.begin.wait().await;
         sleep(WARM_UP).await;
         let (begin, used) = (Instant::now(), self.running.processor_time()?);
@@ -157,7 +157,7 @@ impl Flood<'_> {
     }
 
     /// One connection: steps 3 and 4.
-    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), Failure> {
+    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), BoxError> {
         let mut connection = Connection::open(self.running.address).await?;
         let tokens = &self.running.refresh_tokens;
         let mut script = Script::new(self.operation, self.dataset, None, tokens, number);

@@ -25,7 +25,7 @@ use slog::Logger;
 
 use crate::head::check_head;
 use crate::operation::Operation;
-use crate::refusal::header_value;
+use crate::rejection::header_value;
 
 /// The methods of RFC 9110 and RFC 5789, and QUERY.
 pub const METHODS: [&str; 9] = [

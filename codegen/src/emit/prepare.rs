@@ -17,7 +17,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Answer, Document, Format, Kind, Location, Operation, Parameter, Schema, Text};
+use crate::model::{
+    Document, Format, Kind, Location, Operation, Parameter, Response, Schema, Text,
+};
 
 /// The crate that does not exist, whose items are rewritten later.
 pub(super) const MARKER: &str = "patch";
@@ -98,7 +100,7 @@ fn prepared_parameter(document: &Document, parameter: &Parameter) -> Value {
     value
 }
 
-fn prepared_answer(answer: &Answer) -> Value {
+fn prepared_answer(answer: &Response) -> Value {
     let mut value = json!({ "description": answer.description });
     if let Some(schema) = &answer.schema {
         value["content"] = content(schema);

@@ -19,8 +19,8 @@ use crate::log;
 use crate::settings::{Database, PublicUrl, Settings};
 use crate::start_error::StartError;
 
+use super::command_error::CommandError;
 use super::database::open;
-use super::failure::Failure;
 use super::{output, serve};
 use credentials::Credentials;
 
@@ -53,7 +53,7 @@ pub struct Demo {
 
 impl Demo {
     /// `insisting` says that the address to listen on was chosen, and must not be replaced.
-    pub(super) fn run(self, settings: &Settings, insisting: bool) -> Result<(), Failure> {
+    pub(super) fn run(self, settings: &Settings, insisting: bool) -> Result<(), CommandError> {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-demo-")
             .tempdir()?;

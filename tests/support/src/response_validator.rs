@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::document::{Answer, Document, Operation, error_code};
+use crate::document::{Document, DocumentedResponse, Operation, error_code};
 
 /// Headers that belong to HTTP itself and that OpenAPI therefore does not describe.
 const TRANSPORT: [&str; 5] = [
@@ -83,7 +83,7 @@ fn answer(document: &Document, operation: &Operation, received: &Received) -> Ve
 }
 
 /// Step 2.
-fn headers(document: &Document, listed: &Answer, received: &Received) -> Vec<String> {
+fn headers(document: &Document, listed: &DocumentedResponse, received: &Received) -> Vec<String> {
     let proxies = std::env::var(PROXY_HEADERS).unwrap_or_default();
     let proxies: Vec<_> = proxies.split(',').map(str::trim).collect();
     let mut problems = Vec::new();
@@ -124,7 +124,7 @@ fn header_value(schema: &Value, text: &str) -> Value {
 }
 
 /// Step 3.
-fn body(document: &Document, listed: &Answer, received: &Received) -> Vec<String> {
+fn body(document: &Document, listed: &DocumentedResponse, received: &Received) -> Vec<String> {
     if listed.content.is_empty() {
         return match received.body.len() {
             0 => Vec::new(),
@@ -168,7 +168,7 @@ fn request_id(received: &Received) -> Vec<String> {
 }
 
 /// Step 5.
-fn error(document: &Document, listed: &Answer, received: &Received) -> Vec<String> {
+fn error(document: &Document, listed: &DocumentedResponse, received: &Received) -> Vec<String> {
     let body = received.json();
     let Some((kind, code)) = error_code(&body) else {
         return Vec::new(); // No error, or one without a code, which its schema has refused.

@@ -1,10 +1,10 @@
 //! Parameters in path, query and headers.
 
-use crate::connection::{Answer, Server};
+use crate::connection::{Response, Server};
 
 const READER: &str = "Authorization: Bearer reader";
 
-async fn books(query: &str) -> Answer {
+async fn books(query: &str) -> Response {
     Server::start()
         .send(&format!("GET /v1/books{query}"), &[READER], "")
         .await

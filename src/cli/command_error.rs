@@ -7,7 +7,7 @@ use crate::start_error::StartError;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
-pub enum Failure {
+pub enum CommandError {
     /// It could not: exit code 1.
     Failed(String),
     /// It was asked wrongly: exit code 2.
@@ -15,7 +15,7 @@ pub enum Failure {
 }
 
 /// Whoever types a command is the operator, and may read the cause that a stranger never sees.
-impl From<domain::Error> for Failure {
+impl From<domain::Error> for CommandError {
     fn from(error: domain::Error) -> Self {
         Self::Failed(match error.cause() {
             Some(cause) => format!("{error}: {cause}"),
@@ -24,19 +24,19 @@ impl From<domain::Error> for Failure {
     }
 }
 
-impl From<ApiDescriptionRegisterError> for Failure {
+impl From<ApiDescriptionRegisterError> for CommandError {
     fn from(error: ApiDescriptionRegisterError) -> Self {
         StartError::from(error).into()
     }
 }
 
-impl From<StartError> for Failure {
+impl From<StartError> for CommandError {
     fn from(error: StartError) -> Self {
         Self::Failed(error.to_string())
     }
 }
 
-impl From<std::io::Error> for Failure {
+impl From<std::io::Error> for CommandError {
     fn from(error: std::io::Error) -> Self {
         Self::Failed(error.to_string())
     }

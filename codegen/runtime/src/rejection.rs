@@ -1,10 +1,10 @@
 //! How a request ends that is not answered by a success.
 //!
-//! - [`Refusal`]: what the runtime itself finds wrong. It knows the violations, but not the document's
+//! - [`RequestError`]: what the runtime itself finds wrong with a request. It knows the violations, but not the document's
 //!   words for it.
-//! - [`Rejection`]: a refusal, or an error of the service's own, so that `?` works in a handler for
+//! - [`Rejection`]: one of those, or an error of the service's own, so that `?` works in a handler for
 //!   both.
-//! - [`Failure`]: a complete error answer: status, headers and the body that the document describes. A
+//! - [`ErrorAnswer`]: a complete error answer: status, headers and the body that the document describes. A
 //!   hook of the generated trait makes one of each rejection, and nothing else does.
 
 use std::borrow::Cow;
@@ -18,14 +18,14 @@ use crate::violation::{Violation, Violations, constraint};
 
 /// Why the runtime does not hand a request to the handler, or could not finish it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RequestError {
     /// What was judged.
     pub cause: Cause,
     /// What is wrong, for the caller; empty for [`Cause::Internal`].
     pub violations: Violations,
 }
 
-/// What a [`Refusal`] is about.
+/// What a [`RequestError`] is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A path parameter is out of its schema (400).
@@ -62,54 +62,54 @@ impl Cause {
     }
 }
 
-impl Refusal {
+impl RequestError {
     /// `Ok` when nothing is wrong.
-    pub(crate) fn unless_empty(cause: Cause, violations: Violations) -> Result<(), Refusal> {
+    pub(crate) fn unless_empty(cause: Cause, violations: Violations) -> Result<(), RequestError> {
         if violations.is_empty() {
             Ok(())
         } else {
-            Err(Refusal { cause, violations })
+            Err(RequestError { cause, violations })
         }
     }
 
-    pub(crate) fn internal() -> Refusal {
-        Refusal {
+    pub(crate) fn internal() -> RequestError {
+        RequestError {
             cause: Cause::Internal,
             violations: Violations::default(),
         }
     }
 
-    pub(crate) fn too_large(limit: usize) -> Refusal {
-        Refusal::of_body(
+    pub(crate) fn too_large(limit: usize) -> RequestError {
+        RequestError::of_body(
             Cause::TooLarge,
             constraint::MAX_BYTES,
             format!("must have at most {limit} bytes"),
         )
     }
 
-    pub(crate) fn timeout(seconds: u64) -> Refusal {
-        Refusal::of_body(
+    pub(crate) fn timeout(seconds: u64) -> RequestError {
+        RequestError::of_body(
             Cause::Timeout,
             constraint::TIMEOUT,
             format!("must be complete {seconds} seconds after the headers"),
         )
     }
 
-    pub(crate) fn media_type(message: &'static str) -> Refusal {
-        Refusal::of_body(Cause::MediaType, constraint::CONTENT_TYPE, message)
+    pub(crate) fn media_type(message: &'static str) -> RequestError {
+        RequestError::of_body(Cause::MediaType, constraint::CONTENT_TYPE, message)
     }
 
-    pub(crate) fn method(method: &Method, allowed: &str) -> Refusal {
+    pub(crate) fn method(method: &Method, allowed: &str) -> RequestError {
         let message = format!("must be one of {allowed}, but is {method}");
-        Refusal::of_body(Cause::Method, constraint::METHOD, message)
+        RequestError::of_body(Cause::Method, constraint::METHOD, message)
     }
 
     fn of_body(
         cause: Cause,
         constraint: &'static str,
         message: impl Into<Cow<'static, str>>,
-    ) -> Refusal {
-        Refusal {
+    ) -> RequestError {
+        RequestError {
             cause,
             violations: Violation::new("", constraint, message).into(),
         }
@@ -118,7 +118,7 @@ impl Refusal {
 
 /// A complete error answer.
 #[derive(Clone, Debug)]
-pub struct Failure<E> {
+pub struct ErrorAnswer<E> {
     /// The status, 400 to 599.
     pub status: StatusCode,
     /// The headers besides those that every answer has.
@@ -129,10 +129,10 @@ pub struct Failure<E> {
     pub body: E,
 }
 
-impl<E> Failure<E> {
+impl<E> ErrorAnswer<E> {
     /// An error answer without headers of its own.
-    pub fn new(status: StatusCode, body: E) -> Failure<E> {
-        Failure {
+    pub fn new(status: StatusCode, body: E) -> ErrorAnswer<E> {
+        ErrorAnswer {
             status,
             headers: HeaderMap::new(),
             notes: Extensions::new(),
@@ -145,7 +145,7 @@ impl<E> Failure<E> {
     /// # Panics
     /// When the text cannot be the value of a header: a mistake of the caller.
     #[must_use]
-    pub fn header(mut self, name: HeaderName, value: impl Display) -> Failure<E> {
+    pub fn header(mut self, name: HeaderName, value: impl Display) -> ErrorAnswer<E> {
         self.headers.insert(name, header_value(value));
         self
     }
@@ -178,17 +178,17 @@ pub fn header_of(value: &impl Serialize) -> HeaderValue {
 /// Why a handler does not answer a success. `E` is the service's own error.
 ///
 /// For `?` on that error, the service says `impl From<E> for Rejection<E>`: that cannot be said here,
-/// since `E` might be [`Refusal`].
+/// since `E` might be [`RequestError`].
 #[derive(Debug)]
 pub enum Rejection<E> {
     /// The request does not pass the document.
-    Refusal(Refusal),
+    Request(RequestError),
     /// The service says no.
     Error(E),
 }
 
-impl<E> From<Refusal> for Rejection<E> {
-    fn from(refusal: Refusal) -> Rejection<E> {
-        Rejection::Refusal(refusal)
+impl<E> From<RequestError> for Rejection<E> {
+    fn from(error: RequestError) -> Rejection<E> {
+        Rejection::Request(error)
     }
 }

@@ -4,25 +4,25 @@ use crate::domain::{Cause, Error};
 
 /// Why an attempt at a script failed.
 #[derive(Debug)]
-pub enum Failure {
+pub enum ScriptError {
     /// This is the answer.
     Final(Error),
     /// Nothing has happened, and another attempt may succeed.
-    Again(Cause),
+    Retry(Cause),
 }
 
-impl Failure {
+impl ScriptError {
     /// What the caller gets when there is no other attempt.
     pub fn into_error(self) -> Error {
         match self {
-            Failure::Final(error) => error,
-            Failure::Again(cause) => Error::Unavailable(cause),
+            ScriptError::Final(error) => error,
+            ScriptError::Retry(cause) => Error::Unavailable(cause),
         }
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Final(error)
+impl From<Error> for ScriptError {
+    fn from(error: Error) -> ScriptError {
+        ScriptError::Final(error)
     }
 }
