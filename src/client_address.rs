@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_entries_are_trusted_the_left_most_is_the_client() {
+    fn the_left_most_entry_is_the_client_when_all_are_trusted() {
         assert_eq!(client("10.0.0.1", &[b"10.9.9.9, 10.2.2.2"]), "10.9.9.9");
         assert_eq!(client("10.0.0.1", &[]), "10.0.0.1");
     }

@@ -105,8 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_answer_that_another_takes_the_place_of_stays_where_the_caller_stands_and_nothing_else()
-    {
+    fn a_replaced_answer_keeps_only_where_the_caller_stands() {
         let mut answer = Response::builder()
             .status(StatusCode::CREATED)
             .header("content-type", "application/json")

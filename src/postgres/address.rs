@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_servers_the_one_that_takes_writes_is_meant() {
+    fn the_server_that_takes_writes_is_meant_where_there_are_several() {
         let found = address("postgresql://a,b/invoicing");
         assert_eq!(
             found.config.get_target_session_attrs(),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_that_start_at_once_each_version_is_applied_once() {
+    async fn each_version_is_applied_once_by_many_that_start_at_once() {
         let migrations = [
             "CREATE TABLE a (x INTEGER)",
             "ALTER TABLE a ADD y INTEGER",

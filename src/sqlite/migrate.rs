@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_that_start_at_once_each_version_is_applied_once() {
+    fn each_version_is_applied_once_by_many_that_start_at_once() {
         let migrations = [
             "CREATE TABLE a (x)",
             "ALTER TABLE a ADD y",

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_emptied_on_request_but_waits_for_who_reads_in_it_and_keeps_no_commit_waiting() {
+    fn emptying_a_log_waits_for_readers_and_keeps_no_commit_waiting() {
         let (_folder, path, mut connection, mut log) = file();
         let length = || path.with_extension("db-wal").metadata().unwrap().len();
         let reader = connect(&path).unwrap();

@@ -81,7 +81,7 @@ async fn the_published_credentials_work_at_each_start_on_a_clean_database() {
 }
 
 #[tokio::test]
-async fn without_being_asked_for_they_open_nothing() {
+async fn fixed_credentials_open_nothing_unless_they_are_asked_for() {
     let place = Place::new();
     let demo = Demo::start_with(&place, &[]);
     let caller = Caller::new(&demo.server.url);
@@ -177,7 +177,7 @@ async fn a_good_credential_comes_first_and_what_is_not_understood_goes_to_the_lo
 }
 
 #[tokio::test]
-async fn without_rate_limits_a_429_can_be_asked_for_all_the_same() {
+async fn a_429_can_be_asked_for_without_rate_limits() {
     let place = Place::new();
     let demo = Demo::start_with(&place, &["--fixed", "--rate-limit", "off"]);
     let caller = Caller::new(&demo.server.url);

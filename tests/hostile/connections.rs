@@ -71,7 +71,7 @@ async fn operators_are_answered(url: &str) {
     for number in 0..5 {
         for path in ["/healthz", "/readyz", "/metrics"] {
             let caller = Caller::new(url);
-            let answer = caller.send_unjudged(Request::new("GET", path));
+            let answer = caller.send_unchecked(Request::new("GET", path));
             let answer = timeout(ADMIN_TIMEOUT, answer).await;
             let answer = answer.unwrap_or_else(|_| panic!("{path}, time {number}: no answer"));
             let answer = answer.unwrap_or_else(|error| panic!("{path}, time {number}: {error}"));

@@ -23,7 +23,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(1);
 const BEGINNING: [u8; 11] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
 
 #[tokio::test]
-async fn handshakes_that_do_not_end_cost_others_nothing_and_do_not_keep_the_server_from_stopping() {
+async fn endless_handshakes_cost_others_nothing_and_do_not_delay_a_stop() {
     let _turn = attack::turn().await;
     let (folder, certificate) = (tempfile::tempdir().expect("a folder"), Certificate::new());
     let file = |name: &str, text: &str| {

@@ -284,7 +284,7 @@ impl Caller {
     pub async fn try_send(&self, request: Request) -> Result<Answer, reqwest::Error> {
         let document = published_at(request.path())
             .unwrap_or_else(|| panic!("no published path is like {}", request.path()));
-        let received = self.send_unjudged(request.clone()).await?;
+        let received = self.send_unchecked(request.clone()).await?;
         let problems = problems(&document, &request.method, request.path(), &received);
         assert!(
             problems.is_empty(),
@@ -307,7 +307,7 @@ impl Caller {
     /// # Errors
     ///
     /// When no answer comes.
-    pub async fn send_unjudged(&self, request: Request) -> Result<Received, reqwest::Error> {
+    pub async fn send_unchecked(&self, request: Request) -> Result<Received, reqwest::Error> {
         let method = request.method.as_bytes();
         let method = reqwest::Method::from_bytes(method).expect("HTTP allows the method");
         let url = format!("{}{}", self.base_url, request.target);
