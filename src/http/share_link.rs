@@ -1,4 +1,4 @@
-//! The share links of the mobile API.
+//! Share links, as the document of the mobile API has them.
 
 use codegen_runtime::{Rejection, Unchecked};
 
@@ -12,7 +12,7 @@ use crate::domain::session::SignedIn;
 use crate::domain::share_link::{Audience, ShareLink, ShareLinkStatus};
 use crate::generated::mobile::*;
 
-/// The team comes first, then whether the caller is a member of it, and only then the rest of the
+/// The links of a file or folder. The team comes first, then whether the caller is a member of it, and only then the rest of the
 /// request (docs/decisions.md, B3).
 pub async fn list_links(
     context: &RequestContext,
