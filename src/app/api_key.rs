@@ -142,8 +142,8 @@ impl App {
         Ok(key)
     }
 
-    /// Adds a key, of which nothing but the digest is kept.
-    pub(super) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
+    /// Adds a key that is all as given; of its text, nothing but the digest is kept.
+    pub(crate) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
                 sql.run((require_team(key.team_id), api_key::insert(&key, &digest)))

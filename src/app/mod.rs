@@ -7,7 +7,6 @@
 pub mod api_key;
 pub mod auth_code;
 pub mod cleanup;
-pub mod fixture;
 pub mod health;
 mod idempotency;
 pub mod item;
@@ -23,6 +22,8 @@ pub mod team;
 pub mod user;
 
 use std::sync::Arc;
+
+use uuid::Uuid;
 
 use crate::domain::Error;
 use crate::domain::cursor::Cursors;
@@ -109,6 +110,11 @@ impl App {
     /// The time now, by the clock of this service.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// An id for something that is made now.
+    pub(crate) fn new_id<Id: From<Uuid>>(&self) -> Id {
+        self.ids.next(self.now())
     }
 
     /// What the links that the service hands out begin with; it does not end with a slash.

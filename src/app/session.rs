@@ -153,8 +153,8 @@ impl App {
         ))
     }
 
-    /// Steps C2 to C5: who is signed in.
-    pub(super) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
+    /// Steps C2 to C5: who is signed in, with the session and the pair of tokens that are given.
+    pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
     }

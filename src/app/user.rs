@@ -40,8 +40,8 @@ impl App {
             .await
     }
 
-    /// Adds a user.
-    pub(super) async fn add_user(&self, user: User) -> Result<User, Error> {
+    /// Adds a user who is all as given.
+    pub(crate) async fn add_user(&self, user: User) -> Result<User, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
                 match sql.run(user::insert(&user)).await? {

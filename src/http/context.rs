@@ -6,7 +6,7 @@ use http::header::HeaderValue;
 use slog::Logger;
 
 use super::concurrency_limit::ConcurrencyLimit;
-use super::rehearsal::Rehearsal;
+use super::interceptor::Interceptor;
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
 use crate::app::App;
@@ -26,7 +26,7 @@ pub struct Context {
     pub(super) replica: Arc<ReplicaState>,
     pub(super) hsts: Option<HeaderValue>,
     pub(super) log: Logger,
-    pub(super) rehearsal: Option<Box<dyn Rehearsal>>,
+    pub(super) interceptor: Option<Box<dyn Interceptor>>,
 }
 
 /// A request as dropshot hands it over.
@@ -50,14 +50,14 @@ impl Context {
             replica,
             hsts: settings.hsts(),
             log: log.clone(),
-            rehearsal: None,
+            interceptor: None,
         }
     }
 
-    /// The same, but requests get the answers that they ask for by this rehearsal.
-    pub(crate) fn rehearsing(self, rehearsal: impl Rehearsal + 'static) -> Context {
+    /// The same, but requests pass this interceptor before their handlers.
+    pub(crate) fn intercepted_by(self, interceptor: impl Interceptor + 'static) -> Context {
         Context {
-            rehearsal: Some(Box::new(rehearsal)),
+            interceptor: Some(Box::new(interceptor)),
             ..self
         }
     }

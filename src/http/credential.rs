@@ -13,8 +13,7 @@
 //! 5. A caller who is known counts against the limit of its key or session. The public token endpoint counts client
 //!    addresses.
 //! 6. Who leaves too much [unread](super::unsent) is refused: 503.
-//! 7. In a demo, a caller who has come this far may ask for another answer than it would get
-//!    ([`rehearsal`](super::rehearsal)).
+//! 7. An [interceptor](super::interceptor), where the server has one, may delay the request or end it.
 
 use std::net::IpAddr;
 
@@ -22,8 +21,8 @@ use codegen_runtime::Admitted;
 use http::header::{AUTHORIZATION, HeaderMap};
 
 use super::context::{Context, RequestContext};
+use super::interceptor::Intercepted;
 use super::rate_limit::rate_limit_headers;
-use super::rehearsal::{Asked, Rehearsal, Rehearsed};
 use super::rejection::{Credential, Error};
 use crate::app::{App, Presented};
 use crate::client_address::{client_address, network};
@@ -192,35 +191,28 @@ async fn admit<P>(
     if !context.context().unsent.has_room(holder) {
         return Err(Error::Unread { verdict, who });
     }
-    if let Some(rehearsal) = &context.context().rehearsal {
-        rehearse(&**rehearsal, context, who, verdict, quota).await?;
-    }
+    intercept(context, who, verdict, quota).await?;
     Ok(admitted)
 }
 
 /// Step 7.
-async fn rehearse(
-    rehearsal: &dyn Rehearsal,
+async fn intercept(
     context: &RequestContext,
     who: Caller,
     verdict: Option<Verdict>,
     quota: Policy,
 ) -> Result<(), Error> {
-    let asked = rehearsal
-        .asked(context.request.headers())
-        .unwrap_or_else(|mistake| {
-            let why = "a request asks for nothing that is known";
-            slog::warn!(context.log, "{}", why; "mistake" => mistake);
-            Asked::default()
-        });
-    tokio::time::sleep(asked.latency).await;
-    match asked.answer.map(Rehearsed::error) {
-        None => Ok(()),
-        Some(None) => Err(Error::RateLimited {
+    let Some(interceptor) = &context.context().interceptor else {
+        return Ok(());
+    };
+    let headers = context.request.headers();
+    match interceptor.intercept(headers, &context.log).await {
+        Ok(()) => Ok(()),
+        Err(Intercepted::RateLimited) => Err(Error::RateLimited {
             verdict: quota.used_up(),
             who,
         }),
-        Some(Some(error)) => Err(Error::Rehearsed {
+        Err(Intercepted::Error(error)) => Err(Error::Intercepted {
             error,
             verdict,
             who,

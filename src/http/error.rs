@@ -197,7 +197,7 @@ fn of_http(error: Error) -> Problem {
             problem.told(Some(verdict), who)
         }
         Error::Unread { verdict, who } => unavailable().told(verdict, who),
-        Error::Rehearsed {
+        Error::Intercepted {
             error,
             verdict,
             who,

@@ -22,15 +22,14 @@ mod credential;
 mod docs;
 mod document;
 mod error;
+mod interceptor;
 mod mobile;
 mod product;
 mod rate_limit;
 mod received;
-pub(crate) mod rehearsal;
 mod rejection;
 mod session;
 mod share_link;
-pub(crate) mod sign_in;
 mod unpublished;
 mod unsent;
 
@@ -41,7 +40,9 @@ use crate::generated;
 
 pub use api::{Api, Service};
 pub use context::Context;
+pub(crate) use interceptor::{Intercepted, Interceptor};
 pub use rejection::Error;
+pub(crate) use unpublished::get_with_query;
 
 /// Everything that the server answers: both published interfaces, their documents, and pages that show them.
 ///

@@ -2,12 +2,13 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
+use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::OauthClient;
 use invoicing::domain::secret::Secret;
-use invoicing::domain::session;
+use invoicing::domain::session::{self, TokenRequest};
 use invoicing::domain::share_link::{Audience, CreateLink, ShareLink};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -75,15 +76,23 @@ impl Mobile {
 }
 
 async fn sign_in(app: &App, user: UserId, client: &OauthClient) -> Result<Device, BoxError> {
-    let (access, refresh) = (Secret::base64url(), Secret::base64url());
-    patiently(|| {
-        let device = session::Device::default();
-        app.given_session(user, client, REDIRECT_URI, device, (&access, &refresh))
-    })
-    .await?;
+    let code_verifier = Secret::base64url();
+    let challenge = CodeChallenge::of(&code_verifier);
+    let issue = || app.issue_auth_code(user, &client.id, REDIRECT_URI, challenge);
+    let code = patiently(issue).await?.code;
+    let exchange = || {
+        app.exchange_token(TokenRequest::AuthorizationCode {
+            code: code.clone(),
+            code_verifier: code_verifier.clone(),
+            redirect_uri: REDIRECT_URI.to_owned(),
+            client_id: client.id.clone(),
+            device: session::Device::default(),
+        })
+    };
+    let tokens = patiently(exchange).await?;
     Ok(Device {
-        access_token: access.reveal().to_owned(),
-        refresh_token: refresh.reveal().to_owned(),
+        access_token: tokens.access_token.reveal().to_owned(),
+        refresh_token: tokens.refresh_token.reveal().to_owned(),
     })
 }
 

@@ -6,9 +6,10 @@
 //! to standard error as usual.
 
 mod credentials;
-mod rehearsal;
+mod fault_injection;
 mod scenario;
 mod seed;
+mod sign_in;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use super::command_error::CommandError;
 use super::database::open;
 use super::{output, serve};
 use credentials::Credentials;
+use fault_injection::FaultInjection;
 
 /// Runs a server on a temporary database and prints requests to try.
 ///
@@ -85,14 +87,14 @@ impl Demo {
             let seed = seed::seed(&app, credentials).await?;
             let mut api = http::api()?;
             if self.fixed {
-                http::sign_in::register(&mut api, seed.credentials.user)?;
+                sign_in::register(&mut api, &app, seed.credentials.user)?;
             }
             let replica: Arc<ReplicaState> = Arc::default();
             let strangers = Arc::clone(&replica.strangers);
             let context =
                 http::Context::new(Arc::clone(&app), &settings, Arc::clone(&replica), &log)
                     .await
-                    .rehearsing(rehearsal::ByHeader::default());
+                    .intercepted_by(FaultInjection::default());
             let server =
                 serve::start(&settings, api, context, replica, &log)?.stopping_at_hang_up();
             output::print(&scenario::render(

@@ -1,23 +1,29 @@
-//! How a request to the demo asks for an answer that a well server would not give.
+//! Faults that a consumer's test asks for: answers that a well server would not give.
 //!
 //! ```text
 //! Demo-Answer: 429 | 500 | 503 [; times=N] [; test=NAME]
 //! Demo-Latency: MILLISECONDS
 //! ```
 //!
+//! How a client deals with a 429, a 500, a 503 or a slow answer cannot be tried on a server that is well.
+//!
 //! A client that tries again sends the same headers again, so an answer may be asked for a number of times:
 //! the first `N` requests with this very text get it, and those after them the real one. `test` only makes the
 //! texts of two tests differ.
 //!
-//! This module is private to the demo, so that no other command can give its [`Rehearsal`] to a server.
+//! This module is private to the demo, so that no other command can give its [`FaultInjection`] to a server.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use http::HeaderMap;
+use slog::{Logger, warn};
 
-use crate::http::rehearsal::{Asked, Rehearsal, Rehearsed};
+use crate::domain::Error;
+use crate::http::{Intercepted, Interceptor};
 
 const ANSWER: &str = "Demo-Answer";
 const LATENCY: &str = "Demo-Latency";
@@ -27,31 +33,79 @@ const LATENCY_MAX_MILLIS: u64 = 60_000;
 
 const FORM: &str = "Demo-Answer is not like `503; times=2; test=NAME`";
 
-/// Reads the headers of this module, and counts how often each answer was given.
+/// Reads the headers of this module, and counts how often each fault was injected.
 #[derive(Debug, Default)]
-pub struct ByHeader {
+pub struct FaultInjection {
     given: Mutex<HashMap<String, u64>>,
 }
 
-impl Rehearsal for ByHeader {
+/// What a request asks for: nothing, unless it says more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Asked {
+    /// How long to wait before anything else is done.
+    latency: Duration,
+    /// What to answer in place of the real answer.
+    fault: Option<Fault>,
+}
+
+/// A fault that every operation can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// 429, as to a caller who has just used up everything.
+    RateLimited,
+    /// 500.
+    Internal,
+    /// 503.
+    Unavailable,
+}
+
+impl Interceptor for FaultInjection {
+    fn intercept<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+        log: &'a Logger,
+    ) -> BoxFuture<'a, Result<(), Intercepted>> {
+        // No answer can say what is wrong with these headers: the documents know nothing of them.
+        let asked = self.asked(headers).unwrap_or_else(|mistake| {
+            warn!(log, "a request asks for nothing that is known"; "mistake" => mistake);
+            Asked::default()
+        });
+        async move {
+            tokio::time::sleep(asked.latency).await;
+            asked.fault.map_or(Ok(()), |fault| Err(fault.into()))
+        }
+        .boxed()
+    }
+}
+
+impl From<Fault> for Intercepted {
+    fn from(fault: Fault) -> Intercepted {
+        match fault {
+            Fault::RateLimited => Intercepted::RateLimited,
+            Fault::Internal => Intercepted::Error(Error::internal("injected")),
+            Fault::Unavailable => Intercepted::Error(Error::unavailable("injected")),
+        }
+    }
+}
+
+impl FaultInjection {
+    /// What a request with these headers asks for, or what is wrong with how it asks.
     fn asked(&self, headers: &HeaderMap) -> Result<Asked, &'static str> {
         let latency = only(headers, LATENCY)?.map(latency).transpose()?;
-        let answer = match only(headers, ANSWER)? {
+        let fault = match only(headers, ANSWER)? {
             None => None,
             Some(text) => {
-                let (answer, times) = answer(text)?;
-                self.is_due(text, times).then_some(answer)
+                let (fault, times) = fault(text)?;
+                self.is_due(text, times).then_some(fault)
             }
         };
         Ok(Asked {
             latency: latency.unwrap_or_default(),
-            answer,
+            fault,
         })
     }
-}
 
-impl ByHeader {
-    /// Whether an answer that is asked for in these words was given less often than it should; counts it.
+    /// Whether a fault that is asked for in these words was injected less often than it should be; counts it.
     fn is_due(&self, text: &str, times: Option<u64>) -> bool {
         let Some(times) = times else { return true };
         // A map is whole between two statements, whatever panicked elsewhere.
@@ -81,13 +135,13 @@ fn latency(text: &str) -> Result<Duration, &'static str> {
     millis.ok_or("Demo-Latency is not a number of milliseconds, 60000 at most")
 }
 
-/// The answer, and how often; without a number, always.
-fn answer(text: &str) -> Result<(Rehearsed, Option<u64>), &'static str> {
+/// The fault, and how often; without a number, always.
+fn fault(text: &str) -> Result<(Fault, Option<u64>), &'static str> {
     let mut parts = text.split(';').map(str::trim);
-    let answer = match parts.next() {
-        Some("429") => Rehearsed::RateLimited,
-        Some("500") => Rehearsed::Internal,
-        Some("503") => Rehearsed::Unavailable,
+    let fault = match parts.next() {
+        Some("429") => Fault::RateLimited,
+        Some("500") => Fault::Internal,
+        Some("503") => Fault::Unavailable,
         _ => return Err("Demo-Answer does not begin with 429, 500 or 503"),
     };
     let mut times = None;
@@ -98,49 +152,49 @@ fn answer(text: &str) -> Result<(Rehearsed, Option<u64>), &'static str> {
             _ => return Err(FORM),
         }
     }
-    Ok((answer, times))
+    Ok((fault, times))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(rehearsal: &ByHeader, lines: &[(&str, &str)]) -> Result<Asked, &'static str> {
+    fn asked(injection: &FaultInjection, lines: &[(&str, &str)]) -> Result<Asked, &'static str> {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             let name = http::HeaderName::from_bytes(name.as_bytes()).unwrap();
             headers.append(name, value.parse().unwrap());
         }
-        rehearsal.asked(&headers)
+        injection.asked(&headers)
     }
 
     #[test]
     fn a_request_that_says_nothing_asks_for_nothing() {
-        let asked = asked(&ByHeader::default(), &[("Authorization", "Bearer x")]);
+        let asked = asked(&FaultInjection::default(), &[("Authorization", "Bearer x")]);
         assert_eq!(asked, Ok(Asked::default()));
     }
 
     #[test]
-    fn answers_and_latency_are_read() {
-        let rehearsal = ByHeader::default();
-        for (text, answer) in [
-            ("429", Rehearsed::RateLimited),
-            ("500", Rehearsed::Internal),
-            ("503; test=checkout", Rehearsed::Unavailable),
+    fn faults_and_latency_are_read() {
+        let injection = FaultInjection::default();
+        for (text, fault) in [
+            ("429", Fault::RateLimited),
+            ("500", Fault::Internal),
+            ("503; test=checkout", Fault::Unavailable),
         ] {
-            let asked = asked(&rehearsal, &[(ANSWER, text), (LATENCY, "1500")]).unwrap();
-            assert_eq!(asked.answer, Some(answer), "{text}");
+            let asked = asked(&injection, &[(ANSWER, text), (LATENCY, "1500")]).unwrap();
+            assert_eq!(asked.fault, Some(fault), "{text}");
             assert_eq!(asked.latency, Duration::from_millis(1500));
         }
     }
 
     #[test]
-    fn an_answer_is_given_as_often_as_was_asked_for_in_these_words() {
-        let rehearsal = ByHeader::default();
+    fn a_fault_is_injected_as_often_as_was_asked_for_in_these_words() {
+        let injection = FaultInjection::default();
         let given = |text| {
-            asked(&rehearsal, &[(ANSWER, text)])
+            asked(&injection, &[(ANSWER, text)])
                 .unwrap()
-                .answer
+                .fault
                 .is_some()
         };
         let twice = "503; times=2; test=one";
@@ -155,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_told() {
-        let rehearsal = ByHeader::default();
+        let injection = FaultInjection::default();
         for (lines, mistake) in [
             (&[(ANSWER, "418")][..], "begin with"),
             (&[(ANSWER, "")], "begin with"),
@@ -166,7 +220,7 @@ mod tests {
             (&[(LATENCY, "60001")], "milliseconds"),
             (&[(LATENCY, "1s")], "milliseconds"),
         ] {
-            let told = asked(&rehearsal, lines).unwrap_err();
+            let told = asked(&injection, lines).unwrap_err();
             assert!(told.contains(mistake), "{lines:?}: {told}");
         }
     }

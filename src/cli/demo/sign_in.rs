@@ -1,4 +1,4 @@
-//! A sign-in page that asks nothing, for the tests of an app: only `invoicing demo --fixed` registers it.
+//! A sign-in page that asks nothing, for the tests of an app: only `--fixed` registers it.
 //!
 //! How users sign in is no part of the published interface, yet an app cannot be tested from end to end without.
 //!
@@ -10,26 +10,22 @@
 //! 4. A request that is wrong in any way answers 400, in words for whoever wrote the test, and goes nowhere. RFC 6749,
 //!    4.1.2.1, would send most mistakes to the app, where nobody reads them.
 
-use std::time::Instant;
+use std::sync::Arc;
 
-use codegen_runtime::{check_path, header_value};
-use dropshot::{
-    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Query,
-};
+use codegen_runtime::header_value;
+use dropshot::{ApiDescriptionRegisterError, Body, HttpError};
 use form_urlencoded::Serializer;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
-use http::{Method, Response, StatusCode};
+use http::{Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answered::finish;
-use super::api::Api;
-use super::context::RequestContext;
-use super::unpublished;
+use crate::app::App;
 use crate::domain::Error;
 use crate::domain::auth_code::{CodeChallenge, NotAChallenge};
 use crate::domain::id::UserId;
 use crate::domain::oauth_client::ClientId;
+use crate::http::{Api, get_with_query};
 
 const PATH: &str = "/demo/authorize";
 
@@ -55,35 +51,24 @@ enum ChallengeMethod {
     S256,
 }
 
-/// Adds the page, on which `user` is signed in.
+/// Adds the page, on which `user` of `app` is signed in.
 ///
 /// # Errors
 /// When another endpoint has its path.
-pub(crate) fn register(api: &mut Api, user: UserId) -> Result<(), ApiDescriptionRegisterError> {
-    let handler = move |context: RequestContext, request: Query<AuthorizationRequest>| async move {
-        let start = Instant::now();
-        check_path(PATH, context.request.uri().path())?;
-        let mut answer = authorize(&context, user, request.into_inner()).await?;
-        finish(&context, PATH, &mut answer, start.elapsed());
-        Ok::<_, HttpError>(answer)
-    };
-    let all = ApiEndpointVersions::All;
-    let endpoint = ApiEndpoint::new(
-        PATH.to_owned(),
-        handler,
-        Method::GET,
-        "application/json",
-        PATH,
-        all,
-    );
-    api.endpoints.register(endpoint.visible(false))?;
-    // HEAD is none of them: what it asks for would be made and then not told.
-    unpublished::refuse_others(api, PATH, "GET")
+pub fn register(
+    api: &mut Api,
+    app: &Arc<App>,
+    user: UserId,
+) -> Result<(), ApiDescriptionRegisterError> {
+    let app = Arc::clone(app);
+    get_with_query(api, PATH, move |request| {
+        authorize(Arc::clone(&app), user, request)
+    })
 }
 
 /// Steps 2 and 3.
 async fn authorize(
-    context: &RequestContext,
+    app: Arc<App>,
     user: UserId,
     request: AuthorizationRequest,
 ) -> Result<Response<Body>, HttpError> {
@@ -100,7 +85,7 @@ async fn authorize(
         .parse()
         .map_err(|error: NotAChallenge| wrong(error.to_string()))?;
     let client = ClientId::new(client_id);
-    let issued = (context.context().app)
+    let issued = app
         .issue_auth_code(user, &client, &redirect_uri, challenge)
         .await
         .map_err(|error| match error {
