@@ -13,7 +13,7 @@
 //! 1. The server is asked to stop. `/readyz` turns 503, and everything else goes on as before, for the
 //!    time that the balancer takes to see it (`drain_delay`).
 //! 2. Meanwhile every answer of HTTP/1 carries `Connection: close`, so that nobody has a connection left
-//!    to send a request on at the very moment at which the server closes it.
+//!    to send a request on just when the server closes it.
 //! 3. Then the server stops, by the steps of [`crate::server`].
 //!
 //! Each is read with GET, or with HEAD for its headers alone. They answer also when the process has no file left to open

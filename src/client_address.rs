@@ -1,6 +1,6 @@
 //! Which address a request comes from, when it may have come through proxies.
 //!
-//! `X-Forwarded-For` is written by whoever sends it. Each proxy appends the address that it saw, so the
+//! Any client can write `X-Forwarded-For`. Each proxy appends the address that it saw, so the
 //! header grows to the right, and only what trusted proxies appended can be believed:
 //!
 //! 1. The peer of the connection is certain. If it is no trusted proxy, it is the client, and the header

@@ -1,5 +1,5 @@
 //! The two published documents, inside the binary, as `invoicing openapi` prints and the server serves
-//! them: the very files of `openapi/`, and the same as JSON.
+//! them: exactly the files of `openapi/`, and the same as JSON.
 
 use std::sync::LazyLock;
 

@@ -127,7 +127,7 @@ impl Sample {
 
 /// Does `work` and looks for answers all the time, instead of sleeping until there are some.
 ///
-/// On loopback, whoever sends an answer wakes the thread that sleeps for it, at his own expense. On a virtual
+/// On loopback, the sender of an answer wakes the thread that sleeps for it, at its own expense. On a virtual
 /// machine that was more than a quarter of what a page cost: `bench/README.md` has the figures.
 pub async fn awake<T>(work: impl Future<Output = T>) -> T {
     let looking = tokio::spawn(async {

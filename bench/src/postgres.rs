@@ -93,7 +93,7 @@ impl Cluster {
         let children = children
             .split_whitespace()
             .filter_map(|pid| pid.parse().ok());
-        // One that has ended meanwhile was none of those that serve: connections stay open.
+        // One that has ended since then did not serve: connections stay open.
         let children = children.filter_map(|pid| process::processor_time(pid).ok());
         Ok(process::processor_time(pid)? + children.sum::<Duration>())
     }

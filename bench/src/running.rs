@@ -22,7 +22,7 @@ const INTERVAL: Duration = Duration::from_millis(2);
 /// A contender that runs. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct Running {
-    /// Which.
+    /// What runs.
     pub contender: Contender,
     /// Where it listens.
     pub address: SocketAddr,

@@ -1,17 +1,17 @@
 //! A listener of its own for operators, which answers also when the process has no file left to open.
 //!
-//! A connection is an open file. Whoever holds as many connections as the process may have files takes the server
-//! from everybody else, and exactly then those who restart processes, and balancers, need an answer: dropshot's accept
-//! loop would wait until somebody closes a connection.
+//! A connection is an open file. A client that holds as many connections as the process may have files takes
+//! the server from everybody else, and exactly then those who restart processes, and balancers, need an answer:
+//! dropshot's accept loop would wait until somebody closes a connection.
 //!
 //! 1. At the start a few files are set aside, so that the process has them and cannot use them for anything else.
-//! 2. When a connection cannot be accepted for want of a file, one of them is given up for it.
+//! 2. When a connection cannot be accepted because no file is left, one of them is closed for it.
 //! 3. When a connection ends, what was given up is taken back before anybody else gets it. If somebody was faster, the
 //!    end of the next connection makes up for it.
 //! 4. A connection carries one request, and has ten seconds for it. There are at most 64 of them. When another comes,
 //!    or comes while no file is left, the one that has been there longest gives way.
 //!
-//! 5. What cannot be accepted all the same has a line in the log once a minute, with how often that was.
+//! 5. Connections that still cannot be accepted have a line in the log once a minute, with their number.
 //!
 //! Only HTTP/1.1, which is what balancers, probes and Prometheus speak in clear.
 
@@ -145,7 +145,7 @@ async fn serve(stream: TcpStream, handler: Handler) {
         .timer(TokioTimer::new())
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), service);
-    // Whoever hangs up, or says what is no request, or takes too long, gets nothing.
+    // A client that hangs up, or sends what is no request, or takes too long, gets nothing.
     let _ = timeout(CONNECTION_TIMEOUT, connection).await;
 }
 

@@ -124,10 +124,10 @@ impl App {
         Ok(key)
     }
 
-    /// Both in one step.
+    /// [`presented_api_key`](App::presented_api_key) and [`look_up_api_key`](App::look_up_api_key) in one step.
     ///
     /// # Errors
-    /// As theirs.
+    /// [`Error::InvalidToken`]; what the store answers.
     pub async fn authenticate_api_key(&self, text: &str) -> Result<ApiKey, Error> {
         self.look_up_api_key(self.presented_api_key(text)?).await
     }

@@ -35,8 +35,8 @@ const ERASE_EVERY: Duration = Duration::from_secs(5);
 const RECORD_USES_EVERY: Duration = Duration::from_secs(10);
 
 impl App {
-    /// Runs for ever; whoever serves requests runs this beside them, drops it to stop, and calls
-    /// [`App::record_uses`] once more at the end. Failures are logged and tried again.
+    /// Runs for ever, beside the requests that are served. To stop it, drop it, and call [`App::record_uses`] once more.
+    /// Failures are logged and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
         let erase = async || self.erase_successors().await;
         let record = async || self.record_uses().await;

@@ -5,11 +5,11 @@
 //! read of a key, for as long as a lease lasts (Gray and Cheriton, 1989):
 //!
 //! 1. A lease begins before the lookup that it is made of, and ends [`LEASE`] later. Then the key is looked up again.
-//! 2. Whoever revokes a key waits for [`RUN_OUT`] once that is committed. By then every lease that was made of an
+//! 2. Revoking a key waits for [`RUN_OUT`] once that is committed. By then every lease that was made of an
 //!    earlier state has ended, in all processes and on all machines: when revoking a key returns, the key works
 //!    nowhere. Nobody has to know who uses the store, and no clocks have to agree, but on how long a moment is.
 //! 3. A key that expires needs no such wait: when it does is part of what was read.
-//! 4. The one exception: a machine that was suspended meanwhile goes on with what was left of its leases.
+//! 4. The one exception: a machine that was suspended in between goes on with what was left of its leases.
 //! 5. Nothing is remembered of what was not found, so no stranger can fill the memory, and a new key works at once.
 
 use std::collections::HashMap;

@@ -79,7 +79,7 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
         ))
         .await?;
     if added == 0 {
-        // Whoever has removed the member meanwhile leaves the role that was asked for.
+        // Where the member was removed in between, the role is the one that was asked for.
         let found = sql
             .run(member::role(team_id, user_id))
             .await?

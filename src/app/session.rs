@@ -2,7 +2,7 @@
 //!
 //! A session is alive while nobody has ended it and `expires_at` lies ahead. Access tokens and refresh
 //! tokens are random texts that name it. The store holds their SHA-256, and for half a minute one pair
-//! that it cannot read itself ([`grace`]), so whoever reads the database can use none of them. All that
+//! that it cannot read itself ([`grace`]), so a reader of the database can use none of them. All that
 //! one exchange looks at and changes is one write transaction, and writes happen one after the other: of
 //! two uses of a code or token, one is first.
 //!
@@ -86,7 +86,7 @@ impl App {
                 device,
             } => self.refresh(&refresh_token, client_id, device).await,
         }?;
-        // Whoever comes with it is no stranger.
+        // A caller who presents it is no stranger.
         let access_token = tokens.access_token.digest();
         self.known.note(&access_token, tokens.user_id.into());
         Ok(tokens)
@@ -188,10 +188,11 @@ impl App {
         Ok(signed_in)
     }
 
-    /// Both in one step.
+    /// [`presented_access_token`](App::presented_access_token) and
+    /// [`look_up_access_token`](App::look_up_access_token) in one step.
     ///
     /// # Errors
-    /// As theirs.
+    /// [`Error::InvalidToken`]; what the store answers.
     pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
         let presented = self.presented_access_token(token.reveal())?;
         self.look_up_access_token(presented).await

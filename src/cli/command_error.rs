@@ -14,7 +14,7 @@ pub enum CommandError {
     Usage(String),
 }
 
-/// Whoever types a command is the operator, and may read the cause that a stranger never sees.
+/// Who types a command is the operator, and may read the cause that a stranger never sees.
 impl From<domain::Error> for CommandError {
     fn from(error: domain::Error) -> Self {
         Self::Failed(match error.cause() {

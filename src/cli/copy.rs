@@ -1,4 +1,4 @@
-//! `invoicing copy`: moving house.
+//! `invoicing copy`: from one database into another.
 
 use std::time::Instant;
 

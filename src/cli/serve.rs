@@ -49,7 +49,7 @@ impl Serve {
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
             let server = start(settings, http::api()?, context, Arc::clone(&replica), &log)?;
-            // Last, because whoever finds it sends requests.
+            // Last, because a balancer that finds it sends requests.
             let _listener = settings
                 .operations_listen
                 .map(|address| admin::listen(address, Arc::clone(&app), replica, &log))

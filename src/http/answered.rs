@@ -74,7 +74,7 @@ pub(super) fn finish<B>(
         let headers = answer.headers_mut();
         headers.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
     }
-    // HTTP/2 has no such header, and says goodbye by itself.
+    // HTTP/2 has no such header: its GOAWAY says the same.
     if context.context().replica.draining() && context.request.version() <= Version::HTTP_11 {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);

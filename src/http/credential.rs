@@ -5,7 +5,7 @@
 //! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
 //!    whether a credential came at all (RFC 6750, section 3).
 //! 3. A credential that was not found good lately is a stranger's. An address from which too many of those were wrong is
-//!    told to wait: 429. It is no 401, since nobody knows whether the credential is good, and whoever has a good one must
+//!    told to wait: 429. It is no 401, since nobody knows whether the credential is good, and a client with a good one must
 //!    not throw it away (docs/decisions.md, R8 and R9).
 //! 4. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request needs a permit of
 //!    the [concurrency limit](super::concurrency_limit), or is refused: 503. Looking up a credential is the first thing
@@ -83,7 +83,7 @@ pub fn stranger(context: &RequestContext) -> Holder {
     of_network(address(context))
 }
 
-/// Whoever calls from this address.
+/// Callers from this address.
 fn of_network(address: IpAddr) -> Holder {
     Holder::Address(network(address))
 }

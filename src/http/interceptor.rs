@@ -1,4 +1,4 @@
-//! A place before the handlers where whoever starts a server may step in.
+//! A place before the handlers where the caller who starts a server may step in.
 //!
 //! A request passes here once its caller is admitted. The [`Context`](super::Context) of a server has an interceptor only
 //! if it was given one. What an interceptor answers is treated as what a handler answers: it gets the same words, headers

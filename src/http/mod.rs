@@ -5,8 +5,8 @@
 //!
 //! 1. whether it has too many headers (431) or is framed in a doubtful way (400), by the runtime; whether it is written
 //!    as a route is (404), and the method (405), by the runtime and the generated registration;
-//! 2. who calls (401), unless the server has enough to do (503, `concurrency_limit`) or nobody wants to know any more (429), then how
-//!    often (429): `credential`;
+//! 2. who calls (401), unless the server has enough to do (503, `concurrency_limit`) or the address has guessed too often
+//!    (429), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
 //!    400), then what the service has to say (404, 409): the traits in `catalog` and `mobile`, whose
 //!    operations are in `product`, `session` and `share_link`, and `received` for the body;

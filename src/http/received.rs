@@ -1,4 +1,4 @@
-//! Requests whose bodies are on the way: what they may take meanwhile, and when they are worked on.
+//! Requests whose bodies are on the way: how much memory they may take, and when they are worked on.
 
 use codegen_runtime::{Rejection, Request, Unchecked, json};
 use dropshot::RequestInfo;
@@ -13,7 +13,7 @@ use crate::domain::holder::Holder;
 /// what a connection takes.
 const WAITING: usize = 24 * 1024;
 
-/// What a header holds meanwhile, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
+/// What a header holds for as long, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
 /// piece of memory for each name and value.
 const HEADER: usize = 300;
 

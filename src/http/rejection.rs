@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// An interceptor has ended the request.
     Intercepted {
-        /// By what.
+        /// What it is answered with.
         error: domain::Error,
         /// What the limiter said, if there is one.
         verdict: Option<Verdict>,

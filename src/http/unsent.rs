@@ -405,7 +405,7 @@ mod tests {
         let pieces = taken(&mut body);
         assert_eq!(pieces[1].as_ptr(), bytes[PIECE..].as_ptr());
         assert_eq!(unsent.budget.held(), 0);
-        // They are given up all the same.
+        // They are given up anyway.
         assert!(body.frame().await.is_some_and(|it| it.is_err()));
     }
 

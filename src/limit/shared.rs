@@ -5,7 +5,7 @@
 //!    `invoicing:limit:KIND:ID`; they name callers by id, and expire when their bucket is full.
 //! 2. Redis has `DEADLINE` to answer. The first request that gets no answer cuts the connection:
 //!    that is said once, and from then on no request waits for Redis.
-//! 3. Meanwhile every request is counted in memory, by the caller of [`Shared::take`].
+//! 3. Until then, every request is counted in memory, by the caller of [`Shared::take`].
 //! 4. A task connects again, a second later and every second, and returns to Redis once that has
 //!    answered within the deadline. A connection is never used again after it was too slow once: its
 //!    other end may be gone without a word.

@@ -49,7 +49,7 @@ pub struct Address {
 /// What a server has to prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tls {
-    /// Nothing: whoever answers is believed.
+    /// Nothing: any server that answers is trusted.
     Unverified,
     /// That one of these authorities has signed its certificate (`verify-ca`).
     Signed(PathBuf),

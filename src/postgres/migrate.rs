@@ -7,7 +7,7 @@
 //! 3. Each version is applied in one transaction that takes a lock first, which only migrations take, and
 //!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
-//! 5. Replicas of the release before run on meanwhile, so a migration breaks no statement of theirs: expand, then contract.
+//! 5. Replicas of the release before go on running, so a migration breaks no statement of theirs: expand, then contract.
 //!    CONTRIBUTING.md has the rule, and `tests/store/postgres/upgrade/` says their statements to the newest schema.
 
 use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};

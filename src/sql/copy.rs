@@ -39,7 +39,7 @@ pub(crate) trait Side: Send {
 /// A value of a column, or none.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// None.
+    /// No value.
     Null,
     /// Of [`Kind::Boolean`].
     Boolean(bool),

@@ -1,7 +1,7 @@
 //! How the types of the domain stand in statements and rows, the same way for both engines.
 //!
 //! Ids are UUIDs, times are milliseconds since 1970, digests and what is sealed are bytes, and the values of closed lists
-//! are their texts. A decimal goes to and fro as the text of its literal, exactly: SQLite keeps that text; a statement
+//! are their texts. A decimal is written and read as the text of its literal, exactly: SQLite keeps that text; a statement
 //! casts it to `numeric` for PostgreSQL, which keeps the zeros at its end and writes powers of ten out (`7.70` comes back as
 //! it is, `1e3` as `1000`).
 
@@ -232,9 +232,9 @@ pub(crate) use values;
 /// A row of either engine.
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
-    /// Of SQLite.
+    /// A row that SQLite has answered.
     Sqlite(&'a rusqlite::Row<'a>),
-    /// Of PostgreSQL.
+    /// A row that PostgreSQL has answered.
     Postgres(&'a tokio_postgres::Row),
 }
 

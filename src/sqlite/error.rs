@@ -32,7 +32,7 @@ pub fn to_domain(error: rusqlite::Error) -> Error {
     match failure.code {
         ErrorCode::DatabaseBusy
         | ErrorCode::DatabaseLocked
-        // What a reader hears that has waited long for the locks of the log.
+        // What a reader gets that has waited long for the locks of the log.
         | ErrorCode::FileLockingProtocolFailed
         | ErrorCode::DiskFull
         | ErrorCode::SystemIoFailure

@@ -9,13 +9,13 @@ use crate::domain::Error;
 use crate::sql::value::{Columns, Row};
 use crate::sql::{Call, RowCollector, ScriptError};
 
-/// A connection, lent to one script at a time. Whoever holds it is alone with it: the mutex is never waited for, and is
+/// A connection, lent to one script at a time. The script has it to itself: nobody ever waits for the mutex, which is
 /// there because the future of a script, which is the same code for both engines, may move between threads.
 #[derive(Debug)]
-pub struct Handle(Mutex<Desk>);
+pub struct Handle(Mutex<State>);
 
 #[derive(Debug)]
-struct Desk {
+struct State {
     connection: Connection,
     /// Whether a statement of this script has failed.
     failed: bool,
@@ -23,7 +23,7 @@ struct Desk {
 
 impl Handle {
     pub(super) fn new(connection: Connection) -> Handle {
-        Handle(Mutex::new(Desk {
+        Handle(Mutex::new(State {
             connection,
             failed: false,
         }))
@@ -31,8 +31,8 @@ impl Handle {
 
     /// The connection itself, for what is no script.
     pub(super) fn connection(&mut self) -> &mut Connection {
-        let desk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        &mut desk.connection
+        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        &mut state.connection
     }
 
     /// The same for whoever shares the handle.
@@ -62,17 +62,17 @@ impl Handle {
         &self,
         call: Call<'_, A, N>,
     ) -> Result<A::Out, ScriptError> {
-        let mut desk = self.lock();
-        if desk.failed {
+        let mut state = self.lock();
+        if state.failed {
             return Err(Error::internal("a statement after one that has failed").into());
         }
-        let answer = run(&desk.connection, call);
-        desk.failed = answer.is_err();
+        let answer = run(&state.connection, call);
+        state.failed = answer.is_err();
         answer
     }
 
     /// A script that panicked has left nothing broken here: its transaction is rolled back.
-    fn lock(&self) -> MutexGuard<'_, Desk> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,8 +13,8 @@
 //! `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
 //!
 //! The threads of r2d2 hold on to a pool for a moment after they have made a connection, or looked for old ones. So
-//! a pool that is dropped may close its connections later, on one of them; here that is waited for, because whoever
-//! closes a store may remove its file, or look for what the last checkpoint has left.
+//! a pool that is dropped may close its connections later, on one of them; here that is waited for, because
+//! who closes a store may remove its file, or look for what the last checkpoint has left.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};

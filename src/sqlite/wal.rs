@@ -21,8 +21,8 @@
 //! beyond that moment. The log grows meanwhile, and is tried again every [`CHECKPOINT_PAGES`] pages.
 //!
 //! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any
-//! moment of a checkpoint leaves a log from which the next to open the file begins it again. So an error is none
-//! of a commit's, and passes in silence: what was not copied is still in the log.
+//! moment of a checkpoint leaves a log from which the next to open the file begins it again. So an error
+//! concerns no commit, and is not reported: what was not copied is still in the log.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -53,7 +53,7 @@ const BLOCKING_PAGES: u32 = 8 * CHECKPOINT_PAGES;
 /// How many milliseconds the writer waits for those who read in a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
 
-/// How long it leaves the log as it is after it has waited in vain.
+/// How long it leaves the log as it is after it could not empty it.
 const NEXT_TRY: Duration = Duration::from_secs(1);
 
 /// Asks for step 5.
@@ -83,7 +83,7 @@ pub(super) struct Checkpointer {
     left: u32,
     /// At how many pages the next checkpoint is due.
     next: u32,
-    /// When it was last tried in vain to empty the log.
+    /// When the log last could not be emptied.
     tried: Option<Instant>,
 }
 
@@ -172,7 +172,7 @@ impl Checkpointer {
         } else if (due || to_empty)
             && let Some(wake) = &self.wake
         {
-            // One that is at it already, or has panicked, is not woken.
+            // One that is busy already, or has panicked, is not woken.
             let _ = wake.try_send(());
         }
     }
@@ -186,10 +186,10 @@ impl Checkpointer {
             tries < READERS_TAKE
         };
         // It fails for those only who are inside of SQLite, which nobody is.
-        let patient = connection.busy_handler(Some(wait));
+        let waiting = connection.busy_handler(Some(wait));
         let emptied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::TRUNCATE);
         let restored = connection.busy_handler(Some(wait_for_lock));
-        let done = patient.and(emptied).and(restored).is_ok();
+        let done = waiting.and(emptied).and(restored).is_ok();
         self.tried = (!done).then(Instant::now);
         if done {
             self.shared.empty.store(false, Ordering::Relaxed);

@@ -6,7 +6,7 @@
 //! there ([`delete_expired`]). Where it was ahead for less than an hour, or a copy wrote the records in the order of their
 //! keys, some are deleted later, when those before them have expired too.
 //!
-//! In PostgreSQL a request claims its key before anything else, with a record that has no answer yet. Whoever comes second
+//! In PostgreSQL a request claims its key before anything else, with a record that has no answer yet. The second request
 //! waits, on whichever replica, until the first has committed or failed: then it finds the answer, or claims the key itself.
 
 use super::{Batch, Sql};
@@ -143,7 +143,7 @@ async fn delete_oldest(
     Ok(deleted + put_behind)
 }
 
-/// Sees to records of PostgreSQL, but to none that somebody has in hand.
+/// Chooses records of PostgreSQL, but none that a transaction has locked.
 async fn delete_some(
     sql: Sql<'_>,
     now: Timestamp,

@@ -242,7 +242,7 @@ pub fn delete_expired_access_tokens(now: Timestamp, limit: u32) -> impl Batch<Ou
     .with(values![now, limit])
 }
 
-/// At most `limit` sessions that are over, and that nobody else has in hand.
+/// At most `limit` sessions that are over, and that no other transaction has locked.
 pub fn lock_expired(now: Timestamp, limit: u32) -> impl Batch<Out = Vec<SessionId>> {
     sql!(
         "SELECT id FROM session WHERE coalesce(ended_at, expires_at) <= $1 \

@@ -67,7 +67,7 @@ async fn a_request_beyond_those_that_are_worked_on_is_refused_and_later_taken() 
         let refused = send_until(&given, token, 503).await;
         assert_eq!(refused.json()["error"], "temporarily_unavailable");
         assert_eq!(refused.header("retry-after"), Some("1"));
-        // Whoever shows no credential learns nothing else, as ever.
+        // A caller without a credential learns nothing else, as always.
         given
             .send(Request::new("GET", PRODUCTS))
             .await

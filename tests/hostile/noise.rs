@@ -1,4 +1,4 @@
-//! What strangers ask does not fill the log, and is counted all the same.
+//! What strangers ask does not fill the log, but is counted.
 
 use std::process::Command;
 

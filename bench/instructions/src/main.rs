@@ -52,7 +52,7 @@ struct Arguments {
 enum Command {
     /// Takes the figures of now as accepted.
     Accept,
-    /// Walks the paths, counted by whoever started this.
+    /// Walks the paths, counted by the process that started this.
     #[command(hide = true)]
     Walk {
         /// How often each.

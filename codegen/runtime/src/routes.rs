@@ -32,7 +32,7 @@ pub const METHODS: [&str; 9] = [
     "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY",
 ];
 
-/// Which methods each path has, for the answer to a method that nobody knows.
+/// Which methods each path has, for the answer to a method that it does not have.
 #[derive(Debug, Default)]
 pub struct Methods(Vec<Route>);
 

@@ -9,7 +9,7 @@
 //!    would try again;
 //! 5. what is no success becomes an answer by the trait's hook for the document's error body;
 //! 6. the headers that came with the admission are added to whatever is answered;
-//! 7. an answer whose status or headers the document does not list is sent all the same, and logged
+//! 7. an answer whose status or headers the document does not list is sent, but logged
 //!    as an error: the client learns more from it than from anything else;
 //! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
 //!    how the bytes go out.
@@ -138,7 +138,7 @@ where
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
         Err(rejection) => failed(|| fail(rejection).into_response(), &context.log),
     };
-    // Whoever is admitted first and refused as nobody later, whose credential has ended meanwhile, is told as little
+    // A caller who was admitted, but whose credential has ended since then, is told as little
     // as a stranger.
     if response.status() != StatusCode::UNAUTHORIZED {
         response.headers_mut().extend(extra);

@@ -1,7 +1,7 @@
 //! The document as progenitor should see it.
 //!
 //! typify and progenitor do well what they do: structs, enumerations, checked strings, builders.
-//! What they would do wrong is taken out of their sight, and stands for itself under a name that
+//! What they would do wrong is replaced, before they see it, by a name that
 //! [`super::patch`] finds again in their output:
 //!
 //! - a component that this crate emits by itself (a number, an integer, a UUID, a time, a `oneOf`)
@@ -122,7 +122,7 @@ fn tell(value: &mut Value, keyword: &str, text: Option<&str>) {
     }
 }
 
-/// A component, which never is null by itself: whoever refers to it says so.
+/// A component, which is never null by itself: a reference to it says so.
 fn component(document: &Document, schema: &Schema) -> Value {
     let mut value = match &schema.kind {
         // Replaced, so that only the name matters.

@@ -35,9 +35,9 @@ pub const INSTALL_ID: &str = "demo-phone";
 /// What the scenario needs to know of what is there.
 pub struct Seed {
     pub credentials: Credentials,
-    /// To change.
+    /// The product that the scenario changes.
     pub consulting: ProductId,
-    /// To archive.
+    /// The product that it archives.
     pub brochure: ProductId,
 }
 

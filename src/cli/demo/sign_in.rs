@@ -7,7 +7,7 @@
 //! 2. The one user that there is counts as signed in, and as having agreed. A code is issued to the app, as
 //!    `invoicing auth-code issue` does it, by the same rules.
 //! 3. The browser is sent to the app's redirect URI with the code, and the `state` as it came (RFC 6749, 4.1.2).
-//! 4. A request that is wrong in any way answers 400, in words for whoever wrote the test, and goes nowhere. RFC 6749,
+//! 4. A request that is wrong in any way answers 400, in words for the author of the test, and goes nowhere. RFC 6749,
 //!    4.1.2.1, would send most mistakes to the app, where nobody reads them.
 
 use std::sync::Arc;

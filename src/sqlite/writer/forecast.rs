@@ -1,7 +1,7 @@
 //! How long a change would wait for its turn, as far as that can be foreseen.
 //!
 //! When more changes come than the disk takes, a caller is better off with a refusal now than with one in
-//! five seconds: it can try later, and no work is done for it in vain.
+//! five seconds: it can try later, and no work is wasted on it.
 //!
 //! 1. A change is counted when it comes ([`Forecast::enter`]) and when its group is answered ([`Forecast::end`]).
 //! 2. Changes wait for whole groups: the one under way, and as many full ones as are before them. How long one takes is a

@@ -7,7 +7,7 @@
 // 2. A request that it takes for invalid it answers by itself, and the server has not seen it. The tests send such requests
 //    on purpose. So it goes again, to the reporting Prism, which forwards it whatever it thinks, and says what that is in
 //    the header `sl-violations` of the answer. A violation of the answer is a finding, and so is a request that the server
-//    accepted all the same.
+//    accepted anyway.
 // 3. A keyword of a schema that the server says is violated when Prism, which read the same document, saw nothing, is a
 //    finding as well. But for two things that Prism takes: a parameter without a value, which it does not check at all, and
 //    `urn:uuid:` before a UUID.

@@ -144,9 +144,9 @@ def with_a_secret_that_works(context, case, kwargs) -> None:
         case "authorization_code":
             body |= issue_code(body["code_verifier"])
         case "refresh_token":
-            wished = body.pop("install_id", None)
+            requested = body.pop("install_id", None)
             if not (in_phase(case, TestPhase.STATEFUL) and SESSIONS.unspent):
-                SESSIONS.begin(wished)
+                SESSIONS.begin(requested)
             body["client_id"] = os.environ["CLIENT_ID"]
             body["refresh_token"], install_id = SESSIONS.unspent.popitem()
             body |= {} if install_id is None else {"install_id": install_id}
