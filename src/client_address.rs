@@ -18,7 +18,11 @@ use http::HeaderMap;
 use crate::settings::TrustedProxies;
 
 /// The address that a request counts for, IPv4 inside IPv6 turned into IPv4.
-pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> IpAddr {
+pub(crate) fn client_address(
+    peer: IpAddr,
+    headers: &HeaderMap,
+    trusted: &TrustedProxies,
+) -> IpAddr {
     let mut client = peer.to_canonical();
     if !trusted.contains(client) {
         return client; // step 1
@@ -62,7 +66,7 @@ fn address(entry: &[u8]) -> Option<IpAddr> {
 }
 
 /// What a client address counts as: an IPv6 customer is given a /64, and may use any address in it.
-pub fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),

@@ -51,10 +51,11 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// A request, as far as it matters here: nobody reads a body.
-pub type Request = http::Request<Incoming>;
+pub(super) type Request = http::Request<Incoming>;
 
 /// What answers every request.
-pub type Handler = Arc<dyn Fn(Request) -> BoxFuture<'static, Response<String>> + Send + Sync>;
+pub(super) type Handler =
+    Arc<dyn Fn(Request) -> BoxFuture<'static, Response<String>> + Send + Sync>;
 
 /// The listener; it ends when this is dropped.
 pub struct Listener {

@@ -22,7 +22,11 @@ pub(super) struct Once<'a> {
 }
 
 impl<'a> Once<'a> {
-    pub fn new(author: Author, request: Option<&'a IdempotentRequest>, now: Timestamp) -> Self {
+    pub(super) fn new(
+        author: Author,
+        request: Option<&'a IdempotentRequest>,
+        now: Timestamp,
+    ) -> Self {
         Once {
             author,
             request,
@@ -38,7 +42,7 @@ impl<'a> Once<'a> {
     }
 
     /// Runs what the change begins with.
-    pub async fn begin<T>(
+    pub(super) async fn begin<T>(
         &mut self,
         sql: Sql<'_>,
         calls: impl Batch<Out = T>,
@@ -48,7 +52,7 @@ impl<'a> Once<'a> {
     }
 
     /// Claims the key of the request, and answers what the first request like this one got, if there was one.
-    pub async fn replayed<T: DeserializeOwned>(
+    pub(super) async fn replayed<T: DeserializeOwned>(
         &mut self,
         sql: Sql<'_>,
     ) -> Result<Option<Outcome<T>>, ScriptError> {
@@ -69,7 +73,7 @@ impl<'a> Once<'a> {
     }
 
     /// Makes the change that `value` is the answer to, and keeps the answer: together.
-    pub async fn make<T: Serialize>(
+    pub(super) async fn make<T: Serialize>(
         mut self,
         sql: Sql<'_>,
         value: T,

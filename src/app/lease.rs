@@ -30,7 +30,7 @@ const MAX_LEASES: usize = 16_384;
 
 /// The leases of a process.
 #[derive(Debug, Default)]
-pub struct Leases(RwLock<HashMap<[u8; 32], Lease>>);
+pub(super) struct Leases(RwLock<HashMap<[u8; 32], Lease>>);
 
 #[derive(Debug)]
 struct Lease {

@@ -11,7 +11,7 @@ use super::output::{Output, Record};
 
 /// API keys: a team's integrations call the catalog API with one.
 #[derive(Debug, clap::Subcommand)]
-pub enum ApiKey {
+pub(super) enum ApiKey {
     /// Makes a key and prints it, this once: the database keeps a hash.
     #[command(after_help = r#"Examples:
     invoicing api-key create --team ID --mode live --scope read-write --name "Web shop"

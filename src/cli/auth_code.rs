@@ -10,7 +10,7 @@ use super::output::{Output, Record};
 
 /// Authorization codes: what an app exchanges for tokens after a user has signed in.
 #[derive(Debug, clap::Subcommand)]
-pub enum AuthCode {
+pub(super) enum AuthCode {
     /// Issues a code, as a sign-in page does for a user who has just signed in.
     ///
     /// The code works once and for 60 seconds, and only for whoever knows the verifier that the challenge

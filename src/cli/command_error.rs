@@ -7,7 +7,7 @@ use crate::start_error::StartError;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
-pub enum CommandError {
+pub(super) enum CommandError {
     /// It could not: exit code 1.
     Failed(String),
     /// It was asked wrongly: exit code 2.

@@ -25,7 +25,7 @@ use super::output::{Output, Record};
 #[command(after_help = r#"Example:
     invoicing copy --from sqlite:invoicing.db --to postgres://ada@db.example/invoicing
     invoicing serve --database postgres://ada@db.example/invoicing"#)]
-pub struct Copy {
+pub(super) struct Copy {
     /// What to copy; the database of the settings unless given.
     #[arg(long, value_name = "URL", conflicts_with = "database")]
     from: Option<Database>,

@@ -8,7 +8,7 @@ use super::output::{Output, Record};
 
 /// Folders of a team, as far as share links need them.
 #[derive(Debug, clap::Subcommand)]
-pub enum Folder {
+pub(super) enum Folder {
     /// Makes a folder.
     #[command(after_help = r#"Example:
     invoicing folder create --team ID --name "Contracts""#)]
@@ -24,7 +24,7 @@ pub enum Folder {
 
 /// Files of a team, as far as share links need them.
 #[derive(Debug, clap::Subcommand)]
-pub enum File {
+pub(super) enum File {
     /// Makes a file.
     #[command(after_help = r#"Example:
     invoicing file create --team ID --name "Offer.pdf" --folder ID"#)]

@@ -9,7 +9,7 @@ use super::output::{Output, Record};
 
 /// Members: users who may work in a team.
 #[derive(Debug, clap::Subcommand)]
-pub enum Member {
+pub(super) enum Member {
     /// Makes a user a member of a team.
     ///
     /// To change a role, remove the member and add them again.
@@ -29,7 +29,7 @@ pub enum Member {
 
 /// A user and a team.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Who {
+pub(super) struct Who {
     /// The team.
     #[arg(long, value_name = "ID")]
     team: TeamId,

@@ -7,7 +7,7 @@ use super::output::{Output, Record};
 
 /// OAuth clients: the apps that may sign users in.
 #[derive(Debug, clap::Subcommand)]
-pub enum OauthClient {
+pub(super) enum OauthClient {
     /// Registers an app.
     #[command(after_help = r#"Example:
     invoicing oauth-client create --id mobile --name "Our app" \

@@ -12,7 +12,7 @@ use super::output;
     invoicing openapi mobile --format json | jq .info.version
 
 A running server serves the same: /api/v1/openapi.yaml and /api/mobile/openapi.yaml, or .json."#)]
-pub struct Openapi {
+pub(super) struct Openapi {
     /// Which one: the product catalog API, or the mobile device-session API.
     document: Document,
 

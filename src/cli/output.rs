@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::command_error::CommandError;
 
 /// The name of the flag `--json`.
-pub const JSON: &str = "json";
+pub(super) const JSON: &str = "json";
 
 /// `--json`, for every command that works on the database.
-pub fn json_flag() -> Arg {
+pub(super) fn json_flag() -> Arg {
     Arg::new(JSON)
         .long(JSON)
         .action(ArgAction::SetTrue)
@@ -20,7 +20,7 @@ pub fn json_flag() -> Arg {
 }
 
 /// What a command answers.
-pub struct Output {
+pub(super) struct Output {
     body: Body,
     note: Option<&'static str>,
 }
@@ -34,7 +34,7 @@ enum Body {
 
 impl Output {
     /// A list, which may be empty.
-    pub fn list(records: impl IntoIterator<Item = Record>) -> Self {
+    pub(super) fn list(records: impl IntoIterator<Item = Record>) -> Self {
         Self {
             body: Body::Many(records.into_iter().collect()),
             note: None,
@@ -42,7 +42,7 @@ impl Output {
     }
 
     /// One thing that has a list of others in it: for people, a table below its fields.
-    pub fn with_list(record: Record, name: &'static str, records: Vec<Record>) -> Self {
+    pub(super) fn with_list(record: Record, name: &'static str, records: Vec<Record>) -> Self {
         Self {
             body: Body::Whole(record, name, records),
             note: None,
@@ -50,7 +50,7 @@ impl Output {
     }
 
     /// The same with something that its reader should know, on standard error.
-    pub fn with_note(self, note: &'static str) -> Self {
+    pub(super) fn with_note(self, note: &'static str) -> Self {
         Self {
             note: Some(note),
             ..self
@@ -58,7 +58,7 @@ impl Output {
     }
 
     /// Prints it.
-    pub fn print(&self, json: bool) -> Result<(), CommandError> {
+    pub(super) fn print(&self, json: bool) -> Result<(), CommandError> {
         let text = match (&self.body, json) {
             (Body::One(record), true) => to_json(record),
             (Body::Many(records), true) => to_json(records),
@@ -99,7 +99,7 @@ fn unwritable(error: io::Error) -> CommandError {
 }
 
 /// Writes a text that can be had again. A reader that has seen enough (`| head`) is no failure.
-pub fn print(text: &str) -> Result<(), CommandError> {
+pub(super) fn print(text: &str) -> Result<(), CommandError> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
         _ => Ok(()),
@@ -107,7 +107,7 @@ pub fn print(text: &str) -> Result<(), CommandError> {
 }
 
 /// Writes a line to standard error. Nothing is left to be done when nobody reads that.
-pub fn say(line: &str) {
+pub(super) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -120,22 +120,22 @@ fn to_json(value: &impl Serialize) -> String {
 
 /// One thing and its fields, in the order in which they are shown.
 #[derive(Default)]
-pub struct Record(Vec<(&'static str, Value)>);
+pub(super) struct Record(Vec<(&'static str, Value)>);
 
 impl Record {
     /// The same with one more field, named as in the interface's JSON.
-    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.0.push((name, value.into()));
         self
     }
 
     /// The same with one more field that is printed as text: an id, a time, a code of a list.
-    pub fn with_text(self, name: &'static str, value: impl ToString) -> Self {
+    pub(super) fn with_text(self, name: &'static str, value: impl ToString) -> Self {
         self.with(name, value.to_string())
     }
 
     /// The same with one more field that may be null.
-    pub fn with_optional(self, name: &'static str, value: Option<impl ToString>) -> Self {
+    pub(super) fn with_optional(self, name: &'static str, value: Option<impl ToString>) -> Self {
         self.with(name, value.map(|value| value.to_string()))
     }
 

@@ -29,7 +29,7 @@ use super::database::open;
     INVOICING_LOG_LEVEL=warn invoicing serve --config /etc/invoicing.toml
 
 One line a request goes to standard error, in JSON unless that is a terminal; a stranger gets twenty a minute."#)]
-pub struct Serve {}
+pub(super) struct Serve {}
 
 impl Serve {
     pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), CommandError> {

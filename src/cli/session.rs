@@ -9,7 +9,7 @@ use super::output::{Output, Record};
 
 /// Sessions: the devices that a user is signed in on.
 #[derive(Debug, clap::Subcommand)]
-pub enum Session {
+pub(super) enum Session {
     /// Lists the sessions of a user that are alive, newest first.
     List {
         /// The user.

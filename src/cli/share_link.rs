@@ -20,7 +20,7 @@ const PASSWORD_INPUT_MAX_BYTES: u64 = 64 * 1024;
 
 /// Share links: addresses that lead to a file or folder without signing in.
 #[derive(Debug, clap::Subcommand)]
-pub enum Link {
+pub(super) enum Link {
     /// Makes a link and prints it; its `url` begins with the setting public_url.
     #[command(after_help = r#"Examples:
     invoicing link create --file ID --user ID --name "For the auditor" --expires-in 7d
@@ -36,7 +36,7 @@ pub enum Link {
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-pub struct Create {
+pub(super) struct Create {
     #[command(flatten)]
     item: Item,
     /// Who shares it: a member of the team that the file or folder belongs to.

@@ -8,7 +8,7 @@ use super::output::{Output, Record};
 
 /// Teams: each has a catalog, API keys, members and files of its own.
 #[derive(Debug, clap::Subcommand)]
-pub enum Team {
+pub(super) enum Team {
     /// Makes a team.
     #[command(after_help = r#"Example:
     invoicing team create --name "Acme""#)]

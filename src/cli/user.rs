@@ -7,7 +7,7 @@ use super::output::{Output, Record};
 
 /// Users: the people who sign in with the mobile app.
 #[derive(Debug, clap::Subcommand)]
-pub enum User {
+pub(super) enum User {
     /// Makes a user, who is a member of no team yet.
     #[command(after_help = r#"Example:
     invoicing user create --email ada@example.com --name "Ada Lovelace"

@@ -16,7 +16,7 @@ use super::rejection::Error;
 use crate::domain::holder::Holder;
 
 /// How many requests a server works on at once, and who has how many of them.
-pub struct ConcurrencyLimit(Arc<Shared>);
+pub(super) struct ConcurrencyLimit(Arc<Shared>);
 
 struct Shared {
     limit: usize,
@@ -31,14 +31,14 @@ struct Taken {
 }
 
 /// Leave to work on one request, until it is dropped.
-pub struct Permit {
+pub(super) struct Permit {
     shared: Arc<Shared>,
     holder: Holder,
 }
 
 impl ConcurrencyLimit {
     /// A limit of so many requests.
-    pub fn new(limit: u32) -> ConcurrencyLimit {
+    pub(super) fn new(limit: u32) -> ConcurrencyLimit {
         ConcurrencyLimit(Arc::new(Shared {
             limit: limit as usize,
             taken: Mutex::default(),
@@ -49,7 +49,7 @@ impl ConcurrencyLimit {
     ///
     /// # Errors
     /// [`Error::Overloaded`] when all are taken, or as many as `holder` may have.
-    pub fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
+    pub(super) fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
         let shared = &self.0;
         let mut taken = shared.taken();
         if taken.all == shared.limit {

@@ -35,7 +35,7 @@ use crate::log::Caller;
 use crate::traffic;
 
 /// Admits the holder of an API key.
-pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
+pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
     let under_way = under_way(context)?;
     let presented = app(context).presented_api_key(presented);
@@ -49,7 +49,7 @@ pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error
 }
 
 /// Admits a signed-in device.
-pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
+pub(super) async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
     let presented = bearer(Credential::AccessToken, context.request.headers())?;
     let under_way = under_way(context)?;
     let presented = app(context).presented_access_token(presented);
@@ -63,7 +63,7 @@ pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>
 }
 
 /// Admits anybody, as often as one client address may.
-pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
+pub(super) async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let shared = context.context();
     let under_way = under_way(context)?;
     let address = address(context);
@@ -74,12 +74,12 @@ pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
 }
 
 /// For whom is held what belongs to the team of a key.
-pub fn holder_of_key(key: &ApiKey) -> Holder {
+pub(super) fn holder_of_key(key: &ApiKey) -> Holder {
     Holder::Team(key.team_id.0)
 }
 
 /// For whom is held what nobody with a credential asked for.
-pub fn stranger(context: &RequestContext) -> Holder {
+pub(super) fn stranger(context: &RequestContext) -> Holder {
     of_network(address(context))
 }
 

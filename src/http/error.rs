@@ -36,7 +36,7 @@ use crate::log::Caller;
 /// # Errors
 /// [`domain::Error::Internal`] when the document does not allow it: the service has stored, or made, what
 /// it may not say. A document whose limits were tightened below what is stored does that.
-pub fn published<T, U>(value: T) -> Result<U, domain::Error>
+pub(super) fn published<T, U>(value: T) -> Result<U, domain::Error>
 where
     U: TryFrom<T, Error: Display>,
 {
@@ -45,7 +45,7 @@ where
 
 /// What is answered, before it is put into the words of a document.
 #[derive(Debug)]
-pub struct Problem {
+pub(super) struct Problem {
     status: StatusCode,
     kind: Kind,
     code: &'static str,
@@ -112,7 +112,7 @@ impl Problem {
 }
 
 /// What to answer. What nobody but us can do something about, goes to the log with its cause.
-pub fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
+pub(super) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
     match rejection {
         Rejection::Request(error) => of_request_error(error),
         Rejection::Error(Error::Domain(error)) => {

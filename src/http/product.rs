@@ -20,7 +20,7 @@ use crate::domain::product::{
 use crate::generated::catalog::*;
 
 /// A page of the caller's catalog, newest product first.
-pub async fn list_products(
+pub(super) async fn list_products(
     context: &RequestContext,
     caller: ApiKey,
     request: Unchecked<ListProductsRequest>,
@@ -37,7 +37,7 @@ pub async fn list_products(
 }
 
 /// Adds a product, once for each idempotency key.
-pub async fn create_product(
+pub(super) async fn create_product(
     context: &RequestContext,
     caller: ApiKey,
     request: Unchecked<CreateProductRequest>,
@@ -61,7 +61,7 @@ pub async fn create_product(
 }
 
 /// One product, archived or not.
-pub async fn get_product(
+pub(super) async fn get_product(
     context: &RequestContext,
     caller: ApiKey,
     request: Unchecked<GetProductRequest>,
@@ -74,7 +74,7 @@ pub async fn get_product(
 }
 
 /// Changes the fields that the body has, once for each idempotency key.
-pub async fn update_product(
+pub(super) async fn update_product(
     context: &RequestContext,
     caller: ApiKey,
     request: Unchecked<UpdateProductRequest>,
@@ -97,7 +97,7 @@ pub async fn update_product(
 }
 
 /// Archives a product.
-pub async fn archive_product(
+pub(super) async fn archive_product(
     context: &RequestContext,
     caller: ApiKey,
     request: Unchecked<ArchiveProductRequest>,

@@ -13,7 +13,7 @@ use crate::domain::session::{Device, TokenRequest, TokenSet};
 use crate::generated::mobile::*;
 
 /// The token endpoint: a code or a refresh token for a pair of tokens.
-pub async fn exchange_token(
+pub(super) async fn exchange_token(
     context: &RequestContext,
     request: Unchecked<ExchangeTokenRequest>,
 ) -> Result<ExchangeTokenAnswer, Rejection<Error>> {

@@ -14,7 +14,7 @@ use crate::generated::mobile::*;
 
 /// The links of a file or folder. The team comes first, then whether the caller is a member of it, and only then the rest of the
 /// request (docs/decisions.md, B3).
-pub async fn list_links(
+pub(super) async fn list_links(
     context: &RequestContext,
     caller: SignedIn,
     request: Unchecked<ListLinksRequest>,

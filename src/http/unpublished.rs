@@ -22,7 +22,7 @@ use super::context::{Context, RequestContext};
 ///
 /// # Errors
 /// When another endpoint has this path.
-pub fn get(
+pub(super) fn get(
     api: &mut Api,
     path: &'static str,
     answer: impl Fn(&RequestContext) -> Response<Bytes> + Send + Sync + 'static,

@@ -51,14 +51,14 @@ const STALL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The answers of a server that have not been sent.
 #[derive(Debug)]
-pub struct Unsent {
+pub(super) struct Unsent {
     budget: Arc<Budget>,
     traffic: Arc<Traffic>,
 }
 
 impl Unsent {
     /// None yet, and at most so many bytes in all.
-    pub fn new(bytes: usize, traffic: Arc<Traffic>) -> Unsent {
+    pub(super) fn new(bytes: usize, traffic: Arc<Traffic>) -> Unsent {
         Unsent {
             budget: Budget::new(bytes),
             traffic,
@@ -66,14 +66,14 @@ impl Unsent {
     }
 
     /// Whether `holder` may be answered anything that is not small.
-    pub fn has_room(&self, holder: Holder) -> bool {
+    pub(super) fn has_room(&self, holder: Holder) -> bool {
         self.budget.has_room(holder)
     }
 
     /// A body of these bytes; `None` when `holder` may not have that many more.
     ///
     /// `under_way` is whether the server waits for its request before it stops, and then for the answer, too.
-    pub fn body(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Option<Body> {
+    pub(super) fn body(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Option<Body> {
         if bytes.len() <= PIECE {
             return Some(self.body_anyway(holder, bytes, under_way));
         }
@@ -82,7 +82,7 @@ impl Unsent {
     }
 
     /// The same, whether or not `holder` may have that many more.
-    pub fn body_anyway(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Body {
+    pub(super) fn body_anyway(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Body {
         if bytes.is_empty() {
             return Body::empty();
         }
@@ -91,7 +91,7 @@ impl Unsent {
     }
 
     /// A body of bytes that all answers share, and that hence cost nothing to hold.
-    pub fn shared_body(&self, bytes: Bytes) -> Body {
+    pub(super) fn shared_body(&self, bytes: Bytes) -> Body {
         self.sent(None, bytes, false)
     }
 

@@ -28,7 +28,7 @@ use crate::admin::metrics::SharedLimits;
 use crate::settings::RedisUrl;
 
 /// How long a request waits for Redis, which takes a fraction of a millisecond nearby.
-pub const DEADLINE: Duration = Duration::from_millis(50);
+pub(super) const DEADLINE: Duration = Duration::from_millis(50);
 
 /// How long a connection may take to be made, with its TLS handshake and its password.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Buckets in Redis, as long as it answers.
-pub struct Shared {
+pub(crate) struct Shared {
     link: Arc<Link>,
     /// Step 4; ends with this.
     _keeper: JoinSet<()>,
@@ -47,7 +47,7 @@ impl Shared {
     /// Connects, and keeps connecting. Answers after the first attempt, however it ended.
     ///
     /// `deadline` is `DEADLINE`, but for tests that a busy machine must not disturb.
-    pub async fn start(
+    pub(crate) async fn start(
         redis: &RedisUrl,
         deadline: Duration,
         metrics: SharedLimits,
@@ -75,7 +75,12 @@ impl Shared {
 
     /// Takes a token out of the bucket of `caller`, if there is one (step 1). `None` when Redis does
     /// not answer: then the caller of this counts the request otherwise.
-    pub async fn take(&self, policy: Policy, kind: &str, caller: impl Display) -> Option<Verdict> {
+    pub(crate) async fn take(
+        &self,
+        policy: Policy,
+        kind: &str,
+        caller: impl Display,
+    ) -> Option<Verdict> {
         let State::Up(mut connection) = self.link.state.borrow().clone() else {
             return None; // step 3
         };

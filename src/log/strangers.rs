@@ -23,7 +23,7 @@ use super::request::{Request, request};
 use crate::client_address::network;
 
 /// Lines that an address gets in a minute.
-pub const IN_FULL: u64 = 20;
+pub(super) const IN_FULL: u64 = 20;
 
 /// Addresses that are told apart in a minute, some hundred kilobytes of them.
 const ADDRESSES: usize = 1_000;

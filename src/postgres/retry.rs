@@ -31,7 +31,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
 const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 
 /// The attempts at one script.
-pub struct Attempts {
+pub(crate) struct Attempts {
     deadline: Instant,
     pause: Duration,
 }

@@ -74,7 +74,7 @@ impl r2d2::ManageConnection for Manager {
 }
 
 /// A pool of connections that only read.
-pub struct Readers {
+pub(super) struct Readers {
     /// `None` only while being dropped.
     pool: Option<r2d2::Pool<Manager>>,
     /// Disconnected once the pool and all of its connections are gone.
@@ -104,7 +104,7 @@ impl Readers {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when none is.
-    pub fn reader(&self) -> Result<Reader, Error> {
+    pub(super) fn reader(&self) -> Result<Reader, Error> {
         let pool = self.pool.as_ref();
         let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
         let lent = pool.get().map_err(Error::unavailable)?;
@@ -114,7 +114,7 @@ impl Readers {
 }
 
 /// A connection that only reads, lent to one script.
-pub struct Reader(PooledConnection<Manager>);
+pub(crate) struct Reader(PooledConnection<Manager>);
 
 impl Deref for Reader {
     type Target = Handle;

@@ -44,10 +44,10 @@ const QUEUE: usize = 4096;
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a caller waits for the answer to a change, when its wait could not be foreseen.
-pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The writing half of the store.
-pub struct Writer {
+pub(super) struct Writer {
     /// `None` only while being dropped.
     queue: Option<SyncSender<Job>>,
     forecast: Arc<Forecast>,
@@ -143,7 +143,7 @@ impl Writer {
     /// # Errors
     /// What `script` answers; [`Error::Unavailable`] when too many changes are waiting or they take too long, the lock or the
     /// disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
-    pub async fn write<T: Send + 'static>(
+    pub(super) async fn write<T: Send + 'static>(
         &self,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

@@ -143,7 +143,7 @@ async fn delete_oldest(
     Ok(deleted + put_behind)
 }
 
-/// Chooses records of PostgreSQL, but none that a transaction has locked.
+/// Deletes expired records of PostgreSQL, but none that a transaction has locked.
 async fn delete_some(
     sql: Sql<'_>,
     now: Timestamp,

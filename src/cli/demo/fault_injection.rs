@@ -35,7 +35,7 @@ const FORM: &str = "Demo-Answer is not like `503; times=2; test=NAME`";
 
 /// Reads the headers of this module, and counts how often each fault was injected.
 #[derive(Debug, Default)]
-pub struct FaultInjection {
+pub(super) struct FaultInjection {
     given: Mutex<HashMap<String, u64>>,
 }
 

@@ -46,7 +46,7 @@ With --fixed, /demo/authorize sends every app an authorization code at once.
 
 The credentials and all the rest: src/cli/demo/testing.md"#
 )]
-pub struct Demo {
+pub(super) struct Demo {
     /// Uses the same published ids, API keys and tokens at each start, for tests that are written
     /// against them, and signs the user in without being asked.
     #[arg(long)]

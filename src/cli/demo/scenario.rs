@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use super::seed::{CLIENT, INSTALL_ID, REDIRECT_URI, Seed};
 
 /// The whole scenario, to be printed once the server listens.
-pub fn render(settings: &Settings, seed: &Seed, binary: &Path) -> String {
+pub(super) fn render(settings: &Settings, seed: &Seed, binary: &Path) -> String {
     let scenario = Scenario {
         url: settings.public_url.as_str(),
         seed,

@@ -24,16 +24,16 @@ use crate::domain::user::User;
 use super::credentials::Credentials;
 
 /// The app that users of the demo sign in with.
-pub const CLIENT: &str = "demo-app";
+pub(super) const CLIENT: &str = "demo-app";
 
 /// Where its codes are sent.
-pub const REDIRECT_URI: &str = "com.example.demo:/signed-in";
+pub(super) const REDIRECT_URI: &str = "com.example.demo:/signed-in";
 
 /// The installation of the app that is signed in.
-pub const INSTALL_ID: &str = "demo-phone";
+pub(super) const INSTALL_ID: &str = "demo-phone";
 
 /// What the scenario needs to know of what is there.
-pub struct Seed {
+pub(super) struct Seed {
     pub credentials: Credentials,
     /// The product that the scenario changes.
     pub consulting: ProductId,
@@ -42,7 +42,7 @@ pub struct Seed {
 }
 
 /// Fills an empty database.
-pub async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Error> {
+pub(super) async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Error> {
     let Credentials { team, user, .. } = credentials;
     let created_at = app.now();
     app.add_team(Team {

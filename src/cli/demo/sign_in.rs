@@ -55,7 +55,7 @@ enum ChallengeMethod {
 ///
 /// # Errors
 /// When another endpoint has its path.
-pub fn register(
+pub(super) fn register(
     api: &mut Api,
     app: &Arc<App>,
     user: UserId,

@@ -10,7 +10,7 @@ use crate::generated::mobile;
 
 impl Problem {
     /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers nobody may store.
-    pub fn into_token(self, request_id: &str) -> ErrorAnswer<mobile::types::TokenError> {
+    pub(crate) fn into_token(self, request_id: &str) -> ErrorAnswer<mobile::types::TokenError> {
         let body = mobile::types::TokenError {
             error: ours(self.token_code()),
             error_description: ours(&self.description()),
