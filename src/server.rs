@@ -164,6 +164,7 @@ impl<C: ServerContext> Server<C> {
     }
 
     /// The same, but SIGHUP stops it as SIGTERM does: for a server that belongs to a terminal.
+    #[must_use]
     pub fn stopping_at_hang_up(self) -> Self {
         Self {
             stops_at_hang_up: true,

@@ -71,7 +71,7 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
         role,
         ..
     } = *member;
-    let (_, _, added) = sql
+    let ((), (), added) = sql
         .run((
             require_team(team_id),
             require_user(user_id),

@@ -143,6 +143,7 @@ impl NewProduct {
 
 impl Product {
     /// The product after a PATCH; an archived one can be changed too (docs/decisions.md, C8).
+    #[must_use]
     pub fn update(self, changes: ProductChanges, now: Timestamp) -> Product {
         Product {
             updated_at: self.next_update(now),

@@ -24,7 +24,7 @@ pub(super) async fn exchange_token(
         .exchange_token(token_request(request.body))
         .await?;
     Ok(ExchangeTokenAnswer::new(
-        token_response(tokens)?,
+        token_response(&tokens)?,
         types::CacheControl::NoStore,
     ))
 }
@@ -53,7 +53,7 @@ fn device(install_id: Option<types::InstallId>, user_agent: Option<types::UserAg
     }
 }
 
-fn token_response(tokens: TokenSet) -> Result<types::TokenResponse, domain::Error> {
+fn token_response(tokens: &TokenSet) -> Result<types::TokenResponse, domain::Error> {
     Ok(types::TokenResponse {
         access_token: error::published(tokens.access_token.reveal())?,
         refresh_token: error::published(tokens.refresh_token.reveal())?,

@@ -84,6 +84,7 @@ pub use handle::{Access, Handle, Rows, Sent};
 pub use address::{Address, AddressError};
 pub(crate) use copy::Copy;
 pub use open_error::OpenError;
+pub(crate) use retry::Attempts;
 
 /// A store in one PostgreSQL database.
 pub struct Postgres {
@@ -116,7 +117,7 @@ impl Postgres {
     /// # Errors
     /// [`Error::Unavailable`] when it does not answer in time.
     pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
-        let mut attempts = self.attempts();
+        let mut attempts = Attempts::begin();
         loop {
             let attempt = async {
                 let handle = self.handle(Access::Reading, Holder::Service).await?;

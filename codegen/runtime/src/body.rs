@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -50,7 +50,7 @@ pub(crate) struct RequestBody {
 
 impl RequestBody {
     pub(crate) fn new(headers: &HeaderMap, body: dropshot::Body) -> RequestBody {
-        let expects = headers.get(header::EXPECT).map(|value| value.as_bytes());
+        let expects = headers.get(header::EXPECT).map(HeaderValue::as_bytes);
         let awaits_continue = expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         RequestBody {
             body: Some(body),
