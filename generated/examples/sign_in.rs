@@ -65,8 +65,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = client.with_session(session, store);
     let links = client.links().list(TEAM, "file", FILE).send().await?;
     for link in links.data {
-        let name = link.name.as_deref().map_or("(no name)", |name| name);
-        println!("{name}: {}", *link.url);
+        let name = link.name.as_deref().unwrap_or("(no name)");
+        println!("{name}: {}", link.url);
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ async fn sign_in(client: &Client, url: &str, store: &Kept) -> Result<Session, Bo
         .send()
         .await?;
     store.save(&session).await?;
-    println!("signed in as {}", *session.user_id);
+    println!("signed in as {}", session.user_id);
     Ok(session)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::HeaderValue;
-use reqwest::{Url, redirect};
+use reqwest::redirect;
 
 use crate::client::{Client, MobileCredential};
 use crate::error::{Error, InvalidRequest};
@@ -204,7 +204,7 @@ impl ClientBuilder {
         };
         Ok(Client {
             http,
-            base_url: base_url(&self.base_url)?,
+            base_url: crate::base_url::parse(&self.base_url)?,
             policy: Arc::new(self.policy),
             timeout: self.timeout,
             api_key: self
@@ -224,21 +224,6 @@ impl fmt::Debug for ClientBuilder {
             .field("retry", &self.policy)
             .finish_non_exhaustive()
     }
-}
-
-fn base_url(text: &str) -> Result<Arc<str>, InvalidRequest> {
-    let wrong = |reason: &str| InvalidRequest::new("base_url", reason);
-    let url = Url::parse(text).map_err(|error| InvalidRequest::new("base_url", error))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("it must begin with http:// or https://"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("it must have neither a query nor a fragment"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("it must hold no user name or password"));
-    }
-    Ok(url.as_str().trim_end_matches('/').into())
 }
 
 /// The header of a bearer credential, which no debug output shows.

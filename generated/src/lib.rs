@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod base_url;
 mod builder;
 mod client;
 mod code;

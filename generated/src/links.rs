@@ -19,7 +19,7 @@ use crate::types::{ItemId, ShareLinkPage, TargetType, TeamId};
 /// # let team = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a00";
 /// # let file = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a03";
 /// for link in client.links().list(team, "file", file).send().await?.data {
-///     println!("{} seen {} times", *link.url, link.view_count);
+///     println!("{} seen {} times", link.url, link.view_count);
 /// }
 /// # Ok(())
 /// # }

@@ -17,6 +17,7 @@ use progenitor_client::{ClientHooks, ClientInfo, Error, OperationInfo};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Request, Response, StatusCode};
 
+use crate::error::is_permanent;
 use crate::openapi::{catalog, mobile};
 use crate::retry::{Repeat, RetryPolicy, retry_after};
 
@@ -197,6 +198,7 @@ impl Failure {
                 _ => None,
             },
             Err(error) if error.is_builder() || error.is_redirect() => None,
+            Err(error) if is_permanent(error) => None,
             Err(error) => Some(Failure {
                 maybe_executed: !error.is_connect(),
                 retry_after: None,

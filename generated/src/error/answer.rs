@@ -61,7 +61,7 @@ impl ApiError {
     ) -> ApiError {
         ApiError {
             status,
-            error_type: error.type_,
+            error_type: error.error_type,
             code: Code::from(error.code.as_str()),
             message: error.message.into(),
             details: error.details.unwrap_or_default(),

@@ -5,8 +5,10 @@
 //! ([`UnexpectedResponse`]), as when a proxy answers in the service's place.
 
 mod answer;
+mod connection;
 
 pub use answer::{ApiError, OAuthError, UnexpectedResponse};
+pub(crate) use connection::is_permanent;
 
 use std::fmt;
 use std::sync::Arc;
@@ -151,7 +153,7 @@ impl fmt::Display for Error {
             Error::Store(error) => write!(f, "the renewed session could not be stored: {error}"),
             Error::InvalidRequest(error) => error.fmt(f),
             Error::Timeout(_) => f.write_str("no answer came in time"),
-            Error::Transport(error) => write!(f, "the connection failed: {}", root(error)),
+            Error::Transport(error) => connection::tell(error, f),
             Error::UnexpectedResponse(error) => error.fmt(f),
         }
     }
@@ -166,15 +168,6 @@ impl std::error::Error for Error {
             _ => None,
         }
     }
-}
-
-/// The innermost cause, which says more than "error sending request".
-fn root(error: &reqwest::Error) -> &dyn std::error::Error {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause
 }
 
 /// What is left of [`progenitor_client::Error`] once the hooks of `transport` have turned every

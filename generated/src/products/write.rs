@@ -173,7 +173,7 @@ impl Create {
                 description: Field::Absent,
                 sku: Field::Absent,
                 tax_rate: Field::Absent,
-                type_: None,
+                product_type: None,
                 unit_of_measure: None,
             });
         Create {
@@ -192,7 +192,7 @@ impl Create {
         /// A percentage, 0 to 100, exact.
         tax_rate(TaxRate) => tax_rate = r#""8.1""#;
         /// Goods or services.
-        product_type(ProductType) => type_ = "ProductType::Services";
+        product_type(ProductType) => product_type = "ProductType::Services";
         /// What the price is for, such as an hour.
         unit_of_measure(UnitOfMeasure) => unit_of_measure = "UnitOfMeasure::Hr";
     }
@@ -251,7 +251,7 @@ impl Update {
         /// A percentage, 0 to 100, exact.
         tax_rate(TaxRate) => tax_rate = r#""8.1""#;
         /// Goods or services.
-        product_type(ProductType) => type_ = "ProductType::Services";
+        product_type(ProductType) => product_type = "ProductType::Services";
         /// What the price is for, such as an hour.
         unit_of_measure(UnitOfMeasure) => unit_of_measure = "UnitOfMeasure::Hr";
     }
