@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::inputs::{Inputs, Key};
 use crate::openapi::Field;
 use crate::response::Response;
+use crate::settings::call_settings;
 use crate::types::{
     Amount, CreateProduct, CurrencyCode, IdempotencyKey, Product, ProductDescription, ProductId,
     ProductName, ProductType, Sku, TaxRate, UnitOfMeasure, UpdateProduct,
@@ -184,6 +185,8 @@ impl Create {
         }
     }
 
+    call_settings!("products().create(\"Consulting\", \"120.00\", \"EUR\")");
+
     setters! { r#"create("Consulting", "120.00", "EUR")"#:
         /// What it is, in up to 2,000 characters.
         description(ProductDescription) => description = r#""By the hour.""#;
@@ -236,6 +239,8 @@ impl Update {
             body: Some(UpdateProduct::default()),
         }
     }
+
+    call_settings!("products().update(uuid::Uuid::nil())");
 
     setters! { r#"update(uuid::Uuid::nil())"#:
         /// What it is called, in 1 to 255 characters.

@@ -12,6 +12,8 @@ mod pages;
 mod products;
 mod retries;
 mod sessions;
+mod settings;
+mod shared;
 mod texts;
 
 use invoicing_client::{Client, ClientBuilder, Error};

@@ -12,7 +12,8 @@ use crate::{ID, field_and_reason};
 async fn a_product_is_compared_and_read_like_text() {
     let stub = Stub::example();
     let product = client(&stub).products().get(ID).send().await.unwrap();
-    assert!(product.name == "Consulting" && "Consulting" == product.name);
+    assert_eq!(product.name, "Consulting");
+    assert_eq!("Consulting", product.name);
     assert_ne!(product.name, String::from("Beans"));
     assert_eq!(product.sku.as_deref(), Some("C-1"));
     let text: &str = &product.name;
