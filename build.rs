@@ -1,5 +1,5 @@
-//! Makes the server's modules from the published documents: editing one and building again is the
-//! whole loop.
+//! Makes the server's modules from the published documents, and the lists of migrations from their
+//! folders: editing a document or adding a file, and building again, is the whole loop.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,24 +7,89 @@ use std::{env, fs};
 
 const DOCUMENTS: [&str; 2] = ["openapi/catalog.yaml", "openapi/mobile.yaml"];
 
+/// The folders of migrations. What one engine has the other has too, under the same name.
+const MIGRATIONS: [(&str, &str); 2] = [
+    ("src/sqlite/migrations", "sqlite_migrations.rs"),
+    ("src/postgres/migrations", "postgres_migrations.rs"),
+];
+
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=build.rs");
-    let mut outcome = ExitCode::SUCCESS;
+    let mut problems = Vec::new();
     for document in DOCUMENTS {
         println!("cargo::rerun-if-changed={document}");
-        if let Err(problem) = generate(document) {
-            // On standard error, which cargo shows whole when a build script fails.
-            eprintln!("{problem}");
-            outcome = ExitCode::FAILURE;
-        }
+        problems.extend(generate(document).err());
     }
-    outcome
+    for (folder, _) in MIGRATIONS {
+        println!("cargo::rerun-if-changed={folder}");
+    }
+    problems.extend(list_migrations().err());
+    for problem in &problems {
+        // On standard error, which cargo shows whole when a build script fails.
+        eprintln!("{problem}");
+    }
+    match problems.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }
 
 fn generate(path: &str) -> Result<(), String> {
     let document = codegen::Document::read(path).map_err(|problems| problems.to_string())?;
     let text = codegen::server(&document).map_err(|problems| problems.to_string())?;
+    write(&format!("{}.rs", document.module), &text)
+}
+
+/// Writes, for each engine, an array of its migrations in order: the first is version 1.
+fn list_migrations() -> Result<(), String> {
+    let [sqlite, postgres] = MIGRATIONS.map(|(folder, _)| migrations(folder));
+    let (sqlite, postgres) = (sqlite?, postgres?);
+    if sqlite != postgres {
+        return Err(format!(
+            "the engines' migrations differ: SQLite has {sqlite:?}, PostgreSQL has {postgres:?}. Add the missing \
+             file, under the same name"
+        ));
+    }
+    for (folder, list) in MIGRATIONS {
+        let includes: String = sqlite
+            .iter()
+            .map(|name| {
+                format!(
+                    "include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/{folder}/{name}\")),\n"
+                )
+            })
+            .collect();
+        write(list, &format!("[\n{includes}]\n"))?;
+    }
+    Ok(())
+}
+
+/// The names of the files of a folder, which are numbered from 0001 without a gap.
+fn migrations(folder: &str) -> Result<Vec<String>, String> {
+    let failed = |error: std::io::Error| format!("{folder}: {error}");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        names.push(
+            entry
+                .map_err(failed)?
+                .file_name()
+                .to_string_lossy()
+                .into_owned(),
+        );
+    }
+    names.sort();
+    for (version, name) in (1..).zip(&names) {
+        if !name.starts_with(&format!("{version:04}_")) || !name.ends_with(".sql") {
+            return Err(format!(
+                "{folder}/{name}: migration {version} is called {version:04}_WHAT_IT_DOES.sql"
+            ));
+        }
+    }
+    Ok(names)
+}
+
+fn write(name: &str, text: &str) -> Result<(), String> {
     let folder = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: run this by cargo")?;
-    let file = Path::new(&folder).join(format!("{}.rs", document.module));
+    let file = Path::new(&folder).join(name);
     fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -29,14 +29,11 @@ fn setting(name: &str, default: usize) -> usize {
 
 fn product(sku: String) -> NewProduct {
     NewProduct {
-        name: "Consulting".into(),
-        unit_price: "120.00".parse().unwrap(),
-        currency: "EUR".into(),
-        description: None,
         sku: Some(sku),
         tax_rate: Some("19".parse().unwrap()),
         product_type: Some("SERVICES".into()),
         unit_of_measure: Some("hr".into()),
+        ..NewProduct::new("Consulting", "120.00".parse().unwrap(), "EUR")
     }
 }
 

@@ -123,7 +123,22 @@ pub struct Page<T> {
 }
 
 impl NewProduct {
-    pub(crate) fn into_product(self, id: ProductId, now: Timestamp) -> Product {
+    /// A product with nothing but what each must have.
+    pub fn new(name: impl Into<String>, unit_price: Decimal, currency: impl Into<String>) -> Self {
+        NewProduct {
+            name: name.into(),
+            unit_price,
+            currency: currency.into(),
+            description: None,
+            sku: None,
+            tax_rate: None,
+            product_type: None,
+            unit_of_measure: None,
+        }
+    }
+
+    /// The product that is created: active, and as new as `now`.
+    pub fn into_product(self, id: ProductId, now: Timestamp) -> Product {
         Product {
             id,
             name: self.name,

@@ -1,7 +1,7 @@
 //! Tables: which columns they have, in which order, and what those hold. Written once, in the file of their noun.
 //!
 //! [`table!`](table) makes of a table what else has to agree with it: the columns of a query and how a row is read, the
-//! statement that inserts a row with its values, what an update sets, and the [`Table`] by which a copy takes the rows
+//! statements that insert and update a row with its values, and the [`Table`] by which a copy takes the rows
 //! from one engine to another.
 
 /// Defines a table as a module:
@@ -16,7 +16,7 @@
 /// }
 /// ```
 ///
-/// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, and `SET`. A table without a record
+/// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, and `UPDATE`. A table without a record
 /// is all in the first list. A column whose name is no name of a field is written `product_type = "type": Text`.
 macro_rules! table {
     (
@@ -58,7 +58,7 @@ macro_rules! table {
         $visibility mod $module {
             use $crate::sql::failure::Failure;
             use $crate::sql::schema::{Kind, Table}; use $crate::sql::table::name;
-            use $crate::sql::text::{Text, as_str, insert, select_list, set_list};
+            use $crate::sql::text::{Text, as_str, insert, select_list, update};
             use $crate::sql::value::{Bind, Columns, Value};
 
             use super::$record;
@@ -86,10 +86,10 @@ macro_rules! table {
             /// The columns of a query whose rows are read as records.
             pub const COLUMNS: &str = as_str(&COLUMNS_BYTES);
 
-            const SET_TEXT: Text = set_list(&TABLE, COUNT);
-            const SET_BYTES: [u8; SET_TEXT.length()] = SET_TEXT.bytes();
-            /// What an update sets to those of the values of an insertion that are not of the key.
-            pub const SET: &str = as_str(&SET_BYTES);
+            const UPDATE_TEXT: Text = update(&TABLE, COUNT);
+            const UPDATE_BYTES: [u8; UPDATE_TEXT.length()] = UPDATE_TEXT.bytes();
+            /// The statement that changes a row, found by its key, to the values of an insertion.
+            pub const UPDATE: &str = as_str(&UPDATE_BYTES);
 
             /// The values of an insertion.
             pub fn values<'a>($($before: impl Bind<'a>,)* record: &'a $record) -> [Value<'a>; COUNT] {

@@ -193,13 +193,26 @@ pub const fn insert(table: &Table, count: usize) -> Text {
     text.push(")")
 }
 
-/// What an update sets that takes the values of such an insertion: every column that is none of the key.
-pub const fn set_list(table: &Table, count: usize) -> Text {
-    let (mut text, mut at, mut first) = (Text::new(), 0, true);
+/// The statement that changes a row, found by its key, to the values of an insertion.
+pub const fn update(table: &Table, count: usize) -> Text {
+    let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
+    let text = push_equal(text, table, count, false, ", ");
+    push_equal(text.push(" WHERE "), table, count, true, " AND ")
+}
+
+/// `column = $n` for each column that is of the key, or that is not.
+const fn push_equal(
+    mut text: Text,
+    table: &Table,
+    count: usize,
+    of_key: bool,
+    between: &str,
+) -> Text {
+    let (mut at, mut first) = (0, true);
     while at < count {
-        if !table.is_key(at) {
+        if table.is_key(at) == of_key {
             if !first {
-                text = text.push(", ");
+                text = text.push(between);
             }
             first = false;
             text = text.push(table.columns[at].0).push(" = ");

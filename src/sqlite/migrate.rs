@@ -15,13 +15,8 @@ use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior};
 
 use super::open_error::OpenError;
 
-/// The versions in order: the first is version 1.
-const MIGRATIONS: &[&str] = &[
-    include_str!("migrations/0001_catalog.sql"),
-    include_str!("migrations/0002_mobile.sql"),
-    include_str!("migrations/0003_clustered.sql"),
-    include_str!("migrations/0004_grace_key.sql"),
-];
+/// The versions in order: the first is version 1. `build.rs` lists the files of the folder.
+const MIGRATIONS: &[&str] = &include!(concat!(env!("OUT_DIR"), "/sqlite_migrations.rs"));
 
 /// The newest version that this binary knows.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
@@ -219,20 +214,15 @@ mod tests {
         let now = Timestamp::from_millis(1);
         let [active, archived] = [1, 2].map(|id| ProductId(uuid::Uuid::from_u128(id)));
         let request = IdempotentRequest::new("k", "POST", "/p", &json::Value::Object(Vec::new()));
-        let product = Product {
-            id: active,
-            name: "A".into(),
-            unit_price: "1.50".parse().unwrap(),
-            currency: "EUR".into(),
+        let product = NewProduct {
             description: Some("D".into()),
             sku: Some("S".into()),
             tax_rate: Some("19.0".parse().unwrap()),
             product_type: Some("GOODS".into()),
             unit_of_measure: Some("pcs".into()),
-            status: ProductStatus::Active,
-            created_at: now,
-            updated_at: now,
+            ..NewProduct::new("A", "1.50".parse().unwrap(), "EUR")
         };
+        let product = product.into_product(active, now);
         version_2(&path, &product, archived, &request);
         let mut old = product.clone();
         (old.id, old.status) = (archived, ProductStatus::Archived);
@@ -250,14 +240,8 @@ mod tests {
         let all = app.list_products(&key, StatusFilter::All, 9, None);
         assert_eq!(all.await.unwrap().items, [old, product.clone()]);
         let other = NewProduct {
-            name: "B".into(),
-            unit_price: "2".parse().unwrap(),
-            currency: "EUR".into(),
-            description: None,
             sku: product.sku.clone(),
-            tax_rate: None,
-            product_type: None,
-            unit_of_measure: None,
+            ..NewProduct::new("B", "2".parse().unwrap(), "EUR")
         };
         let taken = app.create_product(&key, other.clone(), None).await;
         assert!(matches!(taken, Err(Error::DuplicateSku)), "{taken:?}");

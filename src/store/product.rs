@@ -55,12 +55,7 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
 
 /// Writes what may change of a product whose status stays. Errors as of [`insert`].
 pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
-    sql!(
-        "UPDATE product SET ",
-        row::SET,
-        " WHERE team_id = $1 AND mode = $2 AND status = $12 AND id = $3"
-    )
-    .with(row::values(catalog.team_id, catalog.mode, product))
+    sql!(row::UPDATE).with(row::values(catalog.team_id, catalog.mode, product))
 }
 
 /// Writes that a product is archived.

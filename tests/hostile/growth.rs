@@ -27,14 +27,8 @@ const RECORDS: usize = 2_000;
 /// A product as most are.
 fn usual() -> NewProduct {
     NewProduct {
-        name: "Espresso beans, 1 kg".into(),
-        unit_price: "18.90".parse().unwrap(),
-        currency: "EUR".into(),
-        description: None,
         sku: Some("BEAN-1".into()),
-        tax_rate: None,
-        product_type: None,
-        unit_of_measure: None,
+        ..NewProduct::new("Espresso beans, 1 kg", "18.90".parse().unwrap(), "EUR")
     }
 }
 

@@ -18,15 +18,14 @@ use super::support::{START, Service, plain, with_sku};
 async fn what_was_created_is_read_back_exactly() {
     let service = Service::new().await;
     let key = service.writer().await;
+    let price = "0.1000000000000000055511151231257827".parse().unwrap();
     let new = NewProduct {
-        name: "Grüße 🦀".into(),
-        unit_price: "0.1000000000000000055511151231257827".parse().unwrap(),
-        currency: "CHF".into(),
         description: Some("line one\nline two".into()),
         sku: Some("A-1".into()),
         tax_rate: Some("7.70".parse().unwrap()),
         product_type: Some("SERVICES".into()),
         unit_of_measure: Some("hr".into()),
+        ..NewProduct::new("Grüße 🦀", price, "CHF")
     };
     let made = service
         .app

@@ -84,16 +84,7 @@ impl Drop for Service {
 
 /// A product with nothing but what it must have.
 pub fn plain(name: &str) -> NewProduct {
-    NewProduct {
-        name: name.into(),
-        unit_price: "19.90".parse().unwrap(),
-        currency: "EUR".into(),
-        description: None,
-        sku: None,
-        tax_rate: None,
-        product_type: None,
-        unit_of_measure: None,
-    }
+    NewProduct::new(name, "19.90".parse().unwrap(), "EUR")
 }
 
 /// A product with that sku.

@@ -253,7 +253,7 @@ fn validate(body: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A body with every member that a product can have; `number` makes its sku another one.
+/// A body with as many members as most products have; `number` makes its sku another one.
 fn body(number: u64) -> String {
     serde_json::json!({
         "name": "Consulting",

@@ -1,7 +1,7 @@
 //! Products, each a function of its number.
 
 use invoicing::domain::id::ProductId;
-use invoicing::domain::product::{Product, ProductStatus};
+use invoicing::domain::product::{NewProduct, Product};
 use invoicing::domain::time::Timestamp;
 use serde_json::{Value, json};
 use uuid::{Builder, Uuid};
@@ -15,14 +15,11 @@ const BEGIN: u64 = 1_735_689_600_000; // 2025-01-01T00:00:00Z
 /// The product of that number.
 pub fn product(number: u64) -> Product {
     let created_at = Timestamp::from_millis((BEGIN + number).cast_signed());
-    Product {
-        id: ProductId(id(number)),
-        name: format!("Product {number:09}"),
-        // Cannot fail: digits around a point.
-        unit_price: format!("{}.99", 100 + number % 900)
-            .parse()
-            .expect("a price"),
-        currency: "EUR".to_owned(),
+    // Cannot fail: digits around a point.
+    let price = format!("{}.99", 100 + number % 900)
+        .parse()
+        .expect("a price");
+    let product = NewProduct {
         description: Some(format!(
             "What an invoice says of product {number:09}, in a line or so."
         )),
@@ -30,10 +27,9 @@ pub fn product(number: u64) -> Product {
         tax_rate: Some(19_u32.into()),
         product_type: Some("GOODS".to_owned()),
         unit_of_measure: Some("pcs".to_owned()),
-        status: ProductStatus::Active,
-        created_at,
-        updated_at: created_at,
-    }
+        ..NewProduct::new(format!("Product {number:09}"), price, "EUR")
+    };
+    product.into_product(ProductId(id(number)), created_at)
 }
 
 /// The id of the product of that number: a UUIDv7 of its millisecond.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::catalog::{Catalog, PAGE, ask_page};
 use crate::dataset;
 use crate::load::Ask;
-use crate::operation::check::{check_page, check_product, check_sent};
+use crate::operation::check::{check_members, check_page, check_product};
 use crate::operation::{Operation, SAMPLE, request};
 use crate::wire::Answer;
 
@@ -110,7 +110,7 @@ impl<'a> Script<'a> {
         let data = &body["data"];
         match (self.question, &self.body) {
             (Question::Get, _) => check_product(data, Some(self.id)),
-            (Question::Create, Some(sent)) => check_sent(data, sent),
+            (Question::Create, Some(sent)) => check_members(data, sent),
             (Question::DeepestPage, _) if data["hasMore"] != false => {
                 Err("not the last page".to_owned())
             }

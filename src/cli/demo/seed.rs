@@ -104,16 +104,15 @@ async fn links(app: &App, credentials: &Credentials) -> Result<(), Error> {
 
 /// A product in euros with German VAT.
 fn product(name: &str, price: &str, sku: &str, kind: &str, unit: &str) -> NewProduct {
+    // Cannot fail: the prices stand above.
+    let price = price.parse().expect("a price");
     NewProduct {
-        name: name.to_owned(),
-        // Cannot fail: the prices stand above.
-        unit_price: price.parse().expect("a price"),
-        currency: "EUR".to_owned(),
         description: Some(format!("{name}, as in our catalog.")),
         sku: Some(sku.to_owned()),
         tax_rate: Some(Decimal::from(19_u32)),
         product_type: Some(kind.to_owned()),
         unit_of_measure: Some(unit.to_owned()),
+        ..NewProduct::new(name, price, "EUR")
     }
 }
 

@@ -39,16 +39,7 @@ async fn key(app: &App, expires_in: Option<Duration>) -> (ApiKey, Secret) {
 }
 
 fn product(name: &str) -> NewProduct {
-    NewProduct {
-        name: name.into(),
-        unit_price: "1".parse().unwrap(),
-        currency: "EUR".into(),
-        description: None,
-        sku: None,
-        tax_rate: None,
-        product_type: None,
-        unit_of_measure: None,
-    }
+    NewProduct::new(name, "1".parse().unwrap(), "EUR")
 }
 
 async fn sign_in(app: &App) -> TokenSet {
