@@ -24,7 +24,7 @@ const QUARTER: usize = 4;
 
 /// What may be held, and what is.
 #[derive(Debug)]
-pub struct Budget {
+pub(crate) struct Budget {
     whole: usize,
     /// The sum of `holders`, to be read without their lock.
     held: AtomicUsize,
@@ -42,7 +42,7 @@ struct Account {
 
 /// Bytes that are held for somebody, until this is dropped.
 #[derive(Debug)]
-pub struct Charge {
+pub(crate) struct Charge {
     budget: Arc<Budget>,
     holder: Holder,
     bytes: usize,
@@ -50,7 +50,7 @@ pub struct Charge {
 
 impl Budget {
     /// A budget of so many bytes, of which none are held.
-    pub fn new(whole: usize) -> Arc<Budget> {
+    pub(crate) fn new(whole: usize) -> Arc<Budget> {
         Arc::new(Budget {
             whole,
             held: AtomicUsize::new(0),
@@ -59,7 +59,7 @@ impl Budget {
     }
 
     /// Holds `bytes` for `holder`; `None` when that is more than it may have.
-    pub fn charge(self: &Arc<Self>, holder: Holder, bytes: usize) -> Option<Charge> {
+    pub(crate) fn charge(self: &Arc<Self>, holder: Holder, bytes: usize) -> Option<Charge> {
         let mut holders = self.holders();
         if let Some(account) = holders.get_mut(&holder) {
             if !self.admits(account.held, bytes) {
@@ -74,12 +74,12 @@ impl Budget {
     }
 
     /// Holds `bytes` that are there already, whether or not `holder` may have them.
-    pub fn charge_anyway(self: &Arc<Self>, holder: Holder, bytes: usize) -> Charge {
+    pub(crate) fn charge_anyway(self: &Arc<Self>, holder: Holder, bytes: usize) -> Charge {
         self.hold(&mut self.holders(), holder, bytes)
     }
 
     /// Whether `holder` may have anything more: as much as it was refused, if it was.
-    pub fn has_room(&self, holder: Holder) -> bool {
+    pub(crate) fn has_room(&self, holder: Holder) -> bool {
         // The common case, without a lock: so little is held in all that hardly anything is refused.
         self.held() < self.whole / QUARTER / 2 || {
             let account = self.holders().get(&holder).copied().unwrap_or_default();
@@ -89,7 +89,7 @@ impl Budget {
     }
 
     /// The bytes that are held in all.
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)
     }
 

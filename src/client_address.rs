@@ -1,6 +1,6 @@
 //! Which address a request comes from, when it may have come through proxies.
 //!
-//! `X-Forwarded-For` is written by whoever sends it. Each proxy appends the address that it saw, so the
+//! Any client can write `X-Forwarded-For`. Each proxy appends the address that it saw, so the
 //! header grows to the right, and only what trusted proxies appended can be believed:
 //!
 //! 1. The peer of the connection is certain. If it is no trusted proxy, it is the client, and the header
@@ -18,7 +18,11 @@ use http::HeaderMap;
 use crate::settings::TrustedProxies;
 
 /// The address that a request counts for, IPv4 inside IPv6 turned into IPv4.
-pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> IpAddr {
+pub(crate) fn client_address(
+    peer: IpAddr,
+    headers: &HeaderMap,
+    trusted: &TrustedProxies,
+) -> IpAddr {
     let mut client = peer.to_canonical();
     if !trusted.contains(client) {
         return client; // step 1
@@ -62,7 +66,7 @@ fn address(entry: &[u8]) -> Option<IpAddr> {
 }
 
 /// What a client address counts as: an IPv6 customer is given a /64, and may use any address in it.
-pub fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
@@ -158,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_entries_are_trusted_the_left_most_is_the_client() {
+    fn the_left_most_entry_is_the_client_when_all_are_trusted() {
         assert_eq!(client("10.0.0.1", &[b"10.9.9.9, 10.2.2.2"]), "10.9.9.9");
         assert_eq!(client("10.0.0.1", &[]), "10.0.0.1");
     }

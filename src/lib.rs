@@ -4,17 +4,17 @@
 //! operation: every rule and its order), [`store`] (rows and statements), [`sqlite`] or [`postgres`] (how an engine runs
 //! them), [`sql`] (what both understand), [`domain`] (types and pure rules). The same noun names the same thing in all.
 
+pub mod admin;
 pub mod app;
 mod budget;
 pub mod cli;
-pub mod client_address;
+mod client_address;
 pub mod domain;
 pub mod generated;
 pub mod http;
-pub mod limit;
+mod limit;
 pub mod log;
-pub mod openapi;
-pub mod operations;
+mod openapi;
 pub mod postgres;
 pub mod server;
 pub mod settings;

@@ -29,16 +29,16 @@ use std::time::Instant;
 use slog::Logger;
 use uuid::Uuid;
 
+use crate::admin::metrics::SharedLimits;
 use crate::client_address::network;
-use crate::operations::metrics::SharedLimits;
 use crate::settings::{Settings, Toggle};
 
-pub use bucket::{Policy, Verdict};
-pub use memory::Limiter;
-pub use shared::Shared;
+pub(crate) use bucket::{Policy, Verdict};
+pub(crate) use memory::Limiter;
+pub(crate) use shared::Shared;
 
 /// The limits of a server.
-pub struct Limits {
+pub(crate) struct Limits {
     api_keys: Option<Limiter<Uuid>>,
     sessions: Option<Limiter<Uuid>>,
     addresses: Option<Limiter<IpAddr>>,
@@ -54,7 +54,7 @@ pub struct Limits {
 
 impl Limits {
     /// The limits that the settings ask for, in memory alone; none when they are off.
-    pub fn in_memory(settings: &Settings) -> Self {
+    pub(crate) fn in_memory(settings: &Settings) -> Self {
         let on = settings.rate_limit == Toggle::On;
         let caller = Policy {
             per_second: settings.rate_limit_per_second,
@@ -78,7 +78,7 @@ impl Limits {
     /// The limits that the settings ask for, in Redis when they name one.
     ///
     /// Answers once Redis has been reached, or has turned out not to be there now.
-    pub async fn start(settings: &Settings, metrics: &SharedLimits, log: &Logger) -> Self {
+    pub(crate) async fn start(settings: &Settings, metrics: &SharedLimits, log: &Logger) -> Self {
         let mut limits = Self::in_memory(settings);
         if let (Toggle::On, Some(redis)) = (settings.rate_limit, &settings.redis) {
             let shared = Shared::start(redis, shared::DEADLINE, metrics.clone(), log.clone());
@@ -88,31 +88,31 @@ impl Limits {
     }
 
     /// Counts a request of an API key. `None` when there are no limits.
-    pub async fn api_key(&self, id: Uuid) -> Option<Verdict> {
+    pub(crate) async fn api_key(&self, id: Uuid) -> Option<Verdict> {
         self.take("key", self.api_keys.as_ref()?, id).await
     }
 
     /// Counts a request of a session. `None` when there are no limits.
-    pub async fn session(&self, id: Uuid) -> Option<Verdict> {
+    pub(crate) async fn session(&self, id: Uuid) -> Option<Verdict> {
         self.take("session", self.sessions.as_ref()?, id).await
     }
 
     /// Counts a token request of a client address. `None` when there are no limits.
-    pub async fn address(&self, address: IpAddr) -> Option<Verdict> {
+    pub(crate) async fn address(&self, address: IpAddr) -> Option<Verdict> {
         self.take("address", self.addresses.as_ref()?, network(address))
             .await
     }
 
     /// Counts a credential of a stranger before it is looked up; answers what the address is told when it has presented too
     /// many that were wrong. It is counted in memory alone: what has to be spared is the work of this replica.
-    pub fn guess(&self, address: IpAddr) -> Option<Verdict> {
+    pub(crate) fn guess(&self, address: IpAddr) -> Option<Verdict> {
         let guesses = self.guesses.as_ref()?;
         let verdict = guesses.take(network(address), Instant::now());
         (!verdict.allowed()).then_some(verdict)
     }
 
     /// What was counted was no guess: the credential is good, or nobody could say.
-    pub fn was_no_guess(&self, address: IpAddr) {
+    pub(crate) fn was_no_guess(&self, address: IpAddr) {
         if let Some(guesses) = &self.guesses {
             guesses.give_back(network(address));
         }

@@ -9,10 +9,10 @@
 //!   credentials never come here; a caller is named by the id of its key or user. Nothing in a line is as long as a
 //!   caller likes: a method that HTTP does not have is `other`.
 //! - Lines are written by a thread of their own behind a bounded queue: those of JSON in `lines`, those
-//!   for a person at a terminal by `slog-async`. A request must not wait for whoever reads the log, so
+//!   for a person at a terminal by `slog-async`. A request must not wait for a reader of the log, so
 //!   when the queue is full, lines are dropped, and a later one says how many. Nothing that must be
 //!   proven later is kept in the log alone.
-//! - A panic is a line like any other ([`panics`]): whoever reads the log reads nothing but lines.
+//! - A panic is a line like any other ([`panics`]), so that the log has nothing but lines.
 
 mod json;
 mod lines;
@@ -40,8 +40,8 @@ pub use request::{Caller, Request, request};
 pub use seldom::Seldom;
 pub use strangers::Strangers;
 
-/// How long the process, at its end, waits for whoever reads the log.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the process, at its end, waits for the reader of the log.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Writes what still waits when it is dropped, unless nobody reads it for two seconds.
 pub struct Guard(Option<Box<dyn Send>>);
@@ -57,7 +57,7 @@ impl Drop for Guard {
         });
         if ending.is_ok() {
             // An error either way: all is written, or nobody reads.
-            let _ = written.recv_timeout(PATIENCE);
+            let _ = written.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 }

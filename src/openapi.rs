@@ -1,11 +1,11 @@
 //! The two published documents, inside the binary, as `invoicing openapi` prints and the server serves
-//! them: the very files of `openapi/`, and the same as JSON.
+//! them: exactly the files of `openapi/`, and the same as JSON.
 
 use std::sync::LazyLock;
 
 /// A published document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Document {
+pub(crate) enum Document {
     /// The product catalog API, below /api/v1.
     Catalog,
     /// The mobile device-session API.
@@ -14,7 +14,7 @@ pub enum Document {
 
 impl Document {
     /// The document as it was written.
-    pub fn yaml(self) -> &'static str {
+    pub(crate) fn yaml(self) -> &'static str {
         match self {
             Self::Catalog => include_str!("../openapi/catalog.yaml"),
             Self::Mobile => include_str!("../openapi/mobile.yaml"),
@@ -22,7 +22,7 @@ impl Document {
     }
 
     /// The same document as JSON, its members in the order of the file.
-    pub fn json(self) -> &'static str {
+    pub(crate) fn json(self) -> &'static str {
         static CATALOG: LazyLock<String> = LazyLock::new(|| to_json(Document::Catalog.yaml()));
         static MOBILE: LazyLock<String> = LazyLock::new(|| to_json(Document::Mobile.yaml()));
         match self {

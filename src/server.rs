@@ -7,7 +7,7 @@
 //!    request.
 //! 3. SIGHUP reads the certificate files again. Connections that are open keep what they agreed on. If
 //!    the new files cannot be used, the log says why, and the old certificate stays.
-//! 4. SIGTERM or SIGINT: the server drains ([`crate::operations`]), for no time unless a setting says so.
+//! 4. SIGTERM or SIGINT: the server drains ([`crate::admin`]), for no time unless a setting says so.
 //! 5. Then no new connection is served. Idle connections close, others do after the answer
 //!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
 //!    the process ends: dropshot keeps its socket until then.
@@ -24,7 +24,7 @@
 //! (`keep_alive_interval`), but says to nobody that a connection is idle, and dropshot 0.18, the newest, lets nobody set
 //! it. Where strangers connect, what stands in front of the server has to bound them (`packaging/`). Without that, the
 //! limit of open files ends them: then new ones wait in the kernel, and the log says so (`accept error`, once a
-//! minute) until others are closed; operators are answered all the same ([`crate::operations`]). Requests on them are
+//! minute) until others are closed; operators are answered all the same ([`crate::admin`]). Requests on them are
 //! bounded ([`crate::http`]).
 
 use std::io;
@@ -42,14 +42,14 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use slog::{Logger, error, info, o, warn};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::operations::Operations;
+use crate::admin::ReplicaState;
 use crate::settings::{Settings, TlsFiles};
 use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use crate::{log, tls};
 
 /// How long a request may go on after the server was asked to stop.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
 const STOPPED_AT_ONCE: &str = "stopped at once, as a second signal asked";
 
@@ -65,7 +65,7 @@ pub struct Server<C: ServerContext> {
     tls: Option<(PathBuf, PathBuf)>,
     /// Whether SIGHUP, which a terminal sends when it is closed, asks to stop.
     stops_at_hang_up: bool,
-    operations: Arc<Operations>,
+    replica: Arc<ReplicaState>,
     drain_delay: Duration,
 }
 
@@ -117,7 +117,7 @@ impl<C: ServerContext> Server<C> {
         api: ApiDescription<C>,
         methods: Methods,
         context: C,
-        operations: Arc<Operations>,
+        replica: Arc<ReplicaState>,
         log: &Logger,
     ) -> Result<Self, StartError> {
         let signals = Signals::listen().map_err(StartError::Signals)?;
@@ -131,7 +131,7 @@ impl<C: ServerContext> Server<C> {
             default_handler_task_mode: HandlerTaskMode::Detached,
             ..ConfigDropshot::default()
         };
-        let strangers = Arc::clone(&operations.strangers);
+        let strangers = Arc::clone(&replica.strangers);
         let proxies = settings.trusted_proxies.clone();
         let of_framework = log::for_public_framework(log, strangers, proxies);
         let http = ServerBuilder::new(api, context, of_framework)
@@ -149,7 +149,7 @@ impl<C: ServerContext> Server<C> {
             log: log.new(o!()),
             tls: files,
             stops_at_hang_up: false,
-            operations,
+            replica,
             drain_delay: Duration::from_secs(settings.drain_delay.into()),
         };
         info!(server.log, "listening"; "url" => server.url());
@@ -164,6 +164,7 @@ impl<C: ServerContext> Server<C> {
     }
 
     /// The same, but SIGHUP stops it as SIGTERM does: for a server that belongs to a terminal.
+    #[must_use]
     pub fn stopping_at_hang_up(self) -> Self {
         Self {
             stops_at_hang_up: true,
@@ -199,7 +200,7 @@ impl<C: ServerContext> Server<C> {
                 }
             }
         }
-        self.operations.drain();
+        self.replica.drain();
         if !self.drain_delay.is_zero() {
             info!(self.log, "draining"; "seconds" => self.drain_delay.as_secs());
             tokio::select! {
@@ -210,7 +211,7 @@ impl<C: ServerContext> Server<C> {
                 }
             }
         }
-        let traffic = Arc::clone(&self.operations.traffic);
+        let traffic = Arc::clone(&self.replica.traffic);
         finish(self.http, &traffic, self.signals.stop(), &self.log).await;
         Ok(())
     }
@@ -254,8 +255,8 @@ async fn finish<C: ServerContext>(
     tokio::select! {
         _ = done => info!(log, "stopped"),
         () = traffic.settled() => info!(log, "stopped; idle connections were cut"),
-        () = tokio::time::sleep(PATIENCE) => {
-            warn!(log, "stopped with requests unfinished"; "seconds" => PATIENCE.as_secs());
+        () = tokio::time::sleep(SHUTDOWN_TIMEOUT) => {
+            warn!(log, "stopped with requests unfinished"; "seconds" => SHUTDOWN_TIMEOUT.as_secs());
         }
         () = second_signal => warn!(log, "{STOPPED_AT_ONCE}"),
     }

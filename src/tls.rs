@@ -51,7 +51,7 @@ pub enum Error {
 }
 
 /// Reads both files and checks that the key belongs to the first certificate.
-pub fn load(files: TlsFiles<'_>) -> Result<ServerConfig, Error> {
+pub(crate) fn load(files: TlsFiles<'_>) -> Result<ServerConfig, Error> {
     let (certificate, key) = (files.certificate.to_owned(), files.key.to_owned());
     let chain = CertificateDer::pem_file_iter(&certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)

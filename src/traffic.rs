@@ -30,7 +30,7 @@ const STEP: Duration = Duration::from_millis(50);
 
 /// What is under way in a server.
 #[derive(Debug, Default)]
-pub struct Traffic {
+pub(crate) struct Traffic {
     requests: Arc<()>,
     answers: Arc<()>,
     /// How many pieces of answers have gone.
@@ -41,11 +41,11 @@ pub struct Traffic {
 
 /// A request that is worked on, until its last copy is gone.
 #[derive(Clone, Debug)]
-pub struct Request(#[expect(dead_code, reason = "it is kept to be dropped")] Arc<()>);
+pub(crate) struct Request(#[expect(dead_code, reason = "it is kept to be dropped")] Arc<()>);
 
 /// A piece of an answer that waits to be sent.
 #[derive(Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     traffic: Arc<Traffic>,
     #[expect(dead_code, reason = "it is kept to be dropped")]
     counted: Arc<()>,
@@ -53,17 +53,17 @@ pub struct Piece {
 
 impl Traffic {
     /// A request is worked on; `None` when it comes too late.
-    pub fn request(&self) -> Option<Request> {
+    pub(crate) fn request(&self) -> Option<Request> {
         self.is_open().then(|| Request(Arc::clone(&self.requests)))
     }
 
     /// Whether what begins now is waited for.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Ordering::Relaxed)
     }
 
     /// A piece of an answer waits to be sent.
-    pub fn piece(self: &Arc<Self>) -> Piece {
+    pub(crate) fn piece(self: &Arc<Self>) -> Piece {
         Piece {
             traffic: Arc::clone(self),
             counted: Arc::clone(&self.answers),
@@ -71,7 +71,7 @@ impl Traffic {
     }
 
     /// Waits until nothing is under way.
-    pub async fn settled(&self) {
+    pub(crate) async fn settled(&self) {
         let begun = Instant::now();
         let (mut seen, mut since) = (self.sent.load(Ordering::Relaxed), Instant::now());
         loop {

@@ -15,7 +15,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use serde_json::json;
 
 use crate::contender::Binaries;
-use crate::dataset::{Dataset, Failure};
+use crate::dataset::{BoxError, Dataset};
 use crate::load::{LONGEST, Sample, WARM_UP};
 use crate::operation::Operation;
 use crate::process;
@@ -56,7 +56,7 @@ impl Work {
     ///
     /// # Errors
     /// When that fails.
-    pub fn measure(&self, binaries: &Binaries) -> Result<Sample, Failure> {
+    pub fn measure(&self, binaries: &Binaries) -> Result<Sample, BoxError> {
         let output = Command::new(&binaries.bench)
             .arg("loop")
             .arg(serde_json::to_string(self)?)
@@ -72,7 +72,7 @@ impl Work {
     ///
     /// # Errors
     /// What SQLite answers.
-    pub fn run(&self) -> Result<Sample, Failure> {
+    pub fn run(&self) -> Result<Sample, BoxError> {
         let mut connection = Manager::new(&self.database).connect()?;
         let pid = std::process::id();
         let mut latencies = Histogram::<u64>::new_with_max(LONGEST, 3)?;
@@ -97,7 +97,7 @@ impl Work {
         connection: &mut Connection,
         time: Duration,
         mut committed: impl FnMut(Duration),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BoxError> {
         let mut random = fastrand::Rng::new();
         let begin = Instant::now();
         while begin.elapsed() < time {
@@ -113,7 +113,7 @@ impl Work {
         Ok(())
     }
 
-    fn change(&self, connection: &Connection, random: &mut fastrand::Rng) -> Result<(), Failure> {
+    fn change(&self, connection: &Connection, random: &mut fastrand::Rng) -> Result<(), BoxError> {
         let unique = random.u128(..);
         let body = self
             .operation
@@ -141,6 +141,6 @@ impl Work {
         };
         changed
             .map(drop)
-            .map_err(|refusal| format!("{refusal:?}").into())
+            .map_err(|error| format!("{error:?}").into())
     }
 }

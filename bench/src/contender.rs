@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bare_loop;
-use crate::dataset::{Dataset, Failure, PUBLIC_URL};
+use crate::dataset::{BoxError, Dataset, PUBLIC_URL};
 use crate::operation::Operation;
 use crate::peers;
 use crate::postgres::Cluster;
@@ -78,7 +78,7 @@ impl Contender {
     ///
     /// # Errors
     /// When that cannot be made.
-    pub fn prepare(self, dataset: &Dataset, recording: &Recording) -> Result<(), Failure> {
+    pub fn prepare(self, dataset: &Dataset, recording: &Recording) -> Result<(), BoxError> {
         match self {
             Self::Hyper | Self::Dropshot => recording::write(&self.file(dataset), recording),
             Self::ByHand | Self::Fastify | Self::Connexion | Self::Fastapi => {
@@ -96,7 +96,7 @@ impl Contender {
     ///
     /// # Errors
     /// When it does not start, or is no server.
-    pub fn start(self, dataset: &Dataset, binaries: &Binaries) -> Result<Running, Failure> {
+    pub fn start(self, dataset: &Dataset, binaries: &Binaries) -> Result<Running, BoxError> {
         let file = self.file(dataset);
         let cluster = match self {
             Self::Postgres => Some(copied(dataset, binaries)?),
@@ -134,7 +134,7 @@ fn untouched(dataset: &Dataset) -> PathBuf {
 }
 
 /// A cluster of PostgreSQL into which the service has copied the data set.
-fn copied(dataset: &Dataset, binaries: &Binaries) -> Result<Cluster, Failure> {
+fn copied(dataset: &Dataset, binaries: &Binaries) -> Result<Cluster, BoxError> {
     let cluster = Cluster::start(free_address()?.port())?;
     let from = format!("sqlite:{}", untouched(dataset).display());
     let copied = Command::new(&binaries.invoicing)
@@ -164,7 +164,7 @@ impl Binaries {
     ///
     /// # Errors
     /// When it cannot be built.
-    pub fn find(invoicing: Option<PathBuf>) -> Result<Self, Failure> {
+    pub fn find(invoicing: Option<PathBuf>) -> Result<Self, BoxError> {
         let bench = std::env::current_exe()?;
         let invoicing = match invoicing {
             Some(path) => path,
@@ -195,7 +195,7 @@ impl Binaries {
 
 /// Builds the service, next to this program. Naming this package too keeps the features of common
 /// dependencies, and with them what is built already.
-fn build(bench: &Path) -> Result<PathBuf, Failure> {
+fn build(bench: &Path) -> Result<PathBuf, BoxError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command

@@ -27,10 +27,10 @@ use tokio::sync::Barrier;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
-use crate::dataset::Failure;
+use crate::dataset::BoxError;
 use crate::process::{self, Memory};
 use crate::running::Running;
-use crate::wire::{Answer, Connection};
+use crate::wire::{Connection, Response};
 
 /// How long a sample runs before it counts.
 pub const WARM_UP: Duration = Duration::from_millis(200);
@@ -49,7 +49,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const SHORTEST_LOOK: Duration = Duration::from_millis(1);
 
 /// How long a sample waits for its first answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const FIRST_ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What one connection asks, one request after the other.
 pub trait Ask {
@@ -60,7 +60,7 @@ pub trait Ask {
     ///
     /// # Errors
     /// What is wrong with it.
-    fn check(&mut self, answer: Answer<'_>) -> Result<(), String>;
+    fn check(&mut self, answer: Response<'_>) -> Result<(), String>;
 }
 
 /// What is to be measured. `O` is what tells operations apart.
@@ -107,7 +107,7 @@ impl Sample {
         elapsed: Duration,
         cpu: f64,
         memory: Memory,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, BoxError> {
         if latencies.is_empty() {
             return Err("no answer came within the time of a sample".into());
         }
@@ -127,7 +127,7 @@ impl Sample {
 
 /// Does `work` and looks for answers all the time, instead of sleeping until there are some.
 ///
-/// On loopback, whoever sends an answer wakes the thread that sleeps for it, at his own expense. On a virtual
+/// On loopback, the sender of an answer wakes the thread that sleeps for it, at its own expense. On a virtual
 /// machine that was more than a quarter of what a page cost: `bench/README.md` has the figures.
 pub async fn awake<T>(work: impl Future<Output = T>) -> T {
     let looking = tokio::spawn(async {
@@ -170,14 +170,14 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
     ///
     /// # Errors
     /// When an answer does not come, or is not the right one.
-    pub async fn run(&self) -> Result<Vec<Sample>, Failure> {
+    pub async fn run(&self) -> Result<Vec<Sample>, BoxError> {
         let histogram = |_| Ok(RefCell::new(Histogram::new_with_max(LONGEST, 3)?));
         let latencies = self.operations.iter().map(histogram);
         let all = self.operations.len() * self.connections;
         let shared = Rc::new(Shared {
             counting: Cell::new(false),
             stopping: Cell::new(false),
-            latencies: latencies.collect::<Result<_, Failure>>()?,
+            latencies: latencies.collect::<Result<_, BoxError>>()?,
             refused: vec![Cell::new(0); self.operations.len()],
             begin: Barrier::new(all + 1),
         });
@@ -188,14 +188,16 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
     }
 
     /// Decides what counts, and sums it up.
-    async fn watch(&self, shared: &Shared) -> Result<Vec<Sample>, Failure> {
+    async fn watch(&self, shared: &Shared) -> Result<Vec<Sample>, BoxError> {
         shared.begin.wait().await;
         sleep(WARM_UP).await;
         let (begin, used) = (Instant::now(), self.running.processor_time()?);
         shared.counting.set(true);
         let mut memory = process::memory(self.running.pid())?;
         // A disk that stalls for that long has answered nobody yet.
-        while begin.elapsed() < self.time || shared.lacks_answers() && begin.elapsed() < PATIENCE {
+        while begin.elapsed() < self.time
+            || shared.lacks_answers() && begin.elapsed() < FIRST_ANSWER_TIMEOUT
+        {
             let left = self.time.saturating_sub(begin.elapsed());
             sleep(left.clamp(SHORTEST_LOOK, LOOK)).await;
             memory = memory.max(process::memory(self.running.pid())?);
@@ -216,7 +218,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
     }
 
     /// One connection. Those of one number in each operation follow each other.
-    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), Failure> {
+    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), BoxError> {
         let (number, group) = (
             number / self.operations.len(),
             number % self.operations.len(),

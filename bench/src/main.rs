@@ -36,7 +36,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use contender::Contender;
-use dataset::Failure;
+use dataset::BoxError;
 
 /// Measures the service against raw hyper, bare dropshot, and a server written by hand.
 #[derive(Debug, Parser)]
@@ -92,14 +92,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run_loop(work: &str) -> Result<(), Failure> {
+fn run_loop(work: &str) -> Result<(), BoxError> {
     let work: bare_loop::Work = serde_json::from_str(work)?;
     println!("{}", serde_json::to_string(&work.run()?)?);
     Ok(())
 }
 
 #[tokio::main]
-async fn serve(contender: Contender, address: SocketAddr, file: PathBuf) -> Result<(), Failure> {
+async fn serve(contender: Contender, address: SocketAddr, file: PathBuf) -> Result<(), BoxError> {
     match contender {
         Contender::Hyper => servers::hyper::serve(address, recording::read(&file)?).await,
         Contender::Dropshot => servers::dropshot::serve(address, recording::read(&file)?).await,

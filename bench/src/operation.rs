@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::dataset::{CLIENT, Dataset, RefreshTokens, any_changed_id};
 use crate::load::Ask;
 use crate::recording::Recorded;
-use crate::wire::Answer;
+use crate::wire::Response;
 
 /// Of so many answers on a connection, one is compared whole.
 pub const SAMPLE: u64 = 64;
@@ -220,7 +220,7 @@ impl Ask for Script<'_> {
         }
     }
 
-    fn check(&mut self, answer: Answer<'_>) -> Result<(), String> {
+    fn check(&mut self, answer: Response<'_>) -> Result<(), String> {
         self.compare(answer).map_err(|why| {
             let body = String::from_utf8_lossy(answer.body);
             format!("{}: {why}: {} {body}", self.operation.name(), answer.status)

@@ -8,13 +8,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::dataset::Failure;
+use crate::dataset::BoxError;
 
 /// Installs what they need, unless that is done already.
 ///
 /// # Errors
 /// When it cannot be installed; the script has said what is missing.
-pub fn install() -> Result<(), Failure> {
+pub fn install() -> Result<(), BoxError> {
     let status = Command::new("bash")
         .arg(script("install"))
         .stdin(Stdio::null())

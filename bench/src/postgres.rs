@@ -15,12 +15,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Uid, User};
 use tempfile::TempDir;
 
-use crate::dataset::Failure;
+use crate::dataset::BoxError;
 use crate::process;
 use crate::temporary;
 
 /// How long it may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -41,12 +41,12 @@ impl Cluster {
     ///
     /// # Errors
     /// When there is no PostgreSQL, or it does not start; what it has logged is in the message.
-    pub fn start(port: u16) -> Result<Self, Failure> {
+    pub fn start(port: u16) -> Result<Self, BoxError> {
         let binaries = binaries().ok_or(MISSING)?;
         let folder = temporary::folder("invoicing-bench-postgres-")?;
         let user = unprivileged(folder.path())?;
         let (data, log) = (folder.path().join("data"), folder.path().join("log"));
-        let command = |program: &str| -> Result<Command, Failure> {
+        let command = |program: &str| -> Result<Command, BoxError> {
             let mut command = Command::new(binaries.join(program));
             command.arg("-D").arg(&data).current_dir(folder.path());
             command.env("LC_ALL", "C").stdin(Stdio::null());
@@ -87,18 +87,18 @@ impl Cluster {
     ///
     /// # Errors
     /// When it has ended.
-    pub fn processor_time(&self) -> Result<Duration, Failure> {
+    pub fn processor_time(&self) -> Result<Duration, BoxError> {
         let pid = self.server.id();
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
         let children = children
             .split_whitespace()
             .filter_map(|pid| pid.parse().ok());
-        // One that has ended meanwhile was none of those that serve: connections stay open.
+        // One that has ended since then did not serve: connections stay open.
         let children = children.filter_map(|pid| process::processor_time(pid).ok());
         Ok(process::processor_time(pid)? + children.sum::<Duration>())
     }
 
-    fn wait(&mut self) -> Result<(), Failure> {
+    fn wait(&mut self) -> Result<(), BoxError> {
         let begin = Instant::now();
         let log = self.folder.path().join("log");
         loop {
@@ -106,7 +106,7 @@ impl Cluster {
             if said.contains("database system is ready to accept connections") {
                 return Ok(());
             }
-            if self.server.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
+            if self.server.try_wait()?.is_some() || begin.elapsed() > START_TIMEOUT {
                 return Err(format!("PostgreSQL does not start: {said}").into());
             }
             sleep(INTERVAL);
@@ -139,7 +139,7 @@ fn binaries() -> Option<PathBuf> {
 }
 
 /// PostgreSQL refuses to run as root: whom it runs as then, who is given the folder.
-fn unprivileged(folder: &Path) -> Result<Option<User>, Failure> {
+fn unprivileged(folder: &Path) -> Result<Option<User>, BoxError> {
     if !Uid::effective().is_root() {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::dataset::{Dataset, Failure, RefreshTokens};
+use crate::dataset::{BoxError, Dataset, RefreshTokens};
 use crate::load::Ask as _;
 use crate::operation::{Operation, Script};
 use crate::wire::{Connection, headers};
@@ -38,7 +38,7 @@ pub async fn record(
     address: SocketAddr,
     dataset: &Dataset,
     tokens: &RefreshTokens,
-) -> Result<Recording, Failure> {
+) -> Result<Recording, BoxError> {
     let mut connection = Connection::open(address).await?;
     let mut recording = Recording::new();
     for operation in Operation::REQUESTS {
@@ -63,7 +63,7 @@ pub async fn record(
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write(path: &Path, recording: &Recording) -> Result<(), Failure> {
+pub fn write(path: &Path, recording: &Recording) -> Result<(), BoxError> {
     Ok(fs::write(path, serde_json::to_vec(recording)?)?)
 }
 
@@ -71,6 +71,6 @@ pub fn write(path: &Path, recording: &Recording) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn read(path: &Path) -> Result<Recording, Failure> {
+pub fn read(path: &Path) -> Result<Recording, BoxError> {
     Ok(serde_json::from_slice(&fs::read(path)?)?)
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::bare_loop::Work;
 use crate::contender::{Binaries, Contender};
-use crate::dataset::{Dataset, Failure};
+use crate::dataset::{BoxError, Dataset};
 use crate::goals;
 use crate::load::{Load, Sample};
 use crate::operation::{Operation, Script};
@@ -66,7 +66,7 @@ impl Options {
     ///
     /// # Errors
     /// When a contender does not start, or answers wrongly.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self) -> Result<(), BoxError> {
         let binaries = self.setting.prepare()?;
         let contenders = self.contenders();
         if contenders
@@ -137,7 +137,7 @@ impl Options {
         dataset: &Dataset,
         recording: &Recording,
         binaries: &Binaries,
-    ) -> Result<Vec<Participant>, Failure> {
+    ) -> Result<Vec<Participant>, BoxError> {
         let (mut service, mut participants) = (Some(service), Vec::new());
         for contender in contenders {
             contender.prepare(dataset, recording)?;
@@ -160,7 +160,7 @@ impl Options {
         contender: Contender,
         dataset: &Dataset,
         binaries: &Binaries,
-    ) -> Result<Running, Failure> {
+    ) -> Result<Running, BoxError> {
         let start = || contender.start(dataset, binaries);
         self.setting.on_their_core(start)
     }
@@ -193,7 +193,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    async fn measure_all(&self) -> Result<Vec<Measured>, Failure> {
+    async fn measure_all(&self) -> Result<Vec<Measured>, BoxError> {
         let mut all = Vec::new();
         for operation in &self.options.operations {
             for connections in &self.options.connections {
@@ -212,7 +212,7 @@ impl Run<'_> {
         &self,
         operation: Operation,
         connections: usize,
-    ) -> Result<Vec<Measured>, Failure> {
+    ) -> Result<Vec<Measured>, BoxError> {
         let samples = samples(operation);
         let mut lines: Vec<_> = self
             .participants
@@ -252,7 +252,7 @@ impl Run<'_> {
         participant: &Participant,
         operations: &[Operation],
         connections: usize,
-    ) -> Result<Vec<Sample>, Failure> {
+    ) -> Result<Vec<Sample>, BoxError> {
         let Self {
             options, dataset, ..
         } = self;

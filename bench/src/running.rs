@@ -9,12 +9,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::contender::Contender;
-use crate::dataset::{Failure, RefreshTokens};
+use crate::dataset::{BoxError, RefreshTokens};
 use crate::postgres::Cluster;
 use crate::process;
 
 /// How long a contender may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often it is tried: a small part of the time in which the fastest of them starts.
 const INTERVAL: Duration = Duration::from_millis(2);
@@ -22,7 +22,7 @@ const INTERVAL: Duration = Duration::from_millis(2);
 /// A contender that runs. It is ended when this is dropped.
 #[derive(Debug)]
 pub struct Running {
-    /// Which.
+    /// What runs.
     pub contender: Contender,
     /// Where it listens.
     pub address: SocketAddr,
@@ -45,7 +45,7 @@ impl Running {
         log: &Path,
         refresh_tokens: RefreshTokens,
         cluster: Option<Cluster>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, BoxError> {
         let address = free_address()?;
         let process = command(address)
             .stdin(Stdio::null())
@@ -72,16 +72,16 @@ impl Running {
     ///
     /// # Errors
     /// When it has ended.
-    pub fn processor_time(&self) -> Result<Duration, Failure> {
+    pub fn processor_time(&self) -> Result<Duration, BoxError> {
         let of_database = self.cluster.as_ref().map(Cluster::processor_time);
         let of_database = of_database.transpose()?.unwrap_or_default();
         Ok(process::processor_time(self.pid())? + of_database)
     }
 
-    fn wait(&mut self, log: &Path) -> Result<(), Failure> {
+    fn wait(&mut self, log: &Path) -> Result<(), BoxError> {
         let begin = Instant::now();
         while TcpStream::connect(self.address).is_err() {
-            if self.process.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
+            if self.process.try_wait()?.is_some() || begin.elapsed() > START_TIMEOUT {
                 let name = self.contender.name();
                 let log = std::fs::read_to_string(log).unwrap_or_default();
                 return Err(format!("{name} does not start: {log}").into());

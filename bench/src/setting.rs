@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::contender::Binaries;
-use crate::dataset::Failure;
+use crate::dataset::BoxError;
 use crate::process;
 
 /// The core of the contenders, and that of the load generator.
@@ -40,7 +40,7 @@ impl Setting {
     ///
     /// # Errors
     /// When they cannot be built.
-    pub fn prepare(&self) -> Result<Binaries, Failure> {
+    pub fn prepare(&self) -> Result<Binaries, BoxError> {
         process::allow_many_files()?;
         Binaries::find(self.invoicing.clone())
     }
@@ -51,8 +51,8 @@ impl Setting {
     /// What `start` answers, or that there is no such core.
     pub fn on_their_core<T>(
         &self,
-        start: impl FnOnce() -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        start: impl FnOnce() -> Result<T, BoxError>,
+    ) -> Result<T, BoxError> {
         if self.unpinned {
             return start();
         }

@@ -24,7 +24,7 @@ pub struct Connection {
 
 /// What was answered.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer<'a> {
+pub struct Response<'a> {
     /// The status.
     pub status: u16,
     /// Status line and headers.
@@ -58,7 +58,7 @@ impl Connection {
     ///
     /// # Errors
     /// When the connection ends, or what comes is no answer that is understood.
-    pub async fn ask(&mut self, request: &[u8]) -> io::Result<Answer<'_>> {
+    pub async fn ask(&mut self, request: &[u8]) -> io::Result<Response<'_>> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
         let extent = loop {
@@ -79,7 +79,7 @@ impl Connection {
             ));
         }
         let (head, body) = self.buffer.split_at(extent.head);
-        Ok(Answer {
+        Ok(Response {
             status: extent.status,
             head,
             body,

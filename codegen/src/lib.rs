@@ -1,6 +1,6 @@
 //! Makes Rust from an OpenAPI document: for the server, wire types, one trait with a method an
 //! operation, request checking and registration with dropshot; for the client, progenitor's output
-//! with its defects mended.
+//! with its defects patched.
 //!
 //! ```text
 //! openapi/catalog.yaml --parse--> Document --emit--> OUT_DIR/catalog.rs          (server)
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`Document::read`] reads and judges, [`server`] and [`client`] write. The types of both come
-//! from typify through progenitor's generator, prepared and mended by the same code, so that they
+//! from typify through progenitor's generator, prepared and patched by the same code, so that they
 //! agree by construction.
 //!
 //! # The subset

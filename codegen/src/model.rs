@@ -99,9 +99,9 @@ pub struct Operation {
     /// The request body, which is then required and JSON.
     pub body: Option<Body>,
     /// The one success.
-    pub success: Answer,
+    pub success: Response,
     /// Every other answer, by ascending status; never empty. Each has a schema, and all the same.
-    pub errors: Vec<Answer>,
+    pub errors: Vec<Response>,
     /// Where in the document it is.
     pub pointer: Pointer,
 }
@@ -162,7 +162,7 @@ pub struct Body {
 
 /// An answer of one status.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     /// The status, 200 to 299 or 400 to 599.
     pub status: u16,
     /// `description`.

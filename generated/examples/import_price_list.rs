@@ -20,7 +20,7 @@ use std::error::Error;
 
 use futures::{StreamExt, stream};
 use indicatif::ProgressBar;
-use invoicing_client::{Client, Code, Error as Failure};
+use invoicing_client::{Client, Code, Error as ClientError};
 
 /// How many products are created at the same time; the rate limit allows 100 a second.
 const AT_ONCE: usize = 8;
@@ -54,9 +54,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         progress.inc(1);
         match outcome {
             Ok(()) => created += 1,
-            Err(Failure::Api(error)) if error.code == Code::DuplicateSku => present += 1,
+            Err(ClientError::Api(error)) if error.code == Code::DuplicateSku => present += 1,
             // The row is wrong, and the next may be right.
-            Err(error @ (Failure::InvalidRequest(_) | Failure::Api(_))) => {
+            Err(error @ (ClientError::InvalidRequest(_) | ClientError::Api(_))) => {
                 refused.push(format!("{}: {error}", row.sku));
             }
             Err(error) => return Err(error.into()),
@@ -72,7 +72,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Tried again by the client as often as is sensible, under one idempotency key.
-async fn import(client: &Client, row: &Row) -> Result<(), Failure> {
+async fn import(client: &Client, row: &Row) -> Result<(), ClientError> {
     client
         .products()
         .create(row.name.as_str(), row.price.as_str(), row.currency.as_str())

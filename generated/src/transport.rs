@@ -74,7 +74,7 @@ impl Transport {
             let span = Span::begin(operation, &method, number);
             let began = Instant::now();
             let result = span.cover(attempt(http, request)).await;
-            let again = Failure::of(&result).and_then(|failure| {
+            let again = FailedAttempt::of(&result).and_then(|failure| {
                 let pause = attempts.failed(failure.retry_after)?;
                 Some((pause, copy?, failure.maybe_executed))
             });
@@ -83,7 +83,7 @@ impl Transport {
                 method: &method,
                 number,
                 status: result.as_ref().ok().map(|answer| answer.status),
-                request_id: result.as_ref().ok().and_then(Answer::request_id),
+                request_id: result.as_ref().ok().and_then(BufferedResponse::request_id),
                 error: result.as_ref().err(),
                 elapsed: began.elapsed(),
                 retry_in: again.as_ref().map(|(pause, ..)| *pause),
@@ -150,22 +150,22 @@ macro_rules! hooks {
 hooks!(catalog::Client, mobile::Client);
 
 /// An answer that has arrived as a whole.
-struct Answer {
+struct BufferedResponse {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-async fn attempt(http: &reqwest::Client, request: Request) -> reqwest::Result<Answer> {
+async fn attempt(http: &reqwest::Client, request: Request) -> reqwest::Result<BufferedResponse> {
     let mut response = http.execute(request).await?;
-    Ok(Answer {
+    Ok(BufferedResponse {
         status: response.status(),
         headers: std::mem::take(response.headers_mut()),
         body: response.bytes().await?,
     })
 }
 
-impl Answer {
+impl BufferedResponse {
     fn request_id(&self) -> Option<&str> {
         self.headers.get("x-request-id")?.to_str().ok()
     }
@@ -220,25 +220,27 @@ pub(crate) fn refusal(answer: &Response) -> Option<crate::Error> {
 }
 
 /// An attempt that may be followed by another.
-struct Failure {
+struct FailedAttempt {
     /// Whether the service may have executed the request all the same.
     maybe_executed: bool,
     retry_after: Option<Duration>,
 }
 
-impl Failure {
-    fn of(result: &reqwest::Result<Answer>) -> Option<Failure> {
+impl FailedAttempt {
+    fn of(result: &reqwest::Result<BufferedResponse>) -> Option<FailedAttempt> {
         match result {
             Ok(answer) => match answer.status {
-                StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Some(Failure {
-                    maybe_executed: answer.status == StatusCode::SERVICE_UNAVAILABLE,
-                    retry_after: retry_after(&answer.headers),
-                }),
+                StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+                    Some(FailedAttempt {
+                        maybe_executed: answer.status == StatusCode::SERVICE_UNAVAILABLE,
+                        retry_after: retry_after(&answer.headers),
+                    })
+                }
                 _ => None,
             },
             Err(error) if error.is_builder() || error.is_redirect() => None,
             Err(error) if is_permanent(error) => None,
-            Err(error) => Some(Failure {
+            Err(error) => Some(FailedAttempt {
                 maybe_executed: !error.is_connect(),
                 retry_after: None,
             }),

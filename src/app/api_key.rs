@@ -124,10 +124,10 @@ impl App {
         Ok(key)
     }
 
-    /// Both in one step.
+    /// [`presented_api_key`](App::presented_api_key) and [`look_up_api_key`](App::look_up_api_key) in one step.
     ///
     /// # Errors
-    /// As theirs.
+    /// [`Error::InvalidToken`]; what the store answers.
     pub async fn authenticate_api_key(&self, text: &str) -> Result<ApiKey, Error> {
         self.look_up_api_key(self.presented_api_key(text)?).await
     }
@@ -142,8 +142,8 @@ impl App {
         Ok(key)
     }
 
-    /// Adds a key, of which nothing but the digest is kept.
-    pub(super) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
+    /// Adds a key that is all as given; of its text, nothing but the digest is kept.
+    pub(crate) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
                 sql.run((require_team(key.team_id), api_key::insert(&key, &digest)))

@@ -19,7 +19,7 @@ use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
 use crate::domain::session::rules::GRACE;
 use crate::domain::time::Timestamp;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Sql, api_key, auth_code, idempotency, session};
 
 /// Rows deleted in one step: a few milliseconds of work.
@@ -35,8 +35,8 @@ const ERASE_EVERY: Duration = Duration::from_secs(5);
 const RECORD_USES_EVERY: Duration = Duration::from_secs(10);
 
 impl App {
-    /// Runs for ever; whoever serves requests runs this beside them, drops it to stop, and calls
-    /// [`App::record_uses`] once more at the end. Failures are logged and tried again.
+    /// Runs for ever, beside the requests that are served. To stop it, drop it, and call [`App::record_uses`] once more.
+    /// Failures are logged and tried again.
     pub async fn run_background_tasks(&self, log: &Logger) {
         let erase = async || self.erase_successors().await;
         let record = async || self.record_uses().await;
@@ -95,7 +95,7 @@ impl App {
 /// Erases the sealed pairs of at most [`STEP`] tokens whose grace does not run `now`: it has ended, or the token is to be
 /// spent only so long after now, by a clock that was wrong. Another replica's clock may be ahead of ours by some minutes,
 /// and its pairs are good all the same; of SQLite there is one process.
-async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, Failure> {
+async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, ScriptError> {
     let last = match sql {
         Sql::Sqlite(_) => now.after(GRACE),
         Sql::Postgres(_) => now.after(AHEAD),
@@ -106,7 +106,7 @@ async fn erase_successors(sql: Sql<'_>, now: Timestamp) -> Result<u64, Failure> 
 
 /// Deletes at most [`STEP`] rows of access tokens and unused codes that have expired, and of sessions that are over, with
 /// all that belongs to them; says how many. The spent tokens and the code of a session that is alive stay, however old.
-async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Failure> {
+async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
     let mut left = STEP;
     left -= sql
         .run(session::delete_expired_access_tokens(now, left))
@@ -119,7 +119,7 @@ async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Fa
 }
 
 /// Deletes a session, or as much of what belongs to it as `limit` allows: the session itself goes last.
-async fn delete_session(sql: Sql<'_>, id: SessionId, limit: u32) -> Result<u32, Failure> {
+async fn delete_session(sql: Sql<'_>, id: SessionId, limit: u32) -> Result<u32, ScriptError> {
     let mut left = limit;
     left -= sql.run(session::delete_access_tokens(id, left)).await? as u32; // at most `left`
     left -= sql.run(session::delete_refresh_tokens(id, left)).await? as u32; // the same

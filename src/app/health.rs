@@ -1,4 +1,4 @@
-//! Whether the service can do its work now, for whoever decides to send it requests.
+//! Whether the service can do its work now, for those that decide whether to send it requests.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::domain::Error;
 use crate::domain::api_key::Author;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::time::Timestamp;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, idempotency};
 
 /// A change on the word of an author, which is made once if its request has a key.
@@ -22,7 +22,11 @@ pub(super) struct Once<'a> {
 }
 
 impl<'a> Once<'a> {
-    pub fn new(author: Author, request: Option<&'a IdempotentRequest>, now: Timestamp) -> Self {
+    pub(super) fn new(
+        author: Author,
+        request: Option<&'a IdempotentRequest>,
+        now: Timestamp,
+    ) -> Self {
         Once {
             author,
             request,
@@ -38,20 +42,20 @@ impl<'a> Once<'a> {
     }
 
     /// Runs what the change begins with.
-    pub async fn begin<T>(
+    pub(super) async fn begin<T>(
         &mut self,
         sql: Sql<'_>,
         calls: impl Batch<Out = T>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ScriptError> {
         let (_, answer) = sql.run((self.valid_key(), calls)).await?;
         Ok(answer)
     }
 
     /// Claims the key of the request, and answers what the first request like this one got, if there was one.
-    pub async fn replayed<T: DeserializeOwned>(
+    pub(super) async fn replayed<T: DeserializeOwned>(
         &mut self,
         sql: Sql<'_>,
-    ) -> Result<Option<Outcome<T>>, Failure> {
+    ) -> Result<Option<Outcome<T>>, ScriptError> {
         let Some(request) = self.request else {
             return Ok(None);
         };
@@ -69,12 +73,12 @@ impl<'a> Once<'a> {
     }
 
     /// Makes the change that `value` is the answer to, and keeps the answer: together.
-    pub async fn make<T: Serialize>(
+    pub(super) async fn make<T: Serialize>(
         mut self,
         sql: Sql<'_>,
         value: T,
         change: impl Batch,
-    ) -> Result<Outcome<T>, Failure> {
+    ) -> Result<Outcome<T>, ScriptError> {
         let answer = self.request.map(|_| serde_json::to_string(&value));
         let answer = answer.transpose().map_err(Error::internal)?;
         let keep = self.request.zip(answer.as_ref()).map(|(request, answer)| {

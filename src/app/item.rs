@@ -57,8 +57,8 @@ impl App {
         self.add_file(file).await
     }
 
-    /// Adds a file to its team.
-    pub(super) async fn add_file(&self, file: File) -> Result<File, Error> {
+    /// Adds a file that is all as given to its team.
+    pub(crate) async fn add_file(&self, file: File) -> Result<File, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
                 let team_id = file.team_id;

@@ -15,7 +15,7 @@ use crate::domain::holder::Holder;
 use crate::domain::secret::Digest;
 
 /// Credentials in a generation: both have some four megabytes at most.
-const MOST: usize = 16_384;
+const MAX_GENERATION: usize = 16_384;
 
 /// The credentials that a process knows.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Known {
         }
         drop(known);
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if known.young.len() >= MOST {
+        if known.young.len() >= MAX_GENERATION {
             known.old = std::mem::take(&mut known.young);
         }
         known.young.insert(*digest.as_bytes(), holder);
@@ -86,16 +86,18 @@ mod tests {
     fn memory_is_bounded_and_what_is_in_use_is_not_forgotten() {
         let known = Known::default();
         let (used, holder) = credential(0);
-        for number in 1..=4 * MOST {
+        for number in 1..=4 * MAX_GENERATION {
             let (digest, other) = credential(number);
             known.note(&digest, other);
-            if number % (MOST / 2) == 0 {
+            if number % (MAX_GENERATION / 2) == 0 {
                 known.note(&used, holder);
             }
         }
         assert_eq!(known.holder(&used), holder);
         assert_eq!(known.holder(&credential(1).0), Holder::Strangers);
         let generations = known.0.read().unwrap();
-        assert!(generations.young.len() <= MOST && generations.old.len() <= MOST);
+        assert!(
+            generations.young.len() <= MAX_GENERATION && generations.old.len() <= MAX_GENERATION
+        );
     }
 }

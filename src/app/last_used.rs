@@ -36,7 +36,7 @@ impl<Id: Copy + Eq + Hash> LastUsed<Id> {
     }
 
     /// Hands all notes to `record`, at most [`STEP`] at once. Only what it has taken is forgotten: it may
-    /// fail, and whoever waits for it may stop waiting.
+    /// fail, and its caller may stop waiting.
     pub(super) async fn hand_over(
         &self,
         record: impl AsyncFn(Vec<(Id, Timestamp)>) -> Result<(), Error>,

@@ -5,11 +5,11 @@
 //! read of a key, for as long as a lease lasts (Gray and Cheriton, 1989):
 //!
 //! 1. A lease begins before the lookup that it is made of, and ends [`LEASE`] later. Then the key is looked up again.
-//! 2. Whoever revokes a key waits for [`RUN_OUT`] once that is committed. By then every lease that was made of an
+//! 2. Revoking a key waits for [`RUN_OUT`] once that is committed. By then every lease that was made of an
 //!    earlier state has ended, in all processes and on all machines: when revoking a key returns, the key works
 //!    nowhere. Nobody has to know who uses the store, and no clocks have to agree, but on how long a moment is.
 //! 3. A key that expires needs no such wait: when it does is part of what was read.
-//! 4. The one exception: a machine that was suspended meanwhile goes on with what was left of its leases.
+//! 4. The one exception: a machine that was suspended in between goes on with what was left of its leases.
 //! 5. Nothing is remembered of what was not found, so no stranger can fill the memory, and a new key works at once.
 
 use std::collections::HashMap;
@@ -26,11 +26,11 @@ const LEASE: Duration = Duration::from_millis(200);
 pub(super) const RUN_OUT: Duration = Duration::from_millis(250);
 
 /// Keys remembered at most: some megabytes. Beyond that all are forgotten, and looked up once more.
-const MOST: usize = 16_384;
+const MAX_LEASES: usize = 16_384;
 
 /// The leases of a process.
 #[derive(Debug, Default)]
-pub struct Leases(RwLock<HashMap<[u8; 32], Lease>>);
+pub(super) struct Leases(RwLock<HashMap<[u8; 32], Lease>>);
 
 #[derive(Debug)]
 struct Lease {
@@ -50,7 +50,7 @@ impl Leases {
     /// Remembers what a lookup has found that was begun at `begun`.
     pub(super) fn begin(&self, digest: &Digest, key: ApiKey, begun: Instant) {
         let mut leases = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if leases.len() >= MOST {
+        if leases.len() >= MAX_LEASES {
             leases.clear();
         }
         let end = begun + LEASE;
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn no_more_keys_are_remembered_than_memory_is_meant_for() {
         let (leases, begun) = (Leases::default(), Instant::now());
-        for id in 0..=MOST as u128 {
+        for id in 0..=MAX_LEASES as u128 {
             let (digest, key) = key(id);
             leases.begin(&digest, key, begun);
         }

@@ -5,7 +5,7 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::{Member, Role};
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, member};
 
 use super::team::require_team;
@@ -64,14 +64,14 @@ impl App {
     }
 }
 
-async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, Failure> {
+async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError> {
     let Member {
         team_id,
         user_id,
         role,
         ..
     } = *member;
-    let (_, _, added) = sql
+    let ((), (), added) = sql
         .run((
             require_team(team_id),
             require_user(user_id),
@@ -79,7 +79,7 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, Failure> {
         ))
         .await?;
     if added == 0 {
-        // Whoever has removed the member meanwhile leaves the role that was asked for.
+        // Where the member was removed in between, the role is the one that was asked for.
         let found = sql
             .run(member::role(team_id, user_id))
             .await?

@@ -4,25 +4,26 @@
 //! A method says who may do it, what is decided, in which order, and under which locks. The rules themselves are plain
 //! functions of [`crate::domain`]; what is read and written, and how, is the business of [`crate::store`].
 
-pub mod api_key;
-pub mod auth_code;
-pub mod cleanup;
-pub mod fixture;
-pub mod health;
+mod api_key;
+mod auth_code;
+mod cleanup;
+pub(crate) mod health;
 mod idempotency;
-pub mod item;
+mod item;
 mod known;
 mod last_used;
 mod lease;
-pub mod member;
-pub mod oauth_client;
-pub mod product;
+mod member;
+mod oauth_client;
+mod product;
 pub mod session;
-pub mod share_link;
-pub mod team;
-pub mod user;
+mod share_link;
+mod team;
+mod user;
 
 use std::sync::Arc;
+
+use uuid::Uuid;
 
 use crate::domain::Error;
 use crate::domain::cursor::Cursors;
@@ -109,6 +110,11 @@ impl App {
     /// The time now, by the clock of this service.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// An id for something that is made now.
+    pub(crate) fn new_id<Id: From<Uuid>>(&self) -> Id {
+        self.ids.next(self.now())
     }
 
     /// What the links that the service hands out begin with; it does not end with a slash.

@@ -9,7 +9,7 @@ use crate::domain::id::ProductId;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::product::{NewProduct, Page, Product, ProductChanges, StatusFilter};
 use crate::domain::time::Timestamp;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, product};
 
 impl App {
@@ -113,7 +113,7 @@ async fn create_product(
     product: &Product,
     request: Option<&IdempotentRequest>,
     now: Timestamp,
-) -> Result<Outcome<Product>, Failure> {
+) -> Result<Outcome<Product>, ScriptError> {
     let mut once = Once::new(author, request, now);
     if let Some(replayed) = once.replayed(sql).await? {
         return Ok(replayed);
@@ -129,7 +129,7 @@ async fn update_product(
     changes: &ProductChanges,
     request: Option<&IdempotentRequest>,
     now: Timestamp,
-) -> Result<Outcome<Product>, Failure> {
+) -> Result<Outcome<Product>, ScriptError> {
     let mut once = Once::new(author, request, now);
     if let Some(replayed) = once.replayed(sql).await? {
         return Ok(replayed);
@@ -145,7 +145,7 @@ async fn archive_product(
     author: Author,
     id: ProductId,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<(), ScriptError> {
     let valid_key = require_valid_key(author, now);
     let ((), found) = sql.run((valid_key, lock_product(author, id))).await?;
     let archived = found.archive(now)?;

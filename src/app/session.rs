@@ -2,7 +2,7 @@
 //!
 //! A session is alive while nobody has ended it and `expires_at` lies ahead. Access tokens and refresh
 //! tokens are random texts that name it. The store holds their SHA-256, and for half a minute one pair
-//! that it cannot read itself ([`grace`]), so whoever reads the database can use none of them. All that
+//! that it cannot read itself ([`grace`]), so a reader of the database can use none of them. All that
 //! one exchange looks at and changes is one write transaction, and writes happen one after the other: of
 //! two uses of a code or token, one is first.
 //!
@@ -52,14 +52,14 @@ use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
 use crate::domain::session::pair::TokenPair;
 use crate::domain::session::rules::{
-    ACCESS_TOKEN_LIFETIME, KnownToken, RefreshGrant, Refusal, access_token_expires_at,
+    ACCESS_TOKEN_LIFETIME, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
     rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::domain::session::{
     CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
 };
 use crate::domain::time::Timestamp;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, auth_code, oauth_client, session};
 
 impl App {
@@ -86,7 +86,7 @@ impl App {
                 device,
             } => self.refresh(&refresh_token, client_id, device).await,
         }?;
-        // Whoever comes with it is no stranger.
+        // A caller who presents it is no stranger.
         let access_token = tokens.access_token.digest();
         self.known.note(&access_token, tokens.user_id.into());
         Ok(tokens)
@@ -153,8 +153,8 @@ impl App {
         ))
     }
 
-    /// Steps C2 to C5: who is signed in.
-    pub(super) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
+    /// Steps C2 to C5: who is signed in, with the session and the pair of tokens that are given.
+    pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
     }
@@ -188,10 +188,11 @@ impl App {
         Ok(signed_in)
     }
 
-    /// Both in one step.
+    /// [`presented_access_token`](App::presented_access_token) and
+    /// [`look_up_access_token`](App::look_up_access_token) in one step.
     ///
     /// # Errors
-    /// As theirs.
+    /// [`Error::InvalidToken`]; what the store answers.
     pub async fn authenticate_access_token(&self, token: &Secret) -> Result<SignedIn, Error> {
         let presented = self.presented_access_token(token.reveal())?;
         self.look_up_access_token(presented).await
@@ -229,19 +230,19 @@ impl App {
     }
 }
 
-/// Steps C2 to C5: who is signed in, or why nobody is. A refusal may end a session, so it is an answer here and no failure,
+/// Steps C2 to C5: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
 /// which would undo that.
 async fn exchange_code(
     sql: Sql<'_>,
     exchange: &CodeExchange,
-) -> Result<Result<UserId, Refusal>, Failure> {
+) -> Result<Result<UserId, GrantError>, ScriptError> {
     let code = auth_code::lock(&exchange.code);
     let client = oauth_client::exists(&exchange.client_id);
     let (known, client_exists) = sql.run((code, client)).await?;
     let ruling = rule_on_code(known.as_ref(), client_exists, exchange);
     match ruling {
         Ok(user_id) => begin_session(sql, user_id, exchange).await?,
-        Err(refusal) => end_session_if_reused(sql, refusal, exchange.now).await?,
+        Err(error) => end_session_if_reused(sql, error, exchange.now).await?,
     }
     Ok(ruling)
 }
@@ -251,7 +252,7 @@ async fn begin_session(
     sql: Sql<'_>,
     user_id: UserId,
     exchange: &CodeExchange,
-) -> Result<(), Failure> {
+) -> Result<(), ScriptError> {
     let (id, now) = (exchange.session_id, exchange.now);
     let session = Session {
         id,
@@ -270,11 +271,11 @@ async fn begin_session(
     Ok(())
 }
 
-/// Steps R2 to R7: the pair that counts, or why there is none. A refusal is an answer, as in [`exchange_code`].
+/// Steps R2 to R7: the pair that counts, or why there is none. A refused grant is a result, as in [`exchange_code`].
 async fn refresh_token(
     sql: Sql<'_>,
     refresh: &Refresh,
-) -> Result<Result<Refreshed, Refusal>, Failure> {
+) -> Result<Result<Refreshed, GrantError>, ScriptError> {
     let token = session::lock_refresh_token(&refresh.token);
     let client = oauth_client::exists(&refresh.client_id);
     let (known, client_exists) = sql.run((token, client)).await?;
@@ -284,12 +285,12 @@ async fn refresh_token(
     ) {
         (Ok(grant), Some(known)) => carry_out_refresh(sql, grant, &known, refresh).await.map(Ok),
         (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
-        (Err(refusal), known) => {
+        (Err(error), known) => {
             let unspent = known.filter(|known| known.spent_at.is_none());
             let end_grace = unspent.map(|known| session::end_grace(known.session_id)); // R3
             sql.run(end_grace).await?;
-            end_session_if_reused(sql, refusal, refresh.now).await?;
-            Ok(Err(refusal))
+            end_session_if_reused(sql, error, refresh.now).await?;
+            Ok(Err(error))
         }
     }
 }
@@ -300,7 +301,7 @@ async fn carry_out_refresh(
     grant: RefreshGrant,
     known: &KnownToken,
     refresh: &Refresh,
-) -> Result<Refreshed, Failure> {
+) -> Result<Refreshed, ScriptError> {
     let (issued_at, given_before) = match grant {
         RefreshGrant::Rotate => (refresh.now, None),
         RefreshGrant::Repeat(successor, spent_at) => (spent_at, Some(successor)),
@@ -322,7 +323,7 @@ async fn rotate(
     known: &KnownToken,
     refresh: &Refresh,
     expires_at: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<(), ScriptError> {
     let (id, now) = (known.session_id, refresh.now);
     let session_ends = session_expires_at(known.created_at, now);
     sql.run((
@@ -338,12 +339,12 @@ async fn rotate(
 /// C2 and R7
 async fn end_session_if_reused(
     sql: Sql<'_>,
-    refusal: Refusal,
+    error: GrantError,
     now: Timestamp,
-) -> Result<(), Failure> {
-    match refusal {
-        Refusal::Reused(session_id) => sql.run(session::end(session_id, now)).await.map(drop),
-        Refusal::InvalidClient | Refusal::InvalidGrant => Ok(()),
+) -> Result<(), ScriptError> {
+    match error {
+        GrantError::Reused(session_id) => sql.run(session::end(session_id, now)).await.map(drop),
+        GrantError::InvalidClient | GrantError::InvalidGrant => Ok(()),
     }
 }
 

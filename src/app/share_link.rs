@@ -11,7 +11,7 @@ use crate::domain::input::end_of;
 use crate::domain::item::ItemId;
 use crate::domain::secret::Secret;
 use crate::domain::share_link::{CreateLink, LINKS_PER_ITEM, NewShareLink, ShareLink};
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, item, member, share_link};
 
 use super::member::require_member;
@@ -98,7 +98,7 @@ impl App {
 
 /// The item is locked first, so that its links are counted and added by one after the other; then the user and the
 /// membership, which nobody ends before the commit.
-async fn create_link(sql: Sql<'_>, link: &NewShareLink) -> Result<ShareLink, Failure> {
+async fn create_link(sql: Sql<'_>, link: &NewShareLink) -> Result<ShareLink, ScriptError> {
     let (item_id, user_id) = (link.create.item_id, link.create.user_id);
     let item = item::lock(item_id).rule(|team_id| team_id.ok_or_else(|| item_id.missing()));
     let (team_id, ()) = sql.run((item, require_user(user_id))).await?;

@@ -36,8 +36,8 @@ impl App {
             .await
     }
 
-    /// Adds a team.
-    pub(super) async fn add_team(&self, team: Team) -> Result<Team, Error> {
+    /// Adds a team that is all as given.
+    pub(crate) async fn add_team(&self, team: Team) -> Result<Team, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
                 sql.run(team::insert(&team)).await?;

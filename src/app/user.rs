@@ -7,7 +7,7 @@ use crate::domain::id::UserId;
 use crate::domain::input::command_text;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, auth_code, member, session, user};
 
 impl App {
@@ -40,8 +40,8 @@ impl App {
             .await
     }
 
-    /// Adds a user.
-    pub(super) async fn add_user(&self, user: User) -> Result<User, Error> {
+    /// Adds a user who is all as given.
+    pub(crate) async fn add_user(&self, user: User) -> Result<User, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
                 match sql.run(user::insert(&user)).await? {
@@ -54,7 +54,7 @@ impl App {
 }
 
 /// The user is removed first: what others, who hold the user, are about to add is there before this, or refused after it.
-async fn remove_user(sql: Sql<'_>, id: UserId, now: Timestamp) -> Result<(), Failure> {
+async fn remove_user(sql: Sql<'_>, id: UserId, now: Timestamp) -> Result<(), ScriptError> {
     let remove = user::remove(id, now).rule(|removed| match removed {
         0 => Err(User::missing(id)),
         _ => Ok(()),

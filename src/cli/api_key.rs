@@ -6,12 +6,12 @@ use crate::domain::catalog::Mode;
 use crate::domain::id::{ApiKeyId, TeamId};
 use crate::settings::Span;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// API keys: a team's integrations call the catalog API with one.
 #[derive(Debug, clap::Subcommand)]
-pub enum ApiKey {
+pub(super) enum ApiKey {
     /// Makes a key and prints it, this once: the database keeps a hash.
     #[command(after_help = r#"Examples:
     invoicing api-key create --team ID --mode live --scope read-write --name "Web shop"
@@ -50,7 +50,7 @@ To keep the key out of the terminal's history:
 }
 
 impl ApiKey {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Create {
                 team,
@@ -66,10 +66,10 @@ impl ApiKey {
                 let id = Record::default()
                     .with_text("id", key.id)
                     .with("key", secret.reveal());
-                Ok(Answer::from(describe(id, &key))
+                Ok(Output::from(describe(id, &key))
                     .with_note("this is the only time that the key is shown; keep it now"))
             }
-            Self::List { team } => Ok(Answer::list(
+            Self::List { team } => Ok(Output::list(
                 app.list_api_keys(team).await?.iter().map(record),
             )),
             Self::Revoke { id } => Ok(record(&app.revoke_api_key(id).await?).into()),

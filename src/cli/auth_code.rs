@@ -5,12 +5,12 @@ use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::UserId;
 use crate::domain::oauth_client::ClientId;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Authorization codes: what an app exchanges for tokens after a user has signed in.
 #[derive(Debug, clap::Subcommand)]
-pub enum AuthCode {
+pub(super) enum AuthCode {
     /// Issues a code, as a sign-in page does for a user who has just signed in.
     ///
     /// The code works once and for 60 seconds, and only for whoever knows the verifier that the challenge
@@ -37,7 +37,7 @@ pub enum AuthCode {
 }
 
 impl AuthCode {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         let Self::Issue {
             user,
             client,

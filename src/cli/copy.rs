@@ -1,4 +1,4 @@
-//! `invoicing copy`: moving house.
+//! `invoicing copy`: from one database into another.
 
 use std::time::Instant;
 
@@ -7,8 +7,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::settings::{Database, Settings};
 use crate::store::copy::{Copied, CopyError, Progress, Tally, copy};
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Copies everything into a new database, between SQLite and PostgreSQL in either direction.
 ///
@@ -25,7 +25,7 @@ use super::output::{Answer, Record};
 #[command(after_help = r#"Example:
     invoicing copy --from sqlite:invoicing.db --to postgres://ada@db.example/invoicing
     invoicing serve --database postgres://ada@db.example/invoicing"#)]
-pub struct Copy {
+pub(super) struct Copy {
     /// What to copy; the database of the settings unless given.
     #[arg(long, value_name = "URL", conflicts_with = "database")]
     from: Option<Database>,
@@ -35,11 +35,11 @@ pub struct Copy {
 }
 
 impl Copy {
-    pub(super) async fn run(self, settings: &Settings) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, settings: &Settings) -> Result<Output, CommandError> {
         let from = self.from.as_ref().unwrap_or(&settings.database);
         if *from == self.to {
             let why = format!("--from and --to are both {from}; name another database with --to");
-            return Err(Failure::Usage(why));
+            return Err(CommandError::Usage(why));
         }
         let begun = Instant::now();
         let bar = bar();
@@ -49,7 +49,7 @@ impl Copy {
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
                 let why = format!("interrupted; nothing was copied to {}", self.to);
-                return Err(Failure::Failed(why));
+                return Err(CommandError::Failed(why));
             }
         };
         bar.finish_and_clear();
@@ -61,7 +61,7 @@ impl Copy {
         let record = record
             .with("seconds", (seconds * 1000.0).round() / 1000.0)
             .with("rowsPerSecond", (rows as f64 / seconds) as u64);
-        Ok(Answer::with_list(record, "tables", tables).with_note(
+        Ok(Output::with_list(record, "tables", tables).with_note(
             "what a server has written to the old database since the copy began is not in the new one",
         ))
     }
@@ -105,7 +105,7 @@ fn tables(copied: &Copied) -> Vec<Record> {
     copied.tables.iter().map(row).collect()
 }
 
-impl From<CopyError> for Failure {
+impl From<CopyError> for CommandError {
     fn from(error: CopyError) -> Self {
         Self::Failed(error.to_string())
     }

@@ -3,12 +3,12 @@
 use crate::app::App;
 use crate::domain::id::{FolderId, TeamId};
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Folders of a team, as far as share links need them.
 #[derive(Debug, clap::Subcommand)]
-pub enum Folder {
+pub(super) enum Folder {
     /// Makes a folder.
     #[command(after_help = r#"Example:
     invoicing folder create --team ID --name "Contracts""#)]
@@ -24,7 +24,7 @@ pub enum Folder {
 
 /// Files of a team, as far as share links need them.
 #[derive(Debug, clap::Subcommand)]
-pub enum File {
+pub(super) enum File {
     /// Makes a file.
     #[command(after_help = r#"Example:
     invoicing file create --team ID --name "Offer.pdf" --folder ID"#)]
@@ -42,7 +42,7 @@ pub enum File {
 }
 
 impl Folder {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         let Self::Create { team, name } = self;
         let folder = app.create_folder(team, &name).await?;
         let record = Record::default()
@@ -55,7 +55,7 @@ impl Folder {
 }
 
 impl File {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         let Self::Create { team, name, folder } = self;
         let file = app.create_file(team, &name, folder).await?;
         let record = Record::default()

@@ -4,12 +4,12 @@ use crate::app::App;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::member::Role;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Members: users who may work in a team.
 #[derive(Debug, clap::Subcommand)]
-pub enum Member {
+pub(super) enum Member {
     /// Makes a user a member of a team.
     ///
     /// To change a role, remove the member and add them again.
@@ -29,7 +29,7 @@ pub enum Member {
 
 /// A user and a team.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub struct Who {
+pub(super) struct Who {
     /// The team.
     #[arg(long, value_name = "ID")]
     team: TeamId,
@@ -39,7 +39,7 @@ pub struct Who {
 }
 
 impl Member {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Add { who, role } => {
                 let member = app.add_member(who.team, who.user, role).await?;

@@ -12,10 +12,10 @@
 
 mod api_key;
 mod auth_code;
+mod command_error;
 mod copy;
 mod database;
 mod demo;
-mod failure;
 mod item;
 mod member;
 mod oauth_client;
@@ -35,8 +35,8 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::settings::Settings;
 use crate::settings::sources::{self, Resolved, Texts};
-use failure::Failure;
-use output::Answer;
+use command_error::CommandError;
+use output::Output;
 
 /// An invoicing service: product catalogs, and device sessions for a mobile app.
 #[derive(Debug, Parser)]
@@ -104,7 +104,9 @@ pub fn main() -> ExitCode {
         Ok(resolved) => resolved,
         // Help and version are no failures; clap knows, and knows the exit codes.
         Err(sources::Error::Usage(error)) => error.exit(),
-        Err(error @ sources::Error::Wrong(_)) => return report(Failure::Usage(error.to_string())),
+        Err(error @ sources::Error::Wrong(_)) => {
+            return report(CommandError::Usage(error.to_string()));
+        }
     };
     let settings = Settings::from_matches(sources::leaf(&resolved.matches));
     let parsed =
@@ -112,11 +114,11 @@ pub fn main() -> ExitCode {
     let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
     match run(cli.command, &settings, &resolved) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(failure),
+        Err(error) => report(error),
     }
 }
 
-fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(), Failure> {
+fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(), CommandError> {
     let matches = sources::leaf(&resolved.matches);
     // The server has a log for them.
     if !matches!(command, Command::Serve(_)) {
@@ -131,7 +133,7 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
             let given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
             if given("database") {
                 let why = "the demo makes a database of its own; `invoicing serve` takes yours";
-                return Err(Failure::Usage(why.into()));
+                return Err(CommandError::Usage(why.into()));
             }
             demo.run(settings, given("listen"))
         }
@@ -143,9 +145,9 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
 
 /// Waits for an answer and prints it.
 fn finish(
-    answer: impl Future<Output = Result<Answer, Failure>>,
+    answer: impl Future<Output = Result<Output, CommandError>>,
     matches: &ArgMatches,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -154,7 +156,7 @@ fn finish(
         .print(matches.get_flag(output::JSON))
 }
 
-async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Answer, Failure> {
+async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output, CommandError> {
     let app = &database::open(settings).await?;
     match command {
         OnDatabase::Team(command) => command.run(app).await,
@@ -171,10 +173,10 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Answer,
 }
 
 /// Tells why a command failed.
-fn report(failure: Failure) -> ExitCode {
-    let (text, code) = match failure {
-        Failure::Failed(text) => (text, 1),
-        Failure::Usage(text) => (text, 2),
+fn report(error: CommandError) -> ExitCode {
+    let (text, code) = match error {
+        CommandError::Failed(text) => (text, 1),
+        CommandError::Usage(text) => (text, 2),
     };
     for line in text.lines() {
         output::say(&format!("error: {line}"));

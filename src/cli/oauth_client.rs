@@ -2,12 +2,12 @@
 
 use crate::app::App;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// OAuth clients: the apps that may sign users in.
 #[derive(Debug, clap::Subcommand)]
-pub enum OauthClient {
+pub(super) enum OauthClient {
     /// Registers an app.
     #[command(after_help = r#"Example:
     invoicing oauth-client create --id mobile --name "Our app" \
@@ -26,7 +26,7 @@ pub enum OauthClient {
 }
 
 impl OauthClient {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         let Self::Create {
             id,
             name,

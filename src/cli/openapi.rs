@@ -2,7 +2,7 @@
 
 use crate::openapi::Document;
 
-use super::failure::Failure;
+use super::command_error::CommandError;
 use super::output;
 
 /// Prints a published document.
@@ -12,7 +12,7 @@ use super::output;
     invoicing openapi mobile --format json | jq .info.version
 
 A running server serves the same: /api/v1/openapi.yaml and /api/mobile/openapi.yaml, or .json."#)]
-pub struct Openapi {
+pub(super) struct Openapi {
     /// Which one: the product catalog API, or the mobile device-session API.
     document: Document,
 
@@ -28,7 +28,7 @@ enum Format {
 }
 
 impl Openapi {
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self) -> Result<(), CommandError> {
         output::print(match self.format {
             Format::Yaml => self.document.yaml(),
             Format::Json => self.document.json(),

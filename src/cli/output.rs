@@ -6,13 +6,13 @@ use clap::{Arg, ArgAction};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::command_error::CommandError;
 
 /// The name of the flag `--json`.
-pub const JSON: &str = "json";
+pub(super) const JSON: &str = "json";
 
 /// `--json`, for every command that works on the database.
-pub fn json_flag() -> Arg {
+pub(super) fn json_flag() -> Arg {
     Arg::new(JSON)
         .long(JSON)
         .action(ArgAction::SetTrue)
@@ -20,7 +20,7 @@ pub fn json_flag() -> Arg {
 }
 
 /// What a command answers.
-pub struct Answer {
+pub(super) struct Output {
     body: Body,
     note: Option<&'static str>,
 }
@@ -32,9 +32,9 @@ enum Body {
     Many(Vec<Record>),
 }
 
-impl Answer {
+impl Output {
     /// A list, which may be empty.
-    pub fn list(records: impl IntoIterator<Item = Record>) -> Self {
+    pub(super) fn list(records: impl IntoIterator<Item = Record>) -> Self {
         Self {
             body: Body::Many(records.into_iter().collect()),
             note: None,
@@ -42,7 +42,7 @@ impl Answer {
     }
 
     /// One thing that has a list of others in it: for people, a table below its fields.
-    pub fn with_list(record: Record, name: &'static str, records: Vec<Record>) -> Self {
+    pub(super) fn with_list(record: Record, name: &'static str, records: Vec<Record>) -> Self {
         Self {
             body: Body::Whole(record, name, records),
             note: None,
@@ -50,7 +50,7 @@ impl Answer {
     }
 
     /// The same with something that its reader should know, on standard error.
-    pub fn with_note(self, note: &'static str) -> Self {
+    pub(super) fn with_note(self, note: &'static str) -> Self {
         Self {
             note: Some(note),
             ..self
@@ -58,7 +58,7 @@ impl Answer {
     }
 
     /// Prints it.
-    pub fn print(&self, json: bool) -> Result<(), Failure> {
+    pub(super) fn print(&self, json: bool) -> Result<(), CommandError> {
         let text = match (&self.body, json) {
             (Body::One(record), true) => to_json(record),
             (Body::Many(records), true) => to_json(records),
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-impl From<Record> for Answer {
+impl From<Record> for Output {
     fn from(record: Record) -> Self {
         Self {
             body: Body::One(record),
@@ -94,12 +94,12 @@ fn write(text: &str) -> io::Result<()> {
     output.flush()
 }
 
-fn unwritable(error: io::Error) -> Failure {
-    Failure::Failed(format!("cannot write to standard output: {error}"))
+fn unwritable(error: io::Error) -> CommandError {
+    CommandError::Failed(format!("cannot write to standard output: {error}"))
 }
 
 /// Writes a text that can be had again. A reader that has seen enough (`| head`) is no failure.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub(super) fn print(text: &str) -> Result<(), CommandError> {
     match write(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(unwritable(error)),
         _ => Ok(()),
@@ -107,7 +107,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a line to standard error. Nothing is left to be done when nobody reads that.
-pub fn say(line: &str) {
+pub(super) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -120,22 +120,22 @@ fn to_json(value: &impl Serialize) -> String {
 
 /// One thing and its fields, in the order in which they are shown.
 #[derive(Default)]
-pub struct Record(Vec<(&'static str, Value)>);
+pub(super) struct Record(Vec<(&'static str, Value)>);
 
 impl Record {
     /// The same with one more field, named as in the interface's JSON.
-    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
         self.0.push((name, value.into()));
         self
     }
 
     /// The same with one more field that is printed as text: an id, a time, a code of a list.
-    pub fn with_text(self, name: &'static str, value: impl ToString) -> Self {
+    pub(super) fn with_text(self, name: &'static str, value: impl ToString) -> Self {
         self.with(name, value.to_string())
     }
 
     /// The same with one more field that may be null.
-    pub fn with_optional(self, name: &'static str, value: Option<impl ToString>) -> Self {
+    pub(super) fn with_optional(self, name: &'static str, value: Option<impl ToString>) -> Self {
         self.with(name, value.map(|value| value.to_string()))
     }
 

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use slog::{Logger, error, info, warn};
 
+use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::http;
 use crate::log::{self, Strangers};
-use crate::operations::{self, Operations};
 use crate::server::Server;
 use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
 
+use super::command_error::CommandError;
 use super::database::open;
-use super::failure::Failure;
 
 /// Runs the server until SIGTERM or SIGINT.
 ///
@@ -29,10 +29,10 @@ use super::failure::Failure;
     INVOICING_LOG_LEVEL=warn invoicing serve --config /etc/invoicing.toml
 
 One line a request goes to standard error, in JSON unless that is a terminal; a stranger gets twenty a minute."#)]
-pub struct Serve {}
+pub(super) struct Serve {}
 
 impl Serve {
-    pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), Failure> {
+    pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), CommandError> {
         let (log, _written_at_the_end) = log::to_standard_error(settings)?;
         log::panics(&log);
         for warning in warnings {
@@ -44,21 +44,15 @@ impl Serve {
             .build()?;
         let result = runtime.block_on(async {
             let app = Arc::new(open(settings).await?);
-            let operations: Arc<Operations> = Arc::default();
-            let strangers = Arc::clone(&operations.strangers);
+            let replica: Arc<ReplicaState> = Arc::default();
+            let strangers = Arc::clone(&replica.strangers);
             let context =
-                http::Context::new(Arc::clone(&app), settings, Arc::clone(&operations), &log).await;
-            let server = start(
-                settings,
-                http::api()?,
-                context,
-                Arc::clone(&operations),
-                &log,
-            )?;
-            // Last, because whoever finds it sends requests.
+                http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
+            let server = start(settings, http::api()?, context, Arc::clone(&replica), &log)?;
+            // Last, because a balancer that finds it sends requests.
             let _listener = settings
                 .operations_listen
-                .map(|address| operations::listen(address, Arc::clone(&app), operations, &log))
+                .map(|address| admin::listen(address, Arc::clone(&app), replica, &log))
                 .transpose()?;
             run(server, &app, &strangers, &log).await
         });
@@ -94,17 +88,10 @@ pub(super) fn start(
     settings: &Settings,
     api: http::Api,
     context: http::Context,
-    operations: Arc<Operations>,
+    replica: Arc<ReplicaState>,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    let server = Server::start(
-        settings,
-        api.endpoints,
-        api.methods,
-        context,
-        operations,
-        log,
-    )?;
+    let server = Server::start(settings, api.endpoints, api.methods, context, replica, log)?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)
 }
@@ -115,7 +102,7 @@ pub(super) async fn run(
     app: &App,
     strangers: &Strangers,
     log: &Logger,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let ended = tokio::select! {
         ended = server.run() => ended,
         () = app.run_background_tasks(log) => Ok(()),
@@ -128,5 +115,5 @@ pub(super) async fn run(
             .map_or_else(|| failure.to_string(), ToString::to_string);
         error!(log, "the last uses of keys and sessions were not recorded"; "error" => cause);
     }
-    ended.map_err(Failure::Failed)
+    ended.map_err(CommandError::Failed)
 }

@@ -4,12 +4,12 @@ use crate::app::App;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::session;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Sessions: the devices that a user is signed in on.
 #[derive(Debug, clap::Subcommand)]
-pub enum Session {
+pub(super) enum Session {
     /// Lists the sessions of a user that are alive, newest first.
     List {
         /// The user.
@@ -24,9 +24,9 @@ pub enum Session {
 }
 
 impl Session {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
-            Self::List { user } => Ok(Answer::list(
+            Self::List { user } => Ok(Output::list(
                 app.list_sessions(user).await?.into_iter().map(record),
             )),
             Self::Revoke { id } => {

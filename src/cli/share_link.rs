@@ -12,15 +12,15 @@ use crate::domain::secret::Secret;
 use crate::domain::share_link::{Audience, CreateLink, ShareLink};
 use crate::settings::Span;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// More than any password may have, so that reading one cannot go on for ever.
 const PASSWORD_INPUT_MAX_BYTES: u64 = 64 * 1024;
 
 /// Share links: addresses that lead to a file or folder without signing in.
 #[derive(Debug, clap::Subcommand)]
-pub enum Link {
+pub(super) enum Link {
     /// Makes a link and prints it; its `url` begins with the setting public_url.
     #[command(after_help = r#"Examples:
     invoicing link create --file ID --user ID --name "For the auditor" --expires-in 7d
@@ -36,7 +36,7 @@ pub enum Link {
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-pub struct Create {
+pub(super) struct Create {
     #[command(flatten)]
     item: Item,
     /// Who shares it: a member of the team that the file or folder belongs to.
@@ -72,7 +72,7 @@ struct Item {
 }
 
 impl Link {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Create(create) => {
                 let create = create.read()?;
@@ -90,9 +90,9 @@ impl Link {
 }
 
 /// Says of whom, and what to do, where the interface tells a caller about itself.
-fn refused(error: Error, user: UserId, item: ItemId) -> Failure {
+fn refused(error: Error, user: UserId, item: ItemId) -> CommandError {
     match error {
-        Error::NotAMember => Failure::Failed(format!(
+        Error::NotAMember => CommandError::Failed(format!(
             "user {user} is not a member of the team of {item}; `invoicing member add` makes them one"
         )),
         other => other.into(),
@@ -101,11 +101,11 @@ fn refused(error: Error, user: UserId, item: ItemId) -> Failure {
 
 impl Create {
     /// The link to make, its password read.
-    fn read(self) -> Result<CreateLink, Failure> {
+    fn read(self) -> Result<CreateLink, CommandError> {
         let item_id = match (self.item.file, self.item.folder) {
             (Some(file), None) => ItemId::File(file),
             (None, Some(folder)) => ItemId::Folder(folder),
-            _ => return Err(Failure::Usage("give either --file or --folder".into())),
+            _ => return Err(CommandError::Usage("give either --file or --folder".into())),
         };
         let password = self
             .password_stdin
@@ -123,16 +123,16 @@ impl Create {
 }
 
 /// One line, without its end.
-fn read_password(input: impl Read) -> Result<Secret, Failure> {
+fn read_password(input: impl Read) -> Result<Secret, CommandError> {
     let mut text = String::new();
     let read = input
         .take(PASSWORD_INPUT_MAX_BYTES)
         .read_to_string(&mut text);
-    read.map_err(|error| Failure::Failed(format!("cannot read the password: {error}")))?;
+    read.map_err(|error| CommandError::Failed(format!("cannot read the password: {error}")))?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     let line = line.strip_suffix('\r').unwrap_or(line);
     if line.contains('\n') {
-        return Err(Failure::Failed(
+        return Err(CommandError::Failed(
             "the password has more than one line; give exactly one".into(),
         ));
     }

@@ -3,12 +3,12 @@
 use crate::app::App;
 use crate::domain::team;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Teams: each has a catalog, API keys, members and files of its own.
 #[derive(Debug, clap::Subcommand)]
-pub enum Team {
+pub(super) enum Team {
     /// Makes a team.
     #[command(after_help = r#"Example:
     invoicing team create --name "Acme""#)]
@@ -22,10 +22,10 @@ pub enum Team {
 }
 
 impl Team {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Create { name } => Ok(record(app.create_team(&name).await?).into()),
-            Self::List => Ok(Answer::list(
+            Self::List => Ok(Output::list(
                 app.list_teams().await?.into_iter().map(record),
             )),
         }

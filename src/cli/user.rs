@@ -2,12 +2,12 @@
 
 use crate::app::App;
 
-use super::failure::Failure;
-use super::output::{Answer, Record};
+use super::command_error::CommandError;
+use super::output::{Output, Record};
 
 /// Users: the people who sign in with the mobile app.
 #[derive(Debug, clap::Subcommand)]
-pub enum User {
+pub(super) enum User {
     /// Makes a user, who is a member of no team yet.
     #[command(after_help = r#"Example:
     invoicing user create --email ada@example.com --name "Ada Lovelace"
@@ -23,7 +23,7 @@ pub enum User {
 }
 
 impl User {
-    pub(super) async fn run(self, app: &App) -> Result<Answer, Failure> {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         let Self::Create { email, name } = self;
         let user = app.create_user(&email, &name).await?;
         let record = Record::default()

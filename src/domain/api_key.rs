@@ -7,7 +7,7 @@
 //! 3. A request's key is checked for its form first, so that noise never reaches the store, and then
 //!    looked up, unless that was done a moment ago (`app/lease.rs`). Once a key is revoked, it works in no process.
 //! 4. A change asks again, in its own transaction ([`Author`]): the body may have come long after the key, and the
-//!    key may have ended meanwhile. Whoever revokes a key waits for the changes that found it valid.
+//!    key may have ended in between. Revoking a key waits for the changes that found it valid.
 //! 5. The last use is kept to the minute. Requests only note it in memory; the background task hands
 //!    the notes to the store together ([`record_uses`](crate::app::App::record_uses)).
 
@@ -80,7 +80,7 @@ impl ApiKey {
         }
     }
 
-    /// Whoever changes something with this key.
+    /// The author of a change that is made with this key.
     ///
     /// # Errors
     /// [`Error::ScopeInsufficient`] when it may change nothing.

@@ -3,7 +3,7 @@
 //! A code travels through a browser and an app's URL handler, where others may read it. So it lives for
 //! 60 seconds, works once, for the client and redirect URI that it was made for, and only together with
 //! the verifier whose challenge the app showed before (RFC 7636). S256 is the only method: with `plain` the
-//! challenge is the verifier, and whoever saw the one would have the other. Since a challenge is stored
+//! challenge is the verifier, and who saw the one would have the other. Since a challenge is stored
 //! as the digest that it stands for, there is nothing that a `plain` comparison could be made with.
 //!
 //! What becomes of a code is told in [`super::session`].

@@ -1,4 +1,4 @@
-//! For whom the service holds something that others would like to have, too: memory, a slot, a connection.
+//! For whom the service holds something that others would like to have, too: memory, a permit, a connection.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ pub enum Holder {
     Team(Uuid),
     /// All sessions of a user.
     User(Uuid),
-    /// Whoever calls from a network without a credential.
+    /// Callers from a network who have no credential.
     Address(IpAddr),
     /// All whose codes and refresh tokens are looked up: who they are is known afterwards.
     Exchanges,

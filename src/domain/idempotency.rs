@@ -25,7 +25,7 @@ use super::time::Timestamp;
 pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What lies further ahead than this was made by a clock that was wrong, and would stay, and keep its key taken, until
-/// that time has come: its [`LIFETIME`] begins anew when that is noticed. It is long, because whoever notices may be the
+/// that time has come: its [`LIFETIME`] begins anew when that is noticed. It is long, because the one that notices may be the
 /// one whose clock is wrong: one that is some days behind must not end the records of the others.
 pub const AHEAD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 

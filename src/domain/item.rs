@@ -1,6 +1,6 @@
 //! Items: the files and folders of a team, as far as share links need them.
 //!
-//! An item belongs to one team. Whoever asks through another team is told that there is no such item,
+//! An item belongs to one team. A caller who asks through another team is told that there is no such item,
 //! and does not learn that it exists elsewhere.
 
 use std::fmt;

@@ -18,9 +18,9 @@ use super::time::Timestamp;
 string_enum! {
     /// Whether a product can be put on new documents.
     ProductStatus {
-        /// It can.
+        /// It can be put on new documents.
         Active = "active",
-        /// It cannot; it stays for the documents that have it.
+        /// It cannot, and stays for the documents that have it.
         Archived = "archived",
     }
 }
@@ -67,7 +67,7 @@ pub struct Product {
     /// The team's own code for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sku: Option<String>,
-    /// Percent.
+    /// In percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tax_rate: Option<Decimal>,
     /// Goods or services.
@@ -158,6 +158,7 @@ impl NewProduct {
 
 impl Product {
     /// The product after a PATCH; an archived one can be changed too (docs/decisions.md, C8).
+    #[must_use]
     pub fn update(self, changes: ProductChanges, now: Timestamp) -> Product {
         Product {
             updated_at: self.next_update(now),

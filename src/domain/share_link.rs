@@ -63,7 +63,7 @@ string_enum! {
 string_enum! {
     /// Whether a link works.
     ShareLinkStatus {
-        /// It does.
+        /// It can be followed.
         Active = "active",
         /// Its time is over.
         Expired = "expired",

@@ -34,6 +34,7 @@ impl Timestamp {
     }
 
     /// The instant `duration` later, at most the last one that there is.
+    #[must_use]
     pub fn after(self, duration: Duration) -> Timestamp {
         Timestamp(
             self.0
@@ -42,6 +43,7 @@ impl Timestamp {
     }
 
     /// The instant `duration` earlier, at least the first one that there is.
+    #[must_use]
     pub fn before(self, duration: Duration) -> Timestamp {
         Timestamp(
             self.0
@@ -55,6 +57,7 @@ impl Timestamp {
     }
 
     /// The beginning of the minute that this instant lies in.
+    #[must_use]
     pub fn to_the_minute(self) -> Timestamp {
         Timestamp(self.0 - self.0.rem_euclid(60_000))
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Failure, Operation, Rejection};
+use codegen_runtime::{ErrorAnswer, Operation, Rejection};
 use dropshot::Body;
 use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Response, Version};
@@ -24,7 +24,7 @@ pub(super) fn answered<E: Serialize>(
     operation: &'static Operation,
     mut answer: Response<Bytes>,
     latency: Duration,
-    overloaded: impl FnOnce(Rejection<Error>) -> Failure<E>,
+    overloaded: impl FnOnce(Rejection<Error>) -> ErrorAnswer<E>,
 ) -> Response<Body> {
     let shared = context.context();
     let holder = answer.extensions().get().copied();
@@ -41,7 +41,7 @@ pub(super) fn answered<E: Serialize>(
         let bytes = put_in_place(failure, &mut answer);
         shared.unsent.body_anyway(holder, bytes, under_way)
     });
-    let metrics = &shared.operations.metrics;
+    let metrics = &shared.replica.metrics;
     metrics.answered(operation.id, answer.status(), latency);
     finish(context, operation.path, &mut answer, latency);
     answer.map(|_| body)
@@ -74,8 +74,8 @@ pub(super) fn finish<B>(
         let headers = answer.headers_mut();
         headers.insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
     }
-    // HTTP/2 has no such header, and says goodbye by itself.
-    if context.context().operations.draining() && context.request.version() <= Version::HTTP_11 {
+    // HTTP/2 has no such header: its GOAWAY says the same.
+    if context.context().replica.draining() && context.request.version() <= Version::HTTP_11 {
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(CONNECTION, close);
     }
@@ -95,7 +95,7 @@ pub(super) fn finish<B>(
         caller,
         client_address,
     };
-    shared.operations.strangers.request(&shared.log, &line);
+    shared.replica.strangers.request(&shared.log, &line);
 }
 
 #[cfg(test)]
@@ -105,8 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_an_answer_that_another_takes_the_place_of_stays_where_the_caller_stands_and_nothing_else()
-    {
+    fn a_replaced_answer_keeps_only_where_the_caller_stands() {
         let mut answer = Response::builder()
             .status(StatusCode::CREATED)
             .header("content-type", "application/json")

@@ -12,6 +12,6 @@ pub enum Service {}
 pub struct Api {
     /// Every method of every path.
     pub endpoints: ApiDescription<Context>,
-    /// What is said to methods that nobody knows.
+    /// Which methods each path has, for the answer to one that it does not have.
     pub methods: Methods,
 }

@@ -5,28 +5,28 @@ use std::sync::Arc;
 use http::header::HeaderValue;
 use slog::Logger;
 
-use super::rehearsal::Rehearsal;
-use super::slots::Slots;
+use super::concurrency_limit::ConcurrencyLimit;
+use super::interceptor::Interceptor;
 use super::unsent::Unsent;
+use crate::admin::ReplicaState;
 use crate::app::App;
 use crate::budget::Budget;
 use crate::limit::Limits;
-use crate::operations::Operations;
 use crate::settings::{Settings, TrustedProxies};
 
 /// What all requests share.
 pub struct Context {
     pub(super) app: Arc<App>,
     pub(super) limits: Limits,
-    pub(super) slots: Slots,
+    pub(super) concurrency: ConcurrencyLimit,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     pub(super) unsent: Unsent,
     pub(super) trusted_proxies: TrustedProxies,
-    pub(super) operations: Arc<Operations>,
+    pub(super) replica: Arc<ReplicaState>,
     pub(super) hsts: Option<HeaderValue>,
     pub(super) log: Logger,
-    pub(super) rehearsal: Option<Box<dyn Rehearsal>>,
+    pub(super) interceptor: Option<Box<dyn Interceptor>>,
 }
 
 /// A request as dropshot hands it over.
@@ -37,27 +37,27 @@ impl Context {
     pub async fn new(
         app: Arc<App>,
         settings: &Settings,
-        operations: Arc<Operations>,
+        replica: Arc<ReplicaState>,
         log: &Logger,
     ) -> Context {
         Context {
             app,
-            limits: Limits::start(settings, &operations.metrics.limits, log).await,
-            slots: Slots::new(settings.max_concurrent_requests),
+            limits: Limits::start(settings, &replica.metrics.limits, log).await,
+            concurrency: ConcurrencyLimit::new(settings.max_concurrent_requests),
             bodies: Budget::new(settings.transfer_bytes()),
-            unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&operations.traffic)),
+            unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&replica.traffic)),
             trusted_proxies: settings.trusted_proxies.clone(),
-            operations,
+            replica,
             hsts: settings.hsts(),
             log: log.clone(),
-            rehearsal: None,
+            interceptor: None,
         }
     }
 
-    /// The same, but requests get the answers that they ask for by this rehearsal.
-    pub(crate) fn rehearsing(self, rehearsal: impl Rehearsal + 'static) -> Context {
+    /// The same, but requests pass this interceptor before their handlers.
+    pub(crate) fn intercepted_by(self, interceptor: impl Interceptor + 'static) -> Context {
         Context {
-            rehearsal: Some(Box::new(rehearsal)),
+            interceptor: Some(Box::new(interceptor)),
             ..self
         }
     }

@@ -5,16 +5,15 @@
 //! 2. Nothing of the kind, or something that nobody has issued: 401. The answer tells apart only
 //!    whether a credential came at all (RFC 6750, section 3).
 //! 3. A credential that was not found good lately is a stranger's. An address from which too many of those were wrong is
-//!    told to wait: 429. It is no 401, since nobody knows whether the credential is good, and whoever has a good one must
+//!    told to wait: 429. It is no 401, since nobody knows whether the credential is good, and a client with a good one must
 //!    not throw it away (docs/decisions.md, R8 and R9).
-//! 4. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request takes one of the server's
-//!    [slots](super::slots), or is refused: 503. Looking up a credential is
-//!    the first thing that is done for it. The slot is free again as soon as that is done.
+//! 4. While the server stops, it is refused: 503 ([`traffic`]). Otherwise the request needs a permit of
+//!    the [concurrency limit](super::concurrency_limit), or is refused: 503. Looking up a credential is the first thing
+//!    that is done for it. The permit is given back as soon as that is done.
 //! 5. A caller who is known counts against the limit of its key or session. The public token endpoint counts client
 //!    addresses.
 //! 6. Who leaves too much [unread](super::unsent) is refused: 503.
-//! 7. In a demo, a caller who has come this far may ask for another answer than it would get
-//!    ([`rehearsal`](super::rehearsal)).
+//! 7. An [interceptor](super::interceptor), where the server has one, may delay the request or end it.
 
 use std::net::IpAddr;
 
@@ -22,8 +21,8 @@ use codegen_runtime::Admitted;
 use http::header::{AUTHORIZATION, HeaderMap};
 
 use super::context::{Context, RequestContext};
+use super::interceptor::Intercepted;
 use super::rate_limit::rate_limit_headers;
-use super::rehearsal::{Asked, Rehearsal, Rehearsed};
 use super::rejection::{Credential, Error};
 use crate::app::{App, Presented};
 use crate::client_address::{client_address, network};
@@ -36,7 +35,7 @@ use crate::log::Caller;
 use crate::traffic;
 
 /// Admits the holder of an API key.
-pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
+pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error> {
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
     let under_way = under_way(context)?;
     let presented = app(context).presented_api_key(presented);
@@ -50,7 +49,7 @@ pub async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>, Error
 }
 
 /// Admits a signed-in device.
-pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
+pub(super) async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>, Error> {
     let presented = bearer(Credential::AccessToken, context.request.headers())?;
     let under_way = under_way(context)?;
     let presented = app(context).presented_access_token(presented);
@@ -64,7 +63,7 @@ pub async fn access_token(context: &RequestContext) -> Result<Admitted<SignedIn>
 }
 
 /// Admits anybody, as often as one client address may.
-pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
+pub(super) async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
     let shared = context.context();
     let under_way = under_way(context)?;
     let address = address(context);
@@ -75,16 +74,16 @@ pub async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Error> {
 }
 
 /// For whom is held what belongs to the team of a key.
-pub fn holder_of_key(key: &ApiKey) -> Holder {
+pub(super) fn holder_of_key(key: &ApiKey) -> Holder {
     Holder::Team(key.team_id.0)
 }
 
 /// For whom is held what nobody with a credential asked for.
-pub fn stranger(context: &RequestContext) -> Holder {
+pub(super) fn stranger(context: &RequestContext) -> Holder {
     of_network(address(context))
 }
 
-/// Whoever calls from this address.
+/// Callers from this address.
 fn of_network(address: IpAddr) -> Holder {
     Holder::Address(network(address))
 }
@@ -97,7 +96,7 @@ fn address(context: &RequestContext) -> IpAddr {
 
 /// That the request is under way, unless the server is stopping.
 fn under_way(context: &RequestContext) -> Result<traffic::Request, Error> {
-    let traffic = &context.context().operations.traffic;
+    let traffic = &context.context().replica.traffic;
     traffic.request().ok_or(Error::Overloaded)
 }
 
@@ -137,14 +136,18 @@ async fn look_up<P>(
 ) -> Result<P, Error> {
     let refused = |error| unauthenticated(credential, error);
     let presented = presented.map_err(refused)?;
-    let Context { limits, slots, .. } = context.context();
+    let Context {
+        limits,
+        concurrency,
+        ..
+    } = context.context();
     let stranger = (presented.holder == Holder::Strangers).then(|| address(context));
     if let Some(verdict) = stranger.and_then(|address| limits.guess(address)) {
         let who = Caller::Unknown;
         return Err(Error::RateLimited { verdict, who });
     }
     let found = async {
-        let _slot = slots.take(presented.holder)?;
+        let _permit = concurrency.acquire(presented.holder)?;
         find(presented).await.map_err(refused)
     };
     let found = found.await;
@@ -188,35 +191,28 @@ async fn admit<P>(
     if !context.context().unsent.has_room(holder) {
         return Err(Error::Unread { verdict, who });
     }
-    if let Some(rehearsal) = &context.context().rehearsal {
-        rehearse(&**rehearsal, context, who, verdict, quota).await?;
-    }
+    intercept(context, who, verdict, quota).await?;
     Ok(admitted)
 }
 
 /// Step 7.
-async fn rehearse(
-    rehearsal: &dyn Rehearsal,
+async fn intercept(
     context: &RequestContext,
     who: Caller,
     verdict: Option<Verdict>,
     quota: Policy,
 ) -> Result<(), Error> {
-    let asked = rehearsal
-        .asked(context.request.headers())
-        .unwrap_or_else(|mistake| {
-            let why = "a request asks for nothing that is known";
-            slog::warn!(context.log, "{}", why; "mistake" => mistake);
-            Asked::default()
-        });
-    tokio::time::sleep(asked.latency).await;
-    match asked.answer.map(Rehearsed::error) {
-        None => Ok(()),
-        Some(None) => Err(Error::RateLimited {
+    let Some(interceptor) = &context.context().interceptor else {
+        return Ok(());
+    };
+    let headers = context.request.headers();
+    match interceptor.intercept(headers, &context.log).await {
+        Ok(()) => Ok(()),
+        Err(Intercepted::RateLimited) => Err(Error::RateLimited {
             verdict: quota.used_up(),
             who,
         }),
-        Some(Some(error)) => Err(Error::Rehearsed {
+        Err(Intercepted::Error(error)) => Err(Error::Intercepted {
             error,
             verdict,
             who,

@@ -25,7 +25,7 @@ const DOCUMENTS: [(&str, HeaderValue, Text); 4] = [
 ];
 
 /// Adds one unpublished endpoint for each document and format.
-pub fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
+pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     for (path, content_type, text) in DOCUMENTS {
         unpublished::get(api, path, move |_| {
             let mut answer = Response::new(Bytes::from_static(text().as_bytes()));

@@ -4,12 +4,12 @@
 //! Which error to use in a handler:
 //!
 //! - what the rules say no to comes from `app` as an [`domain::Error`]; pass it on with `?`;
-//! - what the document says no to comes from the request as a [`Refusal`]; pass it on with `?`;
+//! - what the document says no to comes from the request as a [`RequestError`]; pass it on with `?`;
 //! - who calls, and how often, is [`Error::Unauthenticated`] and [`Error::RateLimited`], which only
 //!   [`credential`](super::credential) makes;
 //! - what the service has, but its own document does not allow to be said, is a bug: [`published`].
 //!
-//! The table of docs/decisions.md, "Errors", is [`of_domain`], [`of_refusal`] and [`of_http`] here. The
+//! The table of docs/decisions.md, "Errors", is [`of_domain`], [`of_request_error`] and [`of_http`] here. The
 //! errors of RFC 6749, section 5.2, are made of the same [`Problem`]s, in a file of their own.
 
 mod token;
@@ -17,7 +17,9 @@ mod token;
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use codegen_runtime::{Cause, Failure, Refusal, Rejection, Violation, Violations, header_value};
+use codegen_runtime::{
+    Cause, ErrorAnswer, Rejection, RequestError, Violation, Violations, header_value,
+};
 use http::header::{HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, StatusCode};
 
@@ -34,7 +36,7 @@ use crate::log::Caller;
 /// # Errors
 /// [`domain::Error::Internal`] when the document does not allow it: the service has stored, or made, what
 /// it may not say. A document whose limits were tightened below what is stored does that.
-pub fn published<T, U>(value: T) -> Result<U, domain::Error>
+pub(super) fn published<T, U>(value: T) -> Result<U, domain::Error>
 where
     U: TryFrom<T, Error: Display>,
 {
@@ -43,7 +45,7 @@ where
 
 /// What is answered, before it is put into the words of a document.
 #[derive(Debug)]
-pub struct Problem {
+pub(super) struct Problem {
     status: StatusCode,
     kind: Kind,
     code: &'static str,
@@ -110,9 +112,9 @@ impl Problem {
 }
 
 /// What to answer. What nobody but us can do something about, goes to the log with its cause.
-pub fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
+pub(super) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
     match rejection {
-        Rejection::Refusal(refusal) => of_refusal(refusal),
+        Rejection::Request(error) => of_request_error(error),
         Rejection::Error(Error::Domain(error)) => {
             if let Some(cause) = error.cause() {
                 slog::error!(context.log, "{}", error; "cause" => %cause);
@@ -160,7 +162,7 @@ fn of_domain(error: &domain::Error) -> Problem {
             "idempotency_key_reused",
             "This idempotency key was used for a different request",
         ),
-        Error::InvalidCursor => of_refusal(Refusal {
+        Error::InvalidCursor => of_request_error(RequestError {
             cause: Cause::Query,
             violations: Violation::new("after", "cursor", "is not a cursor of this list").into(),
         }),
@@ -195,7 +197,7 @@ fn of_http(error: Error) -> Problem {
             problem.told(Some(verdict), who)
         }
         Error::Unread { verdict, who } => unavailable().told(verdict, who),
-        Error::Rehearsed {
+        Error::Intercepted {
             error,
             verdict,
             who,
@@ -243,8 +245,8 @@ fn internal() -> Problem {
     )
 }
 
-fn of_refusal(refusal: Refusal) -> Problem {
-    let (code, message) = match refusal.cause {
+fn of_request_error(error: RequestError) -> Problem {
+    let (code, message) = match error.cause {
         Cause::Path => ("invalid_path", "The path is not valid"),
         Cause::Query => ("invalid_query", "The query is not valid"),
         Cause::Header => ("invalid_header", "A header is not valid"),
@@ -258,8 +260,7 @@ fn of_refusal(refusal: Refusal) -> Problem {
         ),
         Cause::Internal => return internal(),
     };
-    Problem::new(refusal.cause.status(), Kind::Validation, code, message)
-        .violations(refusal.violations)
+    Problem::new(error.cause.status(), Kind::Validation, code, message).violations(error.violations)
 }
 
 /// A text of ours in a type of the document.
@@ -274,7 +275,7 @@ macro_rules! in_the_words_of {
     ($function:ident, $api:ident) => {
         impl Problem {
             /// The error body of this document.
-            pub fn $function(self, request_id: &str) -> Failure<$api::types::ErrorResponse> {
+            pub fn $function(self, request_id: &str) -> ErrorAnswer<$api::types::ErrorResponse> {
                 use $api::types;
                 let is_validation = matches!(self.kind, Kind::Validation);
                 let details = is_validation.then(|| {
@@ -300,7 +301,7 @@ macro_rules! in_the_words_of {
                     details,
                     request_id: ours(request_id),
                 };
-                self.failure(types::ErrorResponse { error })
+                self.with_body(types::ErrorResponse { error })
             }
         }
     };
@@ -309,13 +310,13 @@ in_the_words_of!(into_catalog, catalog);
 in_the_words_of!(into_mobile, mobile);
 
 impl Problem {
-    fn failure<E>(self, body: E) -> Failure<E> {
-        let mut failure = Failure::new(self.status, body);
-        failure.headers = self.headers;
+    fn with_body<E>(self, body: E) -> ErrorAnswer<E> {
+        let mut answer = ErrorAnswer::new(self.status, body);
+        answer.headers = self.headers;
         if let Some(who) = self.who {
-            failure.notes.insert(who);
+            answer.notes.insert(who);
         }
-        failure
+        answer
     }
 }
 

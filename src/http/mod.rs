@@ -5,41 +5,44 @@
 //!
 //! 1. whether it has too many headers (431) or is framed in a doubtful way (400), by the runtime; whether it is written
 //!    as a route is (404), and the method (405), by the runtime and the generated registration;
-//! 2. who calls (401), unless the server has enough to do (503, `slots`) or nobody wants to know any more (429), then how
-//!    often (429): `credential`;
+//! 2. who calls (401), unless the server has enough to do (503, `concurrency_limit`) or the address has guessed too often
+//!    (429), then how often (429): `credential`;
 //! 3. whether the caller may, by scope or membership (403), then the request itself (413, 415, 408,
-//!    400), then what the service has to say (404, 409): the handlers in `product`, `session` and
-//!    `link`, each named after its operationId, and `received` for the body;
+//!    400), then what the service has to say (404, 409): the traits in `catalog` and `mobile`, whose
+//!    operations are in `product`, `session` and `share_link`, and `received` for the body;
 //! 4. whatever is not a success (`rejection`) becomes an answer in `error`, and only there;
 //! 5. the answer waits to be sent in `unsent`, which bounds what callers leave unread.
 
 mod answered;
 mod api;
+mod catalog;
+mod concurrency_limit;
 mod context;
 mod credential;
 mod docs;
 mod document;
 mod error;
-mod link;
+mod interceptor;
+mod mobile;
 mod product;
 mod rate_limit;
 mod received;
-pub(crate) mod rehearsal;
 mod rejection;
 mod session;
-pub(crate) mod sign_in;
-mod slots;
+mod share_link;
 mod unpublished;
 mod unsent;
 
 use codegen_runtime::Methods;
 use dropshot::{ApiDescription, ApiDescriptionRegisterError};
 
-use crate::generated::{catalog, mobile};
+use crate::generated;
 
 pub use api::{Api, Service};
 pub use context::Context;
+pub(crate) use interceptor::{Intercepted, Interceptor};
 pub use rejection::Error;
+pub(crate) use unpublished::get_with_query;
 
 /// Everything that the server answers: both published interfaces, their documents, and pages that show them.
 ///
@@ -50,10 +53,10 @@ pub fn api() -> Result<Api, ApiDescriptionRegisterError> {
         endpoints: ApiDescription::new(),
         methods: Methods::default(),
     };
-    catalog::register::<Service>(&mut api.endpoints)?;
-    api.methods.add_published(catalog::OPERATIONS);
-    mobile::register::<Service>(&mut api.endpoints)?;
-    api.methods.add_published(mobile::OPERATIONS);
+    generated::catalog::register::<Service>(&mut api.endpoints)?;
+    api.methods.add_published(generated::catalog::OPERATIONS);
+    generated::mobile::register::<Service>(&mut api.endpoints)?;
+    api.methods.add_published(generated::mobile::OPERATIONS);
     document::register(&mut api)?;
     docs::register(&mut api)?;
     Ok(api)

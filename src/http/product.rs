@@ -1,20 +1,14 @@
-//! The product catalog API.
+//! Products, as the document of the catalog has them.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
-use bytes::Bytes;
-use codegen_runtime::{Admitted, Failure, Operation, Rejection, Request, Unchecked, json};
-use dropshot::Body;
-use http::Response;
+use codegen_runtime::{Rejection, Request, Unchecked, json};
 
-use super::answered::answered;
-use super::api::Service;
-use super::context::{Context, RequestContext};
+use super::context::RequestContext;
 use super::credential::holder_of_key;
+use super::error;
 use super::received::{received, received_noting};
 use super::rejection::Error;
-use super::{credential, error};
 use crate::app::App;
 use crate::domain;
 use crate::domain::api_key::ApiKey;
@@ -25,123 +19,95 @@ use crate::domain::product::{
 };
 use crate::generated::catalog::*;
 
-type Rejected = Rejection<Error>;
+/// A page of the caller's catalog, newest product first.
+pub(super) async fn list_products(
+    context: &RequestContext,
+    caller: ApiKey,
+    request: Unchecked<ListProductsRequest>,
+) -> Result<ListProductsAnswer, Rejection<Error>> {
+    let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
+    let status = filter(request.status);
+    // The document bounds it to 1..=100.
+    let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
+    let after = request.after.as_ref().map(|cursor| cursor.as_str());
+    let page = app(context)
+        .list_products(&caller, status, limit, after)
+        .await?;
+    Ok(ListProductsAnswer::new(page_response(page)?))
+}
 
-impl CatalogApi for Service {
-    type Context = Context;
-    type Error = Error;
-    type ApiKey = ApiKey;
+/// Adds a product, once for each idempotency key.
+pub(super) async fn create_product(
+    context: &RequestContext,
+    caller: ApiKey,
+    request: Unchecked<CreateProductRequest>,
+) -> Result<CreateProductAnswer, Rejection<Error>> {
+    caller.may_write()?;
+    let note = |request: &CreateProductRequest, body: &json::Value<'_>| {
+        let key = request.idempotency_key.as_ref();
+        once::<CreateProductRequest>(key, None, body)
+    };
+    let holder = holder_of_key(&caller);
+    let (request, once, _permit) = received_noting(context, holder, request, note).await?;
+    let outcome = app(context)
+        .create_product(&caller, new_product(request.body), once)
+        .await?;
+    let location = error::published(format!("/api/v1/products/{}", outcome.value.id))?;
+    let answer = CreateProductAnswer::new(product_response(outcome.value)?, location);
+    Ok(match outcome.replayed {
+        true => answer.idempotency_replayed(types::IdempotencyReplayed(true)),
+        false => answer,
+    })
+}
 
-    async fn api_key(
-        context: &RequestContext,
-        _: &'static Operation,
-    ) -> Result<Admitted<ApiKey>, Error> {
-        credential::api_key(context).await
-    }
+/// One product, archived or not.
+pub(super) async fn get_product(
+    context: &RequestContext,
+    caller: ApiKey,
+    request: Unchecked<GetProductRequest>,
+) -> Result<GetProductAnswer, Rejection<Error>> {
+    let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
+    let product = app(context)
+        .get_product(&caller, request.id.0.into())
+        .await?;
+    Ok(GetProductAnswer::new(product_response(product)?))
+}
 
-    fn error_response(
-        context: &RequestContext,
-        _: &'static Operation,
-        rejection: Rejected,
-    ) -> Failure<types::ErrorResponse> {
-        error::answer(context, rejection).into_catalog(&context.request_id)
-    }
+/// Changes the fields that the body has, once for each idempotency key.
+pub(super) async fn update_product(
+    context: &RequestContext,
+    caller: ApiKey,
+    request: Unchecked<UpdateProductRequest>,
+) -> Result<UpdateProductAnswer, Rejection<Error>> {
+    caller.may_write()?;
+    let note = |request: &UpdateProductRequest, body: &json::Value<'_>| {
+        let key = request.idempotency_key.as_ref();
+        once::<UpdateProductRequest>(key, Some(request.id.0.into()), body)
+    };
+    let holder = holder_of_key(&caller);
+    let (request, once, _permit) = received_noting(context, holder, request, note).await?;
+    let outcome = app(context)
+        .update_product(&caller, request.id.0.into(), changes(request.body), once)
+        .await?;
+    let answer = UpdateProductAnswer::new(product_response(outcome.value)?);
+    Ok(match outcome.replayed {
+        true => answer.idempotency_replayed(types::IdempotencyReplayed(true)),
+        false => answer,
+    })
+}
 
-    fn answered(
-        context: &RequestContext,
-        operation: &'static Operation,
-        answer: Response<Bytes>,
-        latency: Duration,
-    ) -> Response<Body> {
-        let overloaded = |rejection| Self::error_response(context, operation, rejection);
-        answered(context, operation, answer, latency, overloaded)
-    }
-
-    async fn list_products(
-        context: &RequestContext,
-        caller: ApiKey,
-        request: Unchecked<ListProductsRequest>,
-    ) -> Result<ListProductsAnswer, Rejected> {
-        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
-        let status = filter(request.status);
-        // The document bounds it to 1..=100.
-        let limit = u32::try_from(i32::from(request.limit)).unwrap_or(1);
-        let after = request.after.as_ref().map(|cursor| cursor.as_str());
-        let page = app(context)
-            .list_products(&caller, status, limit, after)
-            .await?;
-        Ok(ListProductsAnswer::new(page_response(page)?))
-    }
-
-    async fn create_product(
-        context: &RequestContext,
-        caller: ApiKey,
-        request: Unchecked<CreateProductRequest>,
-    ) -> Result<CreateProductAnswer, Rejected> {
-        caller.may_write()?;
-        let note = |request: &CreateProductRequest, body: &json::Value<'_>| {
-            let key = request.idempotency_key.as_ref();
-            once::<CreateProductRequest>(key, None, body)
-        };
-        let holder = holder_of_key(&caller);
-        let (request, once, _slot) = received_noting(context, holder, request, note).await?;
-        let outcome = app(context)
-            .create_product(&caller, new_product(request.body), once)
-            .await?;
-        let location = error::published(format!("/api/v1/products/{}", outcome.value.id))?;
-        let answer = CreateProductAnswer::new(product_response(outcome.value)?, location);
-        Ok(match outcome.replayed {
-            true => answer.idempotency_replayed(types::IdempotencyReplayed(true)),
-            false => answer,
-        })
-    }
-
-    async fn get_product(
-        context: &RequestContext,
-        caller: ApiKey,
-        request: Unchecked<GetProductRequest>,
-    ) -> Result<GetProductAnswer, Rejected> {
-        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
-        let product = app(context)
-            .get_product(&caller, request.id.0.into())
-            .await?;
-        Ok(GetProductAnswer::new(product_response(product)?))
-    }
-
-    async fn update_product(
-        context: &RequestContext,
-        caller: ApiKey,
-        request: Unchecked<UpdateProductRequest>,
-    ) -> Result<UpdateProductAnswer, Rejected> {
-        caller.may_write()?;
-        let note = |request: &UpdateProductRequest, body: &json::Value<'_>| {
-            let key = request.idempotency_key.as_ref();
-            once::<UpdateProductRequest>(key, Some(request.id.0.into()), body)
-        };
-        let holder = holder_of_key(&caller);
-        let (request, once, _slot) = received_noting(context, holder, request, note).await?;
-        let outcome = app(context)
-            .update_product(&caller, request.id.0.into(), changes(request.body), once)
-            .await?;
-        let answer = UpdateProductAnswer::new(product_response(outcome.value)?);
-        Ok(match outcome.replayed {
-            true => answer.idempotency_replayed(types::IdempotencyReplayed(true)),
-            false => answer,
-        })
-    }
-
-    async fn archive_product(
-        context: &RequestContext,
-        caller: ApiKey,
-        request: Unchecked<ArchiveProductRequest>,
-    ) -> Result<ArchiveProductAnswer, Rejected> {
-        caller.may_write()?;
-        let (request, _slot) = received(context, holder_of_key(&caller), request).await?;
-        app(context)
-            .archive_product(&caller, request.id.0.into())
-            .await?;
-        Ok(ArchiveProductAnswer::new())
-    }
+/// Archives a product.
+pub(super) async fn archive_product(
+    context: &RequestContext,
+    caller: ApiKey,
+    request: Unchecked<ArchiveProductRequest>,
+) -> Result<ArchiveProductAnswer, Rejection<Error>> {
+    caller.may_write()?;
+    let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
+    app(context)
+        .archive_product(&caller, request.id.0.into())
+        .await?;
+    Ok(ArchiveProductAnswer::new())
 }
 
 fn app(context: &RequestContext) -> &App {

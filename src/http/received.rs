@@ -1,11 +1,11 @@
-//! Requests whose bodies are on the way: what they may take meanwhile, and when they are worked on.
+//! Requests whose bodies are on the way: how much memory they may take, and when they are worked on.
 
 use codegen_runtime::{Rejection, Request, Unchecked, json};
 use dropshot::RequestInfo;
 
+use super::concurrency_limit::Permit;
 use super::context::RequestContext;
 use super::rejection::Error;
-use super::slots::Slot;
 use crate::domain::holder::Holder;
 
 /// What a request holds for as long as its body is on the way, besides its head and body: the stream or the buffers of its
@@ -13,7 +13,7 @@ use crate::domain::holder::Holder;
 /// what a connection takes.
 const WAITING: usize = 24 * 1024;
 
-/// What a header holds meanwhile, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
+/// What a header holds for as long, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
 /// piece of memory for each name and value.
 const HEADER: usize = 300;
 
@@ -27,18 +27,18 @@ fn price_of_head(request: &RequestInfo) -> usize {
     WAITING + 2 * path_and_query + headers.sum::<usize>()
 }
 
-/// The request, once its body is there and all of it has passed the document, with a slot to work on it.
+/// The request, once its body is there and all of it has passed the document, with a permit to work on it.
 ///
 /// # Errors
-/// [`Error::Overloaded`] when `holder` has too many requests on the way, or there is no slot for it; otherwise what is wrong with
+/// [`Error::Overloaded`] when `holder` has too many requests on the way, or there is no permit for it; otherwise what is wrong with
 /// the request.
 pub(super) async fn received<R: Request>(
     context: &RequestContext,
     holder: Holder,
     request: Unchecked<R>,
-) -> Result<(R, Slot), Rejection<Error>> {
-    let (request, (), slot) = received_noting(context, holder, request, |_, _| ()).await?;
-    Ok((request, slot))
+) -> Result<(R, Permit), Rejection<Error>> {
+    let (request, (), permit) = received_noting(context, holder, request, |_, _| ()).await?;
+    Ok((request, permit))
 }
 
 /// The same, and what `note` makes of the request and of its body as it came.
@@ -50,7 +50,7 @@ pub(super) async fn received_noting<R: Request, T>(
     holder: Holder,
     request: Unchecked<R>,
     note: impl FnOnce(&R, &json::Value<'_>) -> T,
-) -> Result<(R, T, Slot), Rejection<Error>> {
+) -> Result<(R, T, Permit), Rejection<Error>> {
     let shared = context.context();
     let _on_its_way = match request.expected_bytes() {
         0 => None,
@@ -61,6 +61,9 @@ pub(super) async fn received_noting<R: Request, T>(
         }
     };
     let (request, noted) = request.check_noting(note).await?;
-    let slot = shared.slots.take(holder).map_err(Rejection::Error)?;
-    Ok((request, noted, slot))
+    let permit = shared
+        .concurrency
+        .acquire(holder)
+        .map_err(Rejection::Error)?;
+    Ok((request, noted, permit))
 }

@@ -43,9 +43,9 @@ pub enum Error {
         /// Who it is, for the log.
         who: Caller,
     },
-    /// The caller has asked for it, in a demo.
-    Rehearsed {
-        /// What would have happened.
+    /// An interceptor has ended the request.
+    Intercepted {
+        /// What it is answered with.
         error: domain::Error,
         /// What the limiter said, if there is one.
         verdict: Option<Verdict>,

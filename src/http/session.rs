@@ -1,96 +1,32 @@
-//! The token endpoint of the mobile API, and what all of the mobile API has in common.
+//! Sessions of devices, as the document of the mobile API has them.
 
-use std::time::Duration;
+use codegen_runtime::{Rejection, Unchecked};
 
-use bytes::Bytes;
-use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
-use dropshot::Body;
-use http::Response;
-use http::header::CACHE_CONTROL;
-
-use super::answered::answered;
-use super::api::Service;
-use super::context::{Context, RequestContext};
+use super::context::RequestContext;
 use super::received::received;
 use super::rejection::Error;
-use super::{credential, error, link};
+use super::{credential, error};
 use crate::domain;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
-use crate::domain::session::{Device, SignedIn, TokenRequest, TokenSet};
+use crate::domain::session::{Device, TokenRequest, TokenSet};
 use crate::generated::mobile::*;
 
-impl MobileApi for Service {
-    type Context = Context;
-    type Error = Error;
-    type AccessToken = SignedIn;
-
-    async fn access_token(
-        context: &RequestContext,
-        _: &'static Operation,
-    ) -> Result<Admitted<SignedIn>, Error> {
-        credential::access_token(context).await
-    }
-
-    async fn public(
-        context: &RequestContext,
-        _: &'static Operation,
-    ) -> Result<Admitted<()>, Error> {
-        credential::anybody(context).await
-    }
-
-    fn error_response(
-        context: &RequestContext,
-        _: &'static Operation,
-        rejection: Rejection<Error>,
-    ) -> Failure<types::ErrorResponse> {
-        // What is told here is about one person: nobody may store that something is missing, either.
-        let failure = error::answer(context, rejection).into_mobile(&context.request_id);
-        failure.header(CACHE_CONTROL, "no-store")
-    }
-
-    fn token_error(
-        context: &RequestContext,
-        _: &'static Operation,
-        rejection: Rejection<Error>,
-    ) -> Failure<types::TokenError> {
-        error::answer(context, rejection).into_token(&context.request_id)
-    }
-
-    fn answered(
-        context: &RequestContext,
-        operation: &'static Operation,
-        answer: Response<Bytes>,
-        latency: Duration,
-    ) -> Response<Body> {
-        // No answer of the token endpoint is so large that another has to take its place.
-        let overloaded = |rejection| Self::error_response(context, operation, rejection);
-        answered(context, operation, answer, latency, overloaded)
-    }
-
-    async fn exchange_token(
-        context: &RequestContext,
-        request: Unchecked<ExchangeTokenRequest>,
-    ) -> Result<ExchangeTokenAnswer, Rejection<Error>> {
-        let (request, _slot) = received(context, credential::stranger(context), request).await?;
-        let tokens = context
-            .context()
-            .app
-            .exchange_token(token_request(request.body))
-            .await?;
-        Ok(ExchangeTokenAnswer::new(
-            token_response(tokens)?,
-            types::CacheControl::NoStore,
-        ))
-    }
-
-    async fn list_links(
-        context: &RequestContext,
-        caller: SignedIn,
-        request: Unchecked<ListLinksRequest>,
-    ) -> Result<ListLinksAnswer, Rejection<Error>> {
-        link::list_links(context, caller, request).await
-    }
+/// The token endpoint: a code or a refresh token for a pair of tokens.
+pub(super) async fn exchange_token(
+    context: &RequestContext,
+    request: Unchecked<ExchangeTokenRequest>,
+) -> Result<ExchangeTokenAnswer, Rejection<Error>> {
+    let (request, _permit) = received(context, credential::stranger(context), request).await?;
+    let tokens = context
+        .context()
+        .app
+        .exchange_token(token_request(request.body))
+        .await?;
+    Ok(ExchangeTokenAnswer::new(
+        token_response(&tokens)?,
+        types::CacheControl::NoStore,
+    ))
 }
 
 fn token_request(body: types::TokenRequest) -> TokenRequest {
@@ -117,7 +53,7 @@ fn device(install_id: Option<types::InstallId>, user_agent: Option<types::UserAg
     }
 }
 
-fn token_response(tokens: TokenSet) -> Result<types::TokenResponse, domain::Error> {
+fn token_response(tokens: &TokenSet) -> Result<types::TokenResponse, domain::Error> {
     Ok(types::TokenResponse {
         access_token: error::published(tokens.access_token.reveal())?,
         refresh_token: error::published(tokens.refresh_token.reveal())?,

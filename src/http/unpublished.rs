@@ -7,8 +7,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use codegen_runtime::{METHODS, check_path, header_value, method_not_allowed, without_body};
-use dropshot::{ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError};
+use dropshot::{
+    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Query,
+};
 use http::{Method, Response};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
 use super::answered::finish;
 use super::api::Api;
@@ -18,7 +22,7 @@ use super::context::{Context, RequestContext};
 ///
 /// # Errors
 /// When another endpoint has this path.
-pub fn get(
+pub(super) fn get(
     api: &mut Api,
     path: &'static str,
     answer: impl Fn(&RequestContext) -> Response<Bytes> + Send + Sync + 'static,
@@ -40,11 +44,48 @@ pub fn get(
     refuse_others(api, path, "GET, HEAD")
 }
 
+/// Adds `GET path`, which answers what `answer` makes of its query, or 400 where that is not a `Q`. There is no HEAD: what
+/// the GET has made would be made and then not told.
+///
+/// # Errors
+/// When another endpoint has this path.
+pub(crate) fn get_with_query<Q, F>(
+    api: &mut Api,
+    path: &'static str,
+    answer: impl Fn(Q) -> F + Clone + Send + Sync + 'static,
+) -> Result<(), ApiDescriptionRegisterError>
+where
+    Q: DeserializeOwned + JsonSchema + Send + Sync + 'static,
+    F: Future<Output = Result<Response<Body>, HttpError>> + Send + 'static,
+{
+    let handler = move |context: RequestContext, query: Query<Q>| {
+        let answer = answer.clone();
+        async move {
+            let start = Instant::now();
+            check_path(path, context.request.uri().path())?;
+            let mut answer = answer(query.into_inner()).await?;
+            finish(&context, path, &mut answer, start.elapsed());
+            Ok::<_, HttpError>(answer)
+        }
+    };
+    let (method, all) = (Method::GET, ApiEndpointVersions::All);
+    let endpoint = ApiEndpoint::new(
+        path.to_owned(),
+        handler,
+        method,
+        "application/json",
+        path,
+        all,
+    );
+    api.endpoints.register(endpoint.visible(false))?;
+    refuse_others(api, path, "GET")
+}
+
 /// Refuses all methods of a path but those that `allow` lists.
 ///
 /// # Errors
 /// When another endpoint has this path.
-pub fn refuse_others(
+fn refuse_others(
     api: &mut Api,
     path: &'static str,
     allow: &str,

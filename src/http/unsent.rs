@@ -51,14 +51,14 @@ const STALL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The answers of a server that have not been sent.
 #[derive(Debug)]
-pub struct Unsent {
+pub(super) struct Unsent {
     budget: Arc<Budget>,
     traffic: Arc<Traffic>,
 }
 
 impl Unsent {
     /// None yet, and at most so many bytes in all.
-    pub fn new(bytes: usize, traffic: Arc<Traffic>) -> Unsent {
+    pub(super) fn new(bytes: usize, traffic: Arc<Traffic>) -> Unsent {
         Unsent {
             budget: Budget::new(bytes),
             traffic,
@@ -66,14 +66,14 @@ impl Unsent {
     }
 
     /// Whether `holder` may be answered anything that is not small.
-    pub fn has_room(&self, holder: Holder) -> bool {
+    pub(super) fn has_room(&self, holder: Holder) -> bool {
         self.budget.has_room(holder)
     }
 
     /// A body of these bytes; `None` when `holder` may not have that many more.
     ///
     /// `under_way` is whether the server waits for its request before it stops, and then for the answer, too.
-    pub fn body(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Option<Body> {
+    pub(super) fn body(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Option<Body> {
         if bytes.len() <= PIECE {
             return Some(self.body_anyway(holder, bytes, under_way));
         }
@@ -82,7 +82,7 @@ impl Unsent {
     }
 
     /// The same, whether or not `holder` may have that many more.
-    pub fn body_anyway(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Body {
+    pub(super) fn body_anyway(&self, holder: Holder, bytes: Bytes, under_way: bool) -> Body {
         if bytes.is_empty() {
             return Body::empty();
         }
@@ -91,7 +91,7 @@ impl Unsent {
     }
 
     /// A body of bytes that all answers share, and that hence cost nothing to hold.
-    pub fn shared_body(&self, bytes: Bytes) -> Body {
+    pub(super) fn shared_body(&self, bytes: Bytes) -> Body {
         self.sent(None, bytes, false)
     }
 
@@ -107,7 +107,7 @@ impl Unsent {
             };
             return Body::from(Bytes::from_owner(piece));
         }
-        let answer = Arc::new(Answer {
+        let answer = Arc::new(UnsentAnswer {
             holder,
             budget: Arc::clone(&self.budget),
             traffic,
@@ -131,7 +131,7 @@ struct Piece {
     _charge: Option<Charge>,
     _under_way: Option<traffic::Piece>,
     /// What it is a piece of.
-    answer: Option<Arc<Answer>>,
+    answer: Option<Arc<UnsentAnswer>>,
 }
 
 impl AsRef<[u8]> for Piece {
@@ -149,7 +149,7 @@ impl Drop for Piece {
 }
 
 /// An answer that is sent in pieces.
-struct Answer {
+struct UnsentAnswer {
     /// Who pays for the pieces; `None` where the bytes are shared by all answers.
     holder: Option<Holder>,
     budget: Arc<Budget>,
@@ -174,7 +174,7 @@ struct State {
     waker: Option<Waker>,
 }
 
-impl Answer {
+impl UnsentAnswer {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is locked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -211,7 +211,7 @@ impl Answer {
 }
 
 /// Who has looked after it need not do so any more.
-impl Drop for Answer {
+impl Drop for UnsentAnswer {
     fn drop(&mut self) {
         if let Some(watch) = self.state().watch.take() {
             watch.abort();
@@ -220,7 +220,7 @@ impl Drop for Answer {
 }
 
 /// Gives an answer up when its time has come, unless it is gone before.
-async fn watch(answer: std::sync::Weak<Answer>) {
+async fn watch(answer: std::sync::Weak<UnsentAnswer>) {
     let mut next = Instant::now() + STALL_LIMIT;
     loop {
         tokio::time::sleep_until(next).await;
@@ -235,7 +235,7 @@ async fn watch(answer: std::sync::Weak<Answer>) {
 }
 
 /// The body of an answer that is sent in pieces.
-struct Pieces(Arc<Answer>);
+struct Pieces(Arc<UnsentAnswer>);
 
 /// The peer has taken nothing for too long.
 #[derive(Debug, thiserror::Error)]
@@ -405,7 +405,7 @@ mod tests {
         let pieces = taken(&mut body);
         assert_eq!(pieces[1].as_ptr(), bytes[PIECE..].as_ptr());
         assert_eq!(unsent.budget.held(), 0);
-        // They are given up all the same.
+        // They are given up anyway.
         assert!(body.frame().await.is_some_and(|it| it.is_err()));
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How often a caller may call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub(crate) struct Policy {
     /// Requests a second in the long run, at least 1.
     pub per_second: u32,
     /// Requests at once after a pause, at least 1.
@@ -37,7 +37,7 @@ impl Policy {
     }
 
     /// What somebody is told whose bucket has just become empty.
-    pub fn used_up(self) -> Verdict {
+    pub(crate) fn used_up(self) -> Verdict {
         self.verdict(self.fill(), Some(Duration::from_nanos(self.token())))
     }
 

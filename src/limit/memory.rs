@@ -21,7 +21,7 @@ const SHARD_CAPACITY: usize = 4_096;
 
 /// Buckets of many callers under one policy.
 #[derive(Debug)]
-pub struct Limiter<K> {
+pub(crate) struct Limiter<K> {
     policy: Policy,
     /// The zero of the moments below.
     epoch: Instant,
@@ -33,7 +33,7 @@ pub struct Limiter<K> {
 
 impl<K: Hash + Eq + Copy> Limiter<K> {
     /// A limiter that has seen nobody yet.
-    pub fn new(policy: Policy) -> Self {
+    pub(crate) fn new(policy: Policy) -> Self {
         Self {
             policy,
             epoch: Instant::now(),
@@ -43,12 +43,12 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
     }
 
     /// What it limits to.
-    pub fn policy(&self) -> Policy {
+    pub(crate) fn policy(&self) -> Policy {
         self.policy
     }
 
     /// Takes a token out of the bucket of `caller`, if there is one.
-    pub fn take(&self, caller: K, now: Instant) -> Verdict {
+    pub(crate) fn take(&self, caller: K, now: Instant) -> Verdict {
         // 584 years fit into 64 bits of nanoseconds.
         let now = now.saturating_duration_since(self.epoch).as_nanos() as u64;
         let mut buckets = self.shard(caller);
@@ -64,7 +64,7 @@ impl<K: Hash + Eq + Copy> Limiter<K> {
     }
 
     /// Puts a token back that was taken.
-    pub fn give_back(&self, caller: K) {
+    pub(crate) fn give_back(&self, caller: K) {
         if let Some(full_at) = self.shard(caller).get_mut(&caller) {
             *full_at = full_at.saturating_sub(self.policy.token());
         }

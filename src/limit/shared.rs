@@ -5,7 +5,7 @@
 //!    `invoicing:limit:KIND:ID`; they name callers by id, and expire when their bucket is full.
 //! 2. Redis has `DEADLINE` to answer. The first request that gets no answer cuts the connection:
 //!    that is said once, and from then on no request waits for Redis.
-//! 3. Meanwhile every request is counted in memory, by the caller of [`Shared::take`].
+//! 3. Until then, every request is counted in memory, by the caller of [`Shared::take`].
 //! 4. A task connects again, a second later and every second, and returns to Redis once that has
 //!    answered within the deadline. A connection is never used again after it was too slow once: its
 //!    other end may be gone without a word.
@@ -24,11 +24,11 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::bucket::{Policy, Verdict};
-use crate::operations::metrics::SharedLimits;
+use crate::admin::metrics::SharedLimits;
 use crate::settings::RedisUrl;
 
 /// How long a request waits for Redis, which takes a fraction of a millisecond nearby.
-pub const DEADLINE: Duration = Duration::from_millis(50);
+pub(super) const DEADLINE: Duration = Duration::from_millis(50);
 
 /// How long a connection may take to be made, with its TLS handshake and its password.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Buckets in Redis, as long as it answers.
-pub struct Shared {
+pub(crate) struct Shared {
     link: Arc<Link>,
     /// Step 4; ends with this.
     _keeper: JoinSet<()>,
@@ -47,7 +47,7 @@ impl Shared {
     /// Connects, and keeps connecting. Answers after the first attempt, however it ended.
     ///
     /// `deadline` is `DEADLINE`, but for tests that a busy machine must not disturb.
-    pub async fn start(
+    pub(crate) async fn start(
         redis: &RedisUrl,
         deadline: Duration,
         metrics: SharedLimits,
@@ -75,7 +75,12 @@ impl Shared {
 
     /// Takes a token out of the bucket of `caller`, if there is one (step 1). `None` when Redis does
     /// not answer: then the caller of this counts the request otherwise.
-    pub async fn take(&self, policy: Policy, kind: &str, caller: impl Display) -> Option<Verdict> {
+    pub(crate) async fn take(
+        &self,
+        policy: Policy,
+        kind: &str,
+        caller: impl Display,
+    ) -> Option<Verdict> {
         let State::Up(mut connection) = self.link.state.borrow().clone() else {
             return None; // step 3
         };

@@ -1,10 +1,10 @@
-//! Lines of JSON on their way to whoever reads the log.
+//! Lines of JSON on their way to the reader of the log.
 //!
 //! 1. A request makes its line, puts it into a bounded queue and goes on. When the queue is full, by the number of its
 //!    lines or by their [bytes](WAITING), the line is dropped and counted.
 //! 2. A thread takes all that waits and writes it, then rests for [`REST`]. Waking it for each line, and a
 //!    system call for each, would cost a request more than the rest of its log; the first line after a
-//!    pause is written at once all the same.
+//!    pause is written at once.
 //! 3. It writes whole lines, at most [`AT_ONCE`] bytes of them with one call, which even a pipe takes
 //!    whole or not at all: a process that is killed leaves no half line.
 //! 4. After lines were dropped, one says how many.

@@ -1,6 +1,6 @@
 //! How many lines a stranger gets.
 //!
-//! A wrong credential, a path that nothing has, a page of the documentation: whoever asks for these pays nothing, and with a
+//! A wrong credential, a path that nothing has, a page of the documentation: asking for these costs nothing, and with a
 //! line for each, one address could fill the disk. So lines of requests that nobody recognized has made are bounded:
 //!
 //! 1. They count by the address that they come from, IPv6 by the /64 that a customer has. In each minute an address gets
@@ -23,7 +23,7 @@ use super::request::{Request, request};
 use crate::client_address::network;
 
 /// Lines that an address gets in a minute.
-pub const IN_FULL: u64 = 20;
+pub(super) const IN_FULL: u64 = 20;
 
 /// Addresses that are told apart in a minute, some hundred kilobytes of them.
 const ADDRESSES: usize = 1_000;

@@ -49,7 +49,7 @@ pub struct Address {
 /// What a server has to prove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tls {
-    /// Nothing: whoever answers is believed.
+    /// Nothing: any server that answers is trusted.
     Unverified,
     /// That one of these authorities has signed its certificate (`verify-ca`).
     Signed(PathBuf),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_servers_the_one_that_takes_writes_is_meant() {
+    fn the_server_that_takes_writes_is_meant_where_there_are_several() {
         let found = address("postgresql://a,b/invoicing");
         assert_eq!(
             found.config.get_target_session_attrs(),

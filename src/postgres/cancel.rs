@@ -1,8 +1,8 @@
 //! Asking the server to stop a statement, on a connection of its own.
 //!
 //! The driver closes that connection as soon as it has said so. pgbouncer up to 1.19.0 ends itself when it is closed before
-//! the wish was handed on, and all its clients lose their connections (its pull request 846). So it stays open until the
-//! server closes it, which is how libpq does it, and the sign that the wish was heard.
+//! the request was handed on, and all its clients lose their connections (its pull request 846). So it stays open until the
+//! server closes it, which is how libpq does it, and the sign that the request was heard.
 
 use futures::future::join3;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, copy, duplex, sink, split};

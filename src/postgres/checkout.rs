@@ -38,7 +38,7 @@ const BUSY: u8 = 1;
 const COMMITTING: u8 = 2;
 /// Nothing is under way, and another request may have the connection.
 const DONE: u8 = 3;
-/// Nothing is under way, and nobody shall have it.
+/// Nothing is under way, but nobody may use it again.
 const SPENT: u8 = 4;
 
 /// A connection of the pool in the hands of one request.
@@ -142,7 +142,7 @@ impl Drop for Checkout {
             runtime.spawn(async move {
                 let end = async {
                     if connector.cancel(&token).await.is_ok() {
-                        // Waits for the statement to end: a pooler forgets the wish with the connection.
+                        // Waits for the statement to end: a pooler forgets the request with the connection.
                         let _ = connection.batch_execute("").await;
                     }
                 };

@@ -53,16 +53,16 @@ impl Connector {
 }
 
 impl Servers {
-    /// Goes round until a server has said something, if only no: whoever waits for it has a deadline.
+    /// Tries the servers in turn until one has answered, if only with a refusal: the caller has a deadline.
     async fn connect_to_primary(&self) -> Result<(Client, JoinHandle<()>), Error> {
         loop {
             let first = self.primary.load(Ordering::Relaxed);
             let round = self.servers.iter().enumerate().cycle().skip(first);
             let mut refused = None;
             for (number, server) in round.take(self.servers.len()) {
-                let patience = server.get_connect_timeout().copied();
+                let connect_timeout = server.get_connect_timeout().copied();
                 let connecting = server.connect(self.tls.clone());
-                match timeout(patience.unwrap_or(CONNECT_TIMEOUT), connecting).await {
+                match timeout(connect_timeout.unwrap_or(CONNECT_TIMEOUT), connecting).await {
                     Ok(Ok((client, connection))) => {
                         self.primary.store(number, Ordering::Relaxed);
                         // How it ends shows in the statements that it carries.

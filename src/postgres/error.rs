@@ -5,42 +5,42 @@ use std::error::Error as StdError;
 use tokio_postgres::error::SqlState;
 
 use crate::domain::Error;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 
 /// What a commit that was not acknowledged means: promise 4 of the [store](super).
-pub(super) fn at_commit(error: tokio_postgres::Error) -> Failure {
+pub(super) fn at_commit(error: tokio_postgres::Error) -> ScriptError {
     match error.code() {
         // The server says that the transaction was rolled back.
         Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => {
-            Failure::Again(error.into())
+            ScriptError::Retry(error.into())
         }
-        _ => Failure::Final(Error::unavailable(error)),
+        _ => ScriptError::Final(Error::unavailable(error)),
     }
 }
 
-impl From<tokio_postgres::Error> for Failure {
+impl From<tokio_postgres::Error> for ScriptError {
     /// What it means that a statement failed before the commit. Contention and a server without room are
     /// `Unavailable`: they can pass without anyone changing the program. What is no rule of the service is
     /// `Internal`.
-    fn from(error: tokio_postgres::Error) -> Failure {
+    fn from(error: tokio_postgres::Error) -> ScriptError {
         let Some(found) = error.as_db_error() else {
             let lost = error.is_closed() || has_io_error(&error);
             return match lost {
-                true => Failure::Again(error.into()),
-                false => Failure::Final(Error::internal(error)),
+                true => ScriptError::Retry(error.into()),
+                false => ScriptError::Final(Error::internal(error)),
             };
         };
         if *found.code() == SqlState::UNIQUE_VIOLATION
             && let Some(rule) = violated(found.constraint().unwrap_or(found.message()))
         {
-            return Failure::Final(rule);
+            return ScriptError::Final(rule);
         }
         let code = found.code().code();
         match code.get(..2).unwrap_or_default() {
             // Serialization failure and deadlock; no connection; the server ends it (by order, after a crash,
             // at its start).
-            "40" | "08" => Failure::Again(error.into()),
-            "57" if code != SqlState::QUERY_CANCELED.code() => Failure::Again(error.into()),
+            "40" | "08" => ScriptError::Retry(error.into()),
+            "57" if code != SqlState::QUERY_CANCELED.code() => ScriptError::Retry(error.into()),
             // A primary that has become a standby; a prepared statement that the server has forgotten, or
             // whose tables a newer replica has migrated since; a transaction that was idle for too long, or whose
             // end is all that this statement knows: another may say why.
@@ -53,11 +53,11 @@ impl From<tokio_postgres::Error> for Failure {
             ]
             .contains(found.code()) =>
             {
-                Failure::Again(error.into())
+                ScriptError::Retry(error.into())
             }
             // Time limits; a lock that does not come free; no memory, no disk, no connection left; a failing disk.
-            "57" | "55" | "53" | "58" => Failure::Final(Error::unavailable(error)),
-            _ => Failure::Final(Error::internal(error)),
+            "57" | "55" | "53" | "58" => ScriptError::Final(Error::unavailable(error)),
+            _ => ScriptError::Final(Error::internal(error)),
         }
     }
 }

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 
 use super::checkout::Checkout;
 use crate::domain::Error;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::sql::value::Value;
 
 /// A statement and its values, on their way to the server.
@@ -59,7 +59,10 @@ impl Handle {
     ///
     /// # Errors
     /// When nothing could be sent, or the transaction did not begin.
-    pub async fn run(&self, sent: &[Sent<'_>]) -> Result<Vec<Result<Rows, Failure>>, Failure> {
+    pub async fn run(
+        &self,
+        sent: &[Sent<'_>],
+    ) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
         let first = self.checkout.mark_used();
         let Some(begin) = self.begin.filter(|_| first) else {
             return self.answers(sent).await;
@@ -68,13 +71,16 @@ impl Handle {
             (Ok(()), answers) => answers,
             // They ran on their own: what they did stays, and nobody may repeat it.
             (Err(error), Ok(answers)) if answers.iter().any(Result::is_ok) => {
-                Err(Failure::Final(Error::unavailable(error)))
+                Err(ScriptError::Final(Error::unavailable(error)))
             }
             (Err(error), _) => Err(error.into()),
         }
     }
 
-    async fn answers(&self, sent: &[Sent<'_>]) -> Result<Vec<Result<Rows, Failure>>, Failure> {
+    async fn answers(
+        &self,
+        sent: &[Sent<'_>],
+    ) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
         self.checkout.is_sent();
         let connection = self.checkout.connection();
         // All of them first: one that is still to be prepared would come behind those that are not.

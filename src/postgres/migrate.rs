@@ -7,7 +7,7 @@
 //! 3. Each version is applied in one transaction that takes a lock first, which only migrations take, and
 //!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
-//! 5. Replicas of the release before run on meanwhile, so a migration breaks no statement of theirs: expand, then contract.
+//! 5. Replicas of the release before go on running, so a migration breaks no statement of theirs: expand, then contract.
 //!    CONTRIBUTING.md has the rule, and `tests/store/postgres/upgrade/` says their statements to the newest schema.
 
 use tokio_postgres::{Client, Error, GenericClient, IsolationLevel};
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_that_start_at_once_each_version_is_applied_once() {
+    async fn each_version_is_applied_once_by_many_that_start_at_once() {
         let migrations = [
             "CREATE TABLE a (x INTEGER)",
             "ALTER TABLE a ADD y INTEGER",

@@ -74,7 +74,7 @@ use deadpool_postgres::Pool;
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use connect::Connector;
 use pool::open_pool;
 use turns::Turns;
@@ -132,7 +132,7 @@ impl Postgres {
     }
 }
 
-fn version(answer: Option<Result<Rows, Failure>>) -> Result<Option<i64>, Failure> {
+fn version(answer: Option<Result<Rows, ScriptError>>) -> Result<Option<i64>, ScriptError> {
     let (rows, _) = answer.transpose()?.unwrap_or_default();
     Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
 }

@@ -14,7 +14,7 @@ pub enum OpenError {
         /// What is wrong with them.
         source: tls::Error,
     },
-    /// No connection.
+    /// No connection could be made.
     #[error(
         "cannot connect to {address}: {}. Check that it runs, and that this user may connect to this \
          database", error::causes(source.as_ref())

@@ -11,7 +11,7 @@ use super::error::at_commit;
 use super::handle::{Access, Handle};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 
 /// The pause before the second attempt; it doubles from there.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
@@ -31,7 +31,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
 const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 
 /// The attempts at one script.
-pub struct Attempts {
+pub(crate) struct Attempts {
     deadline: Instant,
     pause: Duration,
 }
@@ -48,8 +48,12 @@ impl Postgres {
     /// A connection for a script. It ends with [`Handle::end`].
     ///
     /// # Errors
-    /// [`Failure::Again`] when there is none.
-    pub(crate) async fn handle(&self, access: Access, holder: Holder) -> Result<Handle, Failure> {
+    /// [`ScriptError::Retry`] when there is none.
+    pub(crate) async fn handle(
+        &self,
+        access: Access,
+        holder: Holder,
+    ) -> Result<Handle, ScriptError> {
         let begin = match access {
             Access::Changing => Some(BEGIN),
             Access::Reading => None,
@@ -57,13 +61,13 @@ impl Postgres {
         Ok(Handle::new(self.checkout(holder).await?, begin))
     }
 
-    async fn checkout(&self, holder: Holder) -> Result<Checkout, Failure> {
+    async fn checkout(&self, holder: Holder) -> Result<Checkout, ScriptError> {
         let turn = self.turns.take(holder).await?;
         let connection = self
             .pool
             .get()
             .await
-            .map_err(|error| Failure::Again(error.into()))?;
+            .map_err(|error| ScriptError::Retry(error.into()))?;
         Ok(Checkout::new(
             connection,
             turn,
@@ -79,7 +83,7 @@ impl Handle {
     ///
     /// # Errors
     /// What the script answered, or the server to the commit.
-    pub(crate) async fn end<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
         let checkout = self.checkout();
         match (&result, self.in_transaction()) {
             (Ok(_), true) => {
@@ -89,10 +93,10 @@ impl Handle {
             }
             // A connection that cannot even do this is not used again.
             (Err(failure), true) => match (self.batch("ROLLBACK").await, failure) {
-                (Ok(()), Failure::Final(_)) => checkout.mark_done(),
+                (Ok(()), ScriptError::Final(_)) => checkout.mark_done(),
                 _ => checkout.mark_spent(),
             },
-            (Err(Failure::Again(_)), false) => checkout.mark_spent(),
+            (Err(ScriptError::Retry(_)), false) => checkout.mark_spent(),
             (_, false) => checkout.mark_done(),
         }
         result
@@ -104,12 +108,12 @@ impl Attempts {
     /// for another attempt, for which it has waited.
     pub(crate) async fn next<T>(
         &mut self,
-        attempt: impl Future<Output = Result<T, Failure>>,
+        attempt: impl Future<Output = Result<T, ScriptError>>,
     ) -> ControlFlow<Result<T, Error>> {
         let cause = match timeout_at(self.deadline, attempt).await {
             Ok(Ok(value)) => return ControlFlow::Break(Ok(value)),
-            Ok(Err(Failure::Final(error))) => return ControlFlow::Break(Err(error)),
-            Ok(Err(Failure::Again(cause))) => cause,
+            Ok(Err(ScriptError::Final(error))) => return ControlFlow::Break(Err(error)),
+            Ok(Err(ScriptError::Retry(cause))) => cause,
             Err(_) => {
                 let late = Error::unavailable("the database did not answer in time");
                 return ControlFlow::Break(Err(late));

@@ -1,14 +1,14 @@
 //! Whose turn it is to have a connection.
 //!
-//! Whoever runs a script takes a turn first, of which there are as many as the pool has connections.
+//! A script takes a turn before it runs, of which there are as many as the pool has connections.
 //!
-//! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest in hand, and
+//! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest turns, and
 //!    among those to the one that was served the longest ago. So it is of no use to stand in line a thousand times.
 //! 2. No holder has more than its [share](Holder::share): what waits for one row, or behind one lock, is of one holder, and
 //!    there is a connection for the others.
 //! 3. Otherwise no turn stays free while somebody waits.
 //!
-//! How many may wait is bounded before they come here: by the slots of the server, of which each holder has its share, too.
+//! How many may wait is bounded before they come here: by the concurrency limit of the server, of which each holder has its share, too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,7 +37,7 @@ struct State {
     events: u64,
 }
 
-/// One holder.
+/// The turns of one holder, and those that wait for one.
 struct Line {
     in_hand: usize,
     /// When it was served last, or began to be one.
@@ -94,7 +94,7 @@ impl Turns {
         };
         let turn = turn.await;
         drop(place);
-        // Cannot fail: whoever leaves the line without a turn has stopped to wait.
+        // Cannot fail: only a script that has stopped waiting leaves the line without a turn.
         turn.map_err(Error::internal)
     }
 }

@@ -25,7 +25,7 @@ pub fn markdown() -> String {
         let default = text(
             arg.get_default_values()
                 .first()
-                .map(|value| value.as_os_str()),
+                .map(clap::builder::OsStr::as_os_str),
         );
         let default = if default.is_empty() {
             "none".to_owned()

@@ -311,7 +311,7 @@ fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 impl Default for Settings {
     /// The defaults alone, as if nothing were set anywhere.
     fn default() -> Self {
-        let command = complete(clap::Command::new("defaults"), &Default::default());
+        let command = complete(clap::Command::new("defaults"), &BTreeMap::default());
         let command = without_variables(command);
         let matches = command
             .no_binary_name(true)

@@ -17,11 +17,11 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// A whole number within two bounds.
-pub(super) fn whole_number<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
+pub(super) fn whole_number<const MIN: u32, const MAX: u32>(text: &str) -> Result<u32, String> {
     let number = text.parse().ok();
     number
-        .filter(|number| (LEAST..=MOST).contains(number))
-        .ok_or_else(|| format!("write a whole number from {LEAST} to {MOST}"))
+        .filter(|number| (MIN..=MAX).contains(number))
+        .ok_or_else(|| format!("write a whole number from {MIN} to {MAX}"))
 }
 
 /// An `http` or `https` address that others reach this server by, without a final slash.

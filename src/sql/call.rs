@@ -1,6 +1,6 @@
 //! Calls: a statement with its values, and what is made of its rows.
 
-use super::failure::Failure;
+use super::script_error::ScriptError;
 use super::statement::Statement;
 use super::value::{Columns, Value};
 
@@ -12,22 +12,22 @@ pub struct Call<'a, A, const N: usize> {
     pub statement: &'static Statement<N>,
     /// Its values.
     pub values: [Value<'a>; N],
-    /// What becomes of its rows.
-    pub answer: A,
+    /// What makes something of its rows.
+    pub collector: A,
 }
 
-/// What is made of the rows of a statement.
-pub trait Answer {
-    /// The answer.
+/// Makes something of the rows of a statement.
+pub trait RowCollector {
+    /// What it makes.
     type Out;
 
     /// Takes a row; says whether to go on.
     ///
     /// # Errors
     /// When a value is of another type.
-    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, Failure>;
+    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, ScriptError>;
 
-    /// The answer, after the last row. `changed` is how many rows the statement changed.
+    /// What it has made, after the last row. `changed` is how many rows the statement changed.
     fn end(self, changed: u64) -> Self::Out;
 }
 
@@ -47,10 +47,10 @@ pub struct First<T, R>(Option<T>, R);
 #[derive(Debug)]
 pub struct All<T, R>(Vec<T>, R);
 
-impl Answer for Changed {
+impl RowCollector for Changed {
     type Out = u64;
 
-    fn row(&mut self, _: &mut Columns<'_>) -> Result<bool, Failure> {
+    fn row(&mut self, _: &mut Columns<'_>) -> Result<bool, ScriptError> {
         Ok(true)
     }
 
@@ -59,10 +59,10 @@ impl Answer for Changed {
     }
 }
 
-impl Answer for Exists {
+impl RowCollector for Exists {
     type Out = bool;
 
-    fn row(&mut self, _: &mut Columns<'_>) -> Result<bool, Failure> {
+    fn row(&mut self, _: &mut Columns<'_>) -> Result<bool, ScriptError> {
         self.0 = true;
         Ok(false)
     }
@@ -72,10 +72,10 @@ impl Answer for Exists {
     }
 }
 
-impl<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>> Answer for First<T, R> {
+impl<T, R: Fn(&mut Columns<'_>) -> Result<T, ScriptError>> RowCollector for First<T, R> {
     type Out = Option<T>;
 
-    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, Failure> {
+    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, ScriptError> {
         self.0 = Some((self.1)(row)?);
         Ok(false)
     }
@@ -85,10 +85,10 @@ impl<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>> Answer for First<T, R> {
     }
 }
 
-impl<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>> Answer for All<T, R> {
+impl<T, R: Fn(&mut Columns<'_>) -> Result<T, ScriptError>> RowCollector for All<T, R> {
     type Out = Vec<T>;
 
-    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, Failure> {
+    fn row(&mut self, row: &mut Columns<'_>) -> Result<bool, ScriptError> {
         self.0.push((self.1)(row)?);
         Ok(true)
     }
@@ -110,36 +110,36 @@ impl<'a, const N: usize> Call<'a, Changed, N> {
         Call {
             statement,
             values,
-            answer: Changed,
+            collector: Changed,
         }
     }
 
     /// Answers whether there is a row.
     pub fn exists(self) -> Call<'a, Exists, N> {
-        self.answering(Exists(false))
+        self.collecting(Exists(false))
     }
 
     /// Answers the first row, if there is one.
-    pub fn first<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>>(
+    pub fn first<T, R: Fn(&mut Columns<'_>) -> Result<T, ScriptError>>(
         self,
         read: R,
     ) -> Call<'a, First<T, R>, N> {
-        self.answering(First(None, read))
+        self.collecting(First(None, read))
     }
 
     /// Answers all rows.
-    pub fn all<T, R: Fn(&mut Columns<'_>) -> Result<T, Failure>>(
+    pub fn all<T, R: Fn(&mut Columns<'_>) -> Result<T, ScriptError>>(
         self,
         read: R,
     ) -> Call<'a, All<T, R>, N> {
-        self.answering(All(Vec::new(), read))
+        self.collecting(All(Vec::new(), read))
     }
 
-    fn answering<A>(self, answer: A) -> Call<'a, A, N> {
+    fn collecting<A>(self, collector: A) -> Call<'a, A, N> {
         Call {
             statement: self.statement,
             values: self.values,
-            answer,
+            collector,
         }
     }
 }

@@ -38,8 +38,8 @@ pub(crate) trait Side: Send {
 
 /// A value of a column, or none.
 #[derive(Clone, Debug)]
-pub enum Value {
-    /// None.
+pub(crate) enum Value {
+    /// No value.
     Null,
     /// Of [`Kind::Boolean`].
     Boolean(bool),
@@ -56,7 +56,7 @@ pub enum Value {
 }
 
 /// The values of a row, in the order of [`Table::columns`].
-pub type Row = Vec<Value>;
+pub(crate) type Row = Vec<Value>;
 
 impl Table {
     /// Its columns for a statement, quoted: some are words of SQL's own.

@@ -12,15 +12,15 @@
 
 pub mod call;
 pub(crate) mod copy;
-pub mod failure;
 pub mod schema;
+pub mod script_error;
 pub mod statement;
 pub(crate) mod table;
 pub mod text;
 pub mod value;
 
-pub use call::{Answer, Call, Changed};
-pub use failure::Failure;
+pub use call::{Call, Changed, RowCollector};
+pub use script_error::ScriptError;
 pub use statement::Statement;
 pub(crate) use statement::{lock, sql, text};
 pub(crate) use table::table;

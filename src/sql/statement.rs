@@ -40,7 +40,7 @@ macro_rules! text {
     }};
 }
 
-/// A statement that only locks, which is PostgreSQL's alone: in SQLite, whoever writes is the only one.
+/// A statement that only locks, which is PostgreSQL's alone: in SQLite, there is only one writer.
 macro_rules! lock {
     ($($part:expr),+ $(,)?) => {
         $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+])

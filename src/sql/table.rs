@@ -56,7 +56,7 @@ macro_rules! table {
         $(#[$doc])*
         #[allow(dead_code, reason = "not every record is updated")]
         $visibility mod $module {
-            use $crate::sql::failure::Failure;
+            use $crate::sql::script_error::ScriptError;
             use $crate::sql::schema::{Kind, Table}; use $crate::sql::table::name;
             use $crate::sql::text::{Text, as_str, insert, select_list, update};
             use $crate::sql::value::{Bind, Columns, Value};
@@ -100,7 +100,7 @@ macro_rules! table {
             ///
             /// # Errors
             /// When a value is of another type.
-            pub fn read(row: &mut Columns<'_>) -> Result<$record, Failure> {
+            pub fn read(row: &mut Columns<'_>) -> Result<$record, ScriptError> {
                 Ok($record { $($field: row.take()?),+ })
             }
         }

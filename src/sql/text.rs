@@ -108,6 +108,7 @@ impl Text {
     }
 
     /// The same in SQLite's dialect.
+    #[must_use]
     pub const fn for_sqlite(mut self) -> Text {
         let mut at = 0;
         while at < self.length {

@@ -1,7 +1,7 @@
 //! How the types of the domain stand in statements and rows, the same way for both engines.
 //!
 //! Ids are UUIDs, times are milliseconds since 1970, digests and what is sealed are bytes, and the values of closed lists
-//! are their texts. A decimal goes to and fro as the text of its literal, exactly: SQLite keeps that text; a statement
+//! are their texts. A decimal is written and read as the text of its literal, exactly: SQLite keeps that text; a statement
 //! casts it to `numeric` for PostgreSQL, which keeps the zeros at its end and writes powers of ten out (`7.70` comes back as
 //! it is, `1e3` as `1000`).
 
@@ -13,7 +13,7 @@ use rusqlite::types::{FromSqlError, ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 use uuid::Uuid;
 
-use super::failure::Failure;
+use super::script_error::ScriptError;
 use crate::domain::api_key::Scope;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::catalog::Mode;
@@ -232,9 +232,9 @@ pub(crate) use values;
 /// A row of either engine.
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
-    /// Of SQLite.
+    /// A row that SQLite has answered.
     Sqlite(&'a rusqlite::Row<'a>),
-    /// Of PostgreSQL.
+    /// A row that PostgreSQL has answered.
     Postgres(&'a tokio_postgres::Row),
 }
 
@@ -275,9 +275,9 @@ impl<E: Into<Cause>> From<E> for Mismatch {
     }
 }
 
-impl From<Mismatch> for Failure {
-    fn from(mismatch: Mismatch) -> Failure {
-        Failure::Final(Error::Internal(mismatch.0))
+impl From<Mismatch> for ScriptError {
+    fn from(mismatch: Mismatch) -> ScriptError {
+        ScriptError::Final(Error::Internal(mismatch.0))
     }
 }
 

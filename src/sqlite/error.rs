@@ -17,7 +17,7 @@ fn violated(columns: &str) -> Option<Error> {
 ///
 /// Contention, a full disk and a failing one are `Unavailable`: they can pass without anyone changing
 /// the program. Everything else that is not a rule of the service is `Internal`.
-pub fn to_domain(error: rusqlite::Error) -> Error {
+pub(super) fn to_domain(error: rusqlite::Error) -> Error {
     let rusqlite::Error::SqliteFailure(failure, message) = &error else {
         return Error::internal(error);
     };
@@ -32,7 +32,7 @@ pub fn to_domain(error: rusqlite::Error) -> Error {
     match failure.code {
         ErrorCode::DatabaseBusy
         | ErrorCode::DatabaseLocked
-        // What a reader hears that has waited long for the locks of the log.
+        // What a reader gets that has waited long for the locks of the log.
         | ErrorCode::FileLockingProtocolFailed
         | ErrorCode::DiskFull
         | ErrorCode::SystemIoFailure

@@ -7,15 +7,15 @@ use rusqlite::{Connection, Params};
 use super::error::to_domain;
 use crate::domain::Error;
 use crate::sql::value::{Columns, Row};
-use crate::sql::{Answer, Call, Failure};
+use crate::sql::{Call, RowCollector, ScriptError};
 
-/// A connection, lent to one script at a time. Whoever holds it is alone with it: the mutex is never waited for, and is
+/// A connection, lent to one script at a time. The script has it to itself: nobody ever waits for the mutex, which is
 /// there because the future of a script, which is the same code for both engines, may move between threads.
 #[derive(Debug)]
-pub struct Handle(Mutex<Desk>);
+pub struct Handle(Mutex<State>);
 
 #[derive(Debug)]
-struct Desk {
+struct State {
     connection: Connection,
     /// Whether a statement of this script has failed.
     failed: bool,
@@ -23,7 +23,7 @@ struct Desk {
 
 impl Handle {
     pub(super) fn new(connection: Connection) -> Handle {
-        Handle(Mutex::new(Desk {
+        Handle(Mutex::new(State {
             connection,
             failed: false,
         }))
@@ -31,8 +31,8 @@ impl Handle {
 
     /// The connection itself, for what is no script.
     pub(super) fn connection(&mut self) -> &mut Connection {
-        let desk = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        &mut desk.connection
+        let state = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        &mut state.connection
     }
 
     /// The same for whoever shares the handle.
@@ -58,35 +58,38 @@ impl Handle {
     ///
     /// # Errors
     /// What SQLite answered, in the service's terms; what a rule on the answer says.
-    pub fn run<A: Answer, const N: usize>(&self, call: Call<'_, A, N>) -> Result<A::Out, Failure> {
-        let mut desk = self.lock();
-        if desk.failed {
+    pub fn run<A: RowCollector, const N: usize>(
+        &self,
+        call: Call<'_, A, N>,
+    ) -> Result<A::Out, ScriptError> {
+        let mut state = self.lock();
+        if state.failed {
             return Err(Error::internal("a statement after one that has failed").into());
         }
-        let answer = run(&desk.connection, call);
-        desk.failed = answer.is_err();
+        let answer = run(&state.connection, call);
+        state.failed = answer.is_err();
         answer
     }
 
     /// A script that panicked has left nothing broken here: its transaction is rolled back.
-    fn lock(&self) -> MutexGuard<'_, Desk> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn run<A: Answer, const N: usize>(
+fn run<A: RowCollector, const N: usize>(
     connection: &Connection,
     call: Call<'_, A, N>,
-) -> Result<A::Out, Failure> {
+) -> Result<A::Out, ScriptError> {
     let Call {
         statement,
         values,
-        mut answer,
+        mut collector,
     } = call;
     if statement.sqlite.is_empty() {
-        return Ok(answer.end(0));
+        return Ok(collector.end(0));
     }
-    let failed = |error| Failure::Final(to_domain(error));
+    let failed = |error| ScriptError::Final(to_domain(error));
     let mut prepared = connection
         .prepare_cached(statement.sqlite)
         .map_err(failed)?;
@@ -97,11 +100,11 @@ fn run<A: Answer, const N: usize>(
     }
     let mut rows = prepared.raw_query();
     while let Some(row) = rows.next().map_err(failed)? {
-        if !answer.row(&mut Columns::of(Row::Sqlite(row)))? {
+        if !collector.row(&mut Columns::of(Row::Sqlite(row)))? {
             break;
         }
     }
     drop(rows);
     drop(prepared);
-    Ok(answer.end(connection.changes()))
+    Ok(collector.end(connection.changes()))
 }

@@ -22,7 +22,7 @@ const MIGRATIONS: &[&str] = &include!(concat!(env!("OUT_DIR"), "/sqlite_migratio
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
 
 /// How long to try for write-ahead logging.
-const PATIENCE: Duration = Duration::from_secs(5);
+const WAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Marks a file as ours: "INVO" in ASCII.
 const APPLICATION_ID: i64 = 0x494e_564f;
@@ -64,7 +64,7 @@ fn use_wal(connection: &Connection, path: &Path) -> Result<(), OpenError> {
     // For the switch SQLite asks no busy handler while another process makes it, too.
     let busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
     let (mut mode, begun) = (switch(), Instant::now());
-    while mode.as_ref().is_err_and(busy) && begun.elapsed() < PATIENCE {
+    while mode.as_ref().is_err_and(busy) && begun.elapsed() < WAL_TIMEOUT {
         std::thread::sleep(Duration::from_millis(1));
         mode = switch();
     }
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_that_start_at_once_each_version_is_applied_once() {
+    fn each_version_is_applied_once_by_many_that_start_at_once() {
         let migrations = [
             "CREATE TABLE a (x)",
             "ALTER TABLE a ADD y",

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_pair_or_no_key_the_answer_is_null() {
+    fn the_answer_is_null_where_there_is_no_pair_or_no_key() {
         let connection = Connection::open_in_memory().unwrap();
         define_wrapping(&connection).unwrap();
         let ask = |query: &str| -> Option<Vec<u8>> {

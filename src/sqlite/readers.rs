@@ -13,8 +13,8 @@
 //! `unavailable`. Nothing acknowledged is lost by that, and the writer does not map.
 //!
 //! The threads of r2d2 hold on to a pool for a moment after they have made a connection, or looked for old ones. So
-//! a pool that is dropped may close its connections later, on one of them; here that is waited for, because whoever
-//! closes a store may remove its file, or look for what the last checkpoint has left.
+//! a pool that is dropped may close its connections later, on one of them; here that is waited for, because
+//! who closes a store may remove its file, or look for what the last checkpoint has left.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ impl r2d2::ManageConnection for Manager {
 }
 
 /// A pool of connections that only read.
-pub struct Readers {
+pub(super) struct Readers {
     /// `None` only while being dropped.
     pool: Option<r2d2::Pool<Manager>>,
     /// Disconnected once the pool and all of its connections are gone.
@@ -104,7 +104,7 @@ impl Readers {
     ///
     /// # Errors
     /// [`Error::Unavailable`] when none is.
-    pub fn reader(&self) -> Result<Reader, Error> {
+    pub(super) fn reader(&self) -> Result<Reader, Error> {
         let pool = self.pool.as_ref();
         let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
         let lent = pool.get().map_err(Error::unavailable)?;
@@ -114,7 +114,7 @@ impl Readers {
 }
 
 /// A connection that only reads, lent to one script.
-pub struct Reader(PooledConnection<Manager>);
+pub(crate) struct Reader(PooledConnection<Manager>);
 
 impl Deref for Reader {
     type Target = Handle;

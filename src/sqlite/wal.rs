@@ -5,24 +5,24 @@
 //! are copied as one; but a commit that checkpoints a long log makes all that wait behind it wait much longer. So
 //! the writer leaves most of it to another thread:
 //!
-//! 1. After each commit the writer looks how long the log is. At every [`LONG`] pages it wakes the thread.
+//! 1. After each commit the writer looks how long the log is. At every [`CHECKPOINT_PAGES`] pages it wakes the thread.
 //! 2. The thread checkpoints what there is on a connection of its own, which neither waits for commits nor holds
-//!    them up (`PASSIVE`), and then what was appended meanwhile, until that is [`LITTLE`].
+//!    them up (`PASSIVE`), and then what was appended meanwhile, until that is [`FINAL_PAGES`].
 //! 3. The writer does the rest after its next commit has been answered. It must: as long as somebody
 //!    appends, no other thread ever finds all of the log copied, and it would grow for ever.
-//! 4. If the thread falls behind the writer by [`TOO_LONG`], the writer waits for it, and does the rest. What a process
-//!    before has left of the log, which may be of any length, does not count.
+//! 4. If the thread falls behind the writer by [`BLOCKING_PAGES`], the writer waits for it, and does the rest. What an
+//!    earlier process has left of the log, which may be of any length, does not count.
 //! 5. When something is to be forgotten (`pair.rs`), the writer empties the log instead ([`Emptying`]): it does the
 //!    rest and cuts the file off, since a log that begins anew keeps its old pages until others take their place. For
 //!    that nobody may be reading in it. Requests are through at once; for others nobody is kept waiting, and it is
 //!    tried again.
 //!
 //! Someone who reads one moment of the file for long, such as `invoicing copy`, keeps checkpoints from going
-//! beyond that moment. The log grows meanwhile, and is tried again every [`LONG`] pages.
+//! beyond that moment. The log grows meanwhile, and is tried again every [`CHECKPOINT_PAGES`] pages.
 //!
 //! Nothing here decides what is durable: a commit is, once it is in the log. A machine that stops at any
-//! moment of a checkpoint leaves a log from which the next to open the file begins it again. So an error is none
-//! of a commit's, and passes in silence: what was not copied is still in the log.
+//! moment of a checkpoint leaves a log from which the next to open the file begins it again. So an error
+//! concerns no commit, and is not reported: what was not copied is still in the log.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -39,21 +39,21 @@ use crate::domain::Cause;
 
 /// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of what
 /// it costs, and have readers look through four times as many.
-const LONG: u32 = 4_000;
+const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// Pages that the writer copies in about the time of a commit.
-const LITTLE: u32 = 400;
+const FINAL_PAGES: u32 = 400;
 
 /// How often the thread goes on with what was appended meanwhile before it leaves the rest to the writer.
 const PASSES: u32 = 4;
 
 /// Pages in the log at which the writer waits for the thread: 128 MiB.
-const TOO_LONG: u32 = 8 * LONG;
+const BLOCKING_PAGES: u32 = 8 * CHECKPOINT_PAGES;
 
 /// How many milliseconds the writer waits for those who read in a log that is to be emptied.
 const READERS_TAKE: i32 = 10;
 
-/// How long it leaves the log as it is after it has waited in vain.
+/// How long it leaves the log as it is after it could not empty it.
 const NEXT_TRY: Duration = Duration::from_secs(1);
 
 /// Asks for step 5.
@@ -83,7 +83,7 @@ pub(super) struct Checkpointer {
     left: u32,
     /// At how many pages the next checkpoint is due.
     next: u32,
-    /// When it was last tried in vain to empty the log.
+    /// When the log last could not be emptied.
     tried: Option<Instant>,
 }
 
@@ -129,7 +129,7 @@ impl Checkpointer {
             thread: Some(thread),
             before: None,
             left: 0,
-            next: LONG,
+            next: CHECKPOINT_PAGES,
             tried: None,
         })
     }
@@ -146,21 +146,21 @@ impl Checkpointer {
             match self.before {
                 None => self.left = pages,
                 // Begun anew.
-                Some(before) if pages < before => (self.left, self.next) = (0, LONG),
+                Some(before) if pages < before => (self.left, self.next) = (0, CHECKPOINT_PAGES),
                 Some(_) => {}
             }
             self.before = Some(pages);
         }
         let due = pages >= self.next;
         if due {
-            self.next = pages + LONG;
+            self.next = pages + CHECKPOINT_PAGES;
         }
         let to_empty = self.shared.empty.load(Ordering::Relaxed)
             && self.tried.is_none_or(|tried| tried.elapsed() >= NEXT_TRY);
         let rest = self.shared.rest.swap(false, Ordering::Relaxed);
-        let too_long = due && pages - self.left >= TOO_LONG;
-        let little = self.before.is_some() && pages <= LITTLE;
-        if rest || too_long || (to_empty && little) {
+        let far_behind = due && pages - self.left >= BLOCKING_PAGES;
+        let few_left = self.before.is_some() && pages <= FINAL_PAGES;
+        if rest || far_behind || (to_empty && few_left) {
             let shared = Arc::clone(&self.shared);
             let checkpointing = &shared.checkpointing;
             // Nothing is kept in it that a panic could have broken.
@@ -172,24 +172,24 @@ impl Checkpointer {
         } else if (due || to_empty)
             && let Some(wake) = &self.wake
         {
-            // One that is at it already, or has panicked, is not woken.
+            // One that is busy already, or has panicked, is not woken.
             let _ = wake.try_send(());
         }
     }
 }
 
 impl Checkpointer {
-    /// Step 5, once little is left to be copied.
+    /// Step 5, once few pages are left to be copied.
     fn empty(&mut self, connection: &mut Connection) {
         let wait = |tries| {
             std::thread::sleep(Duration::from_millis(1));
             tries < READERS_TAKE
         };
         // It fails for those only who are inside of SQLite, which nobody is.
-        let patient = connection.busy_handler(Some(wait));
+        let waiting = connection.busy_handler(Some(wait));
         let emptied = connection.wal_checkpoint_v2(DEFAULT_NAME, CheckpointMode::TRUNCATE);
         let restored = connection.busy_handler(Some(wait_for_lock));
-        let done = patient.and(emptied).and(restored).is_ok();
+        let done = waiting.and(emptied).and(restored).is_ok();
         self.tried = (!done).then(Instant::now);
         if done {
             self.shared.empty.store(false, Ordering::Relaxed);
@@ -226,7 +226,7 @@ fn checkpoint_most(own: &Connection, shared: &Shared) {
             return;
         };
         let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(copied);
-        if appended <= LITTLE {
+        if appended <= FINAL_PAGES {
             break;
         }
     }
@@ -304,10 +304,10 @@ mod tests {
         // A thread that is at it for ever: only what the writer does itself counts.
         log.wake = None;
         let mut commits = 0;
-        while log.before.is_none_or(|before| pages(&log) >= before) && commits < TOO_LONG {
+        while log.before.is_none_or(|before| pages(&log) >= before) && commits < BLOCKING_PAGES {
             commit(&mut connection, &mut log);
             commits += 1;
-            assert!(pages(&log) < TOO_LONG + LONG + 100);
+            assert!(pages(&log) < BLOCKING_PAGES + CHECKPOINT_PAGES + 100);
             if pages(&log) < 100 && commits > 100 {
                 return assert_eq!(rows(&path), commits);
             }
@@ -323,18 +323,18 @@ mod tests {
         let count =
             || reader.query_row("SELECT count(*) FROM page", [], |row| row.get::<_, u32>(0));
         assert_eq!(count().unwrap(), 0);
-        while pages(&log) < 3 * LONG {
+        while pages(&log) < 3 * CHECKPOINT_PAGES {
             commit(&mut connection, &mut log);
         }
         assert_eq!(count().unwrap(), 0);
         reader.execute_batch("COMMIT").unwrap();
-        while pages(&log) > LONG {
+        while pages(&log) > CHECKPOINT_PAGES {
             commit(&mut connection, &mut log);
         }
     }
 
     #[test]
-    fn a_log_is_emptied_on_request_but_waits_for_who_reads_in_it_and_keeps_no_commit_waiting() {
+    fn emptying_a_log_waits_for_readers_and_keeps_no_commit_waiting() {
         let (_folder, path, mut connection, mut log) = file();
         let length = || path.with_extension("db-wal").metadata().unwrap().len();
         let reader = connect(&path).unwrap();
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_long_log_is_emptied_while_one_commit_follows_the_other() {
         let (_folder, path, mut connection, mut log) = file();
-        while pages(&log) < 2 * LITTLE {
+        while pages(&log) < 2 * FINAL_PAGES {
             commit(&mut connection, &mut log);
         }
         log.emptying().after(false);
@@ -394,8 +394,8 @@ mod tests {
 
     #[test]
     fn what_a_killed_process_left_of_the_log_is_no_work_of_the_writer() {
-        let (_folder, path, mut connection, mut log) = killed(TOO_LONG + LONG);
-        let copied = || path.metadata().unwrap().len() / 4096 > u64::from(LONG);
+        let (_folder, path, mut connection, mut log) = killed(BLOCKING_PAGES + CHECKPOINT_PAGES);
+        let copied = || path.metadata().unwrap().len() / 4096 > u64::from(CHECKPOINT_PAGES);
         // A thread that does not get to it: only what the writer does itself counts.
         let wake = log.wake.take();
         log.emptying().after(false);

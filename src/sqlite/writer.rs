@@ -10,12 +10,12 @@
 //!    while another process holds the lock, it waits for it).
 //! 3. Each job runs in turn. One that is refused before it has changed anything leaves nothing to undo.
 //!    When one fails, or panics, after it has changed something, the transaction is rolled back and the
-//!    group runs once more, now each job in a savepoint of its own: that one is undone alone, and the rest of
-//!    the group never knows. (A savepoint for every job took a sixth of the processor time of a create,
+//!    group runs once more, now each job in a savepoint of its own: that one is undone alone, without any effect on
+//!    the rest of the group. (A savepoint for every job took a sixth of the processor time of a create,
 //!    for what bugs alone bring about.)
 //! 4. The group commits. Only then is each job answered; when the commit fails, all get `Unavailable`.
 //! 5. A job whose caller has stopped waiting ([`WRITE_TIMEOUT`]) before its turn never runs.
-//! 6. Between two groups the log is seen to (`wal.rs`).
+//! 6. Between two groups, the log is checkpointed if need be (`wal.rs`).
 //!
 //! A job sees what the jobs before it did, also those of its own group. That is sound because either
 //! all of them become durable, or none is answered with anything that it saw: not even a refusal.
@@ -44,10 +44,10 @@ const QUEUE: usize = 4096;
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a caller waits for the answer to a change, when its wait could not be foreseen.
-pub const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The writing half of the store.
-pub struct Writer {
+pub(super) struct Writer {
     /// `None` only while being dropped.
     queue: Option<SyncSender<Job>>,
     forecast: Arc<Forecast>,
@@ -143,7 +143,7 @@ impl Writer {
     /// # Errors
     /// What `script` answers; [`Error::Unavailable`] when too many changes are waiting or they take too long, the lock or the
     /// disk does not come free within [`WRITE_TIMEOUT`], or the commit fails.
-    pub async fn write<T: Send + 'static>(
+    pub(super) async fn write<T: Send + 'static>(
         &self,
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

@@ -13,7 +13,7 @@ use crate::domain::api_key::ApiKey;
 use crate::domain::id::{ApiKeyId, TeamId};
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
-use crate::sql::{Failure, lock, sql, table, values};
+use crate::sql::{ScriptError, lock, sql, table, values};
 
 table! {
     /// The rows of API keys.
@@ -84,7 +84,7 @@ fn lock_of(id: ApiKeyId) -> i64 {
 ///
 /// # Errors
 /// As every script.
-pub async fn record_uses(sql: Sql<'_>, uses: &[(ApiKeyId, Timestamp)]) -> Result<(), Failure> {
+pub async fn record_uses(sql: Sql<'_>, uses: &[(ApiKeyId, Timestamp)]) -> Result<(), ScriptError> {
     if let Sql::Sqlite(_) = sql {
         for (id, time) in uses {
             let update = sql!(

@@ -9,7 +9,7 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
 use crate::postgres::{Access, Postgres};
-use crate::sql::Failure;
+use crate::sql::ScriptError;
 use crate::sqlite::Sqlite;
 
 /// Where the service keeps its state: one of two engines.
@@ -29,7 +29,7 @@ impl Store {
     pub async fn write<T: Send + 'static>(
         &self,
         holder: impl Into<Holder>,
-        script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
     ) -> Result<T, Error> {
         match self {
             Store::Sqlite(sqlite) => {
@@ -73,7 +73,7 @@ impl Store {
     pub async fn read<T>(
         &self,
         holder: impl Into<Holder>,
-        script: impl AsyncFn(Sql<'_>) -> Result<T, Failure> + Send + Sync + 'static,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
     ) -> Result<T, Error> {
         match self {
             Store::Sqlite(sqlite) => {
@@ -106,7 +106,7 @@ async fn on_postgres<T>(
     postgres: &Postgres,
     access: Access,
     holder: Holder,
-    script: impl AsyncFn(Sql<'_>) -> Result<T, Failure>,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, Error> {
     let mut attempts = postgres.attempts();
     loop {
@@ -122,9 +122,9 @@ async fn on_postgres<T>(
 }
 
 /// What a script answers on SQLite. There its statements are done as soon as they are asked for, so it never waits.
-fn run_to_its_end<T>(script: impl Future<Output = Result<T, Failure>>) -> Result<T, Error> {
+fn run_to_its_end<T>(script: impl Future<Output = Result<T, ScriptError>>) -> Result<T, Error> {
     match pin!(script).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answer) => answer.map_err(Failure::into_error),
+        Poll::Ready(answer) => answer.map_err(ScriptError::into_error),
         Poll::Pending => Err(Error::internal(
             "a script waited for something that is no statement",
         )),

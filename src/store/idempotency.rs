@@ -6,14 +6,14 @@
 //! there ([`delete_expired`]). Where it was ahead for less than an hour, or a copy wrote the records in the order of their
 //! keys, some are deleted later, when those before them have expired too.
 //!
-//! In PostgreSQL a request claims its key before anything else, with a record that has no answer yet. Whoever comes second
+//! In PostgreSQL a request claims its key before anything else, with a record that has no answer yet. The second request
 //! waits, on whichever replica, until the first has committed or failed: then it finds the answer, or claims the key itself.
 
 use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
 use crate::domain::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Record};
 use crate::domain::time::Timestamp;
-use crate::sql::{Failure, sql, table, values};
+use crate::sql::{ScriptError, sql, table, values};
 
 table! {
     /// The rows of records. SQLite has a column more, `key_hash`, which follows from these.
@@ -92,7 +92,7 @@ pub fn keep<'a>(
 ///
 /// # Errors
 /// As every script.
-pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, Failure> {
+pub async fn delete_expired(sql: Sql<'_>, now: Timestamp, limit: u32) -> Result<u32, ScriptError> {
     let (expired, ahead) = (now.before(LIFETIME), now.after(AHEAD));
     let seen_to = match sql {
         Sql::Sqlite(_) => delete_oldest(sql, now, expired, ahead, limit).await?,
@@ -108,7 +108,7 @@ async fn delete_oldest(
     expired: Timestamp,
     ahead: Timestamp,
     limit: u32,
-) -> Result<u64, Failure> {
+) -> Result<u64, ScriptError> {
     let bounds = sql!(
         sqlite: [
             "SELECT (SELECT min(rowid) FROM idempotency), (SELECT max(rowid) FROM idempotency), max(rowid) \
@@ -143,14 +143,14 @@ async fn delete_oldest(
     Ok(deleted + put_behind)
 }
 
-/// Sees to records of PostgreSQL, but to none that somebody has in hand.
+/// Deletes expired records of PostgreSQL, but none that a transaction has locked.
 async fn delete_some(
     sql: Sql<'_>,
     now: Timestamp,
     expired: Timestamp,
     ahead: Timestamp,
     limit: u32,
-) -> Result<u64, Failure> {
+) -> Result<u64, ScriptError> {
     let delete = sql!(
         sqlite: [""],
         postgres: [

@@ -8,7 +8,7 @@
 //! 1. A script that changes something is one transaction: all of it or nothing. It answers after the change is safe on
 //!    disk.
 //! 2. Decisions that depend on stored state are made in the script. Those that need a lock in PostgreSQL take it with what
-//!    they read (`lock`, `hold`); in SQLite whoever writes is alone. No state moves between decision and change.
+//!    they read (`lock`, `hold`); in SQLite there is only one writer. No state moves between decision and change.
 //! 3. A failure is a domain [`Error`](crate::domain::Error). A uniqueness rule that was violated has its own variant; a store that is busy or
 //!    unreachable is `Unavailable`; anything else is `Internal`. `Unavailable` from a change means "not acknowledged": it
 //!    may have happened.

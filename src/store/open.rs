@@ -10,10 +10,10 @@ use crate::sqlite::{self, Sqlite};
 /// Why a store could not be opened; the text is for the person who starts the program.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// SQLite's reasons.
+    /// The file of SQLite could not be opened.
     #[error(transparent)]
     Sqlite(#[from] sqlite::OpenError),
-    /// PostgreSQL's.
+    /// The database of PostgreSQL could not be opened.
     #[error(transparent)]
     Postgres(#[from] Box<postgres::OpenError>),
 }

@@ -17,7 +17,7 @@ use crate::domain::session::pair::PairDigests;
 use crate::domain::session::rules::{KnownToken, latest_access_token};
 use crate::domain::session::{Refresh, Session, SignedIn};
 use crate::domain::time::Timestamp;
-use crate::sql::{Failure, lock, sql, table, values};
+use crate::sql::{ScriptError, lock, sql, table, values};
 use crate::sqlite::pair::{ADD_KEY, UNWRAPPED, WRAPPED};
 
 table! {
@@ -192,7 +192,7 @@ pub fn list(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<Session>> {
 ///
 /// # Errors
 /// As every script.
-pub async fn record_uses(sql: Sql<'_>, uses: &[(SessionId, Timestamp)]) -> Result<(), Failure> {
+pub async fn record_uses(sql: Sql<'_>, uses: &[(SessionId, Timestamp)]) -> Result<(), ScriptError> {
     if let Sql::Sqlite(_) = sql {
         for (id, time) in uses {
             let update = sql!(
@@ -242,7 +242,7 @@ pub fn delete_expired_access_tokens(now: Timestamp, limit: u32) -> impl Batch<Ou
     .with(values![now, limit])
 }
 
-/// At most `limit` sessions that are over, and that nobody else has in hand.
+/// At most `limit` sessions that are over, and that no other transaction has locked.
 pub fn lock_expired(now: Timestamp, limit: u32) -> impl Batch<Out = Vec<SessionId>> {
     sql!(
         "SELECT id FROM session WHERE coalesce(ended_at, expires_at) <= $1 \

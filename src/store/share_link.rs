@@ -6,7 +6,7 @@ use crate::domain::item::ItemId;
 use crate::domain::share_link::{Creator, NewShareLink, Permissions, ShareLink};
 use crate::domain::time::Timestamp;
 use crate::sql::value::Columns;
-use crate::sql::{Failure, sql, table, values};
+use crate::sql::{ScriptError, sql, table, values};
 
 table! {
     /// The rows of share links.
@@ -26,7 +26,7 @@ const SELECT: &str = "SELECT link.id, item_type, item_id, secret, link.name, aud
      link.created_at, updated_at \
      FROM share_link AS link JOIN \"user\" AS creator ON creator.id = created_by ";
 
-fn read(row: &mut Columns<'_>) -> Result<ShareLink, Failure> {
+fn read(row: &mut Columns<'_>) -> Result<ShareLink, ScriptError> {
     Ok(ShareLink {
         id: row.take()?,
         item_id: ItemId::new(row.take()?, row.take()?),

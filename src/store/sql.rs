@@ -5,7 +5,7 @@ use std::vec::IntoIter;
 use crate::domain::Error;
 use crate::postgres::{self, Rows, Sent};
 use crate::sql::value::{Columns, Row};
-use crate::sql::{Answer, Call, Failure};
+use crate::sql::{Call, RowCollector, ScriptError};
 use crate::sqlite;
 
 /// A script's handle on the database, on either engine.
@@ -22,8 +22,8 @@ impl Sql<'_> {
     /// answer does, that is the answer of all, and none behind it counts.
     ///
     /// # Errors
-    /// [`Failure`]: pass it on with `?`.
-    pub async fn run<B: Batch>(self, calls: B) -> Result<B::Out, Failure> {
+    /// [`ScriptError`]: pass it on with `?`.
+    pub async fn run<B: Batch>(self, calls: B) -> Result<B::Out, ScriptError> {
         match self {
             Sql::Sqlite(handle) => calls.on_sqlite(handle),
             Sql::Postgres(handle) => {
@@ -50,7 +50,7 @@ pub trait Batch {
     ///
     /// # Errors
     /// The first failure.
-    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, Failure>;
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, ScriptError>;
 
     /// Their statements for PostgreSQL, behind those of others.
     fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>);
@@ -59,7 +59,10 @@ pub trait Batch {
     ///
     /// # Errors
     /// The first failure.
-    fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<Self::Out, Failure>;
+    fn receive(
+        self,
+        from: &mut IntoIter<Result<Rows, ScriptError>>,
+    ) -> Result<Self::Out, ScriptError>;
 
     /// The same calls, which answer what `rule` makes of their answer. Where it refuses, no call that travels behind them
     /// counts: SQLite does not make it, and what PostgreSQL made of it is rolled back.
@@ -78,7 +81,7 @@ pub struct Ruled<B, F>(B, F);
 impl<B: Batch, T, F: FnOnce(B::Out) -> Result<T, Error>> Batch for Ruled<B, F> {
     type Out = T;
 
-    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<T, Failure> {
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<T, ScriptError> {
         Ok((self.1)(self.0.on_sqlite(handle)?)?)
     }
 
@@ -86,15 +89,15 @@ impl<B: Batch, T, F: FnOnce(B::Out) -> Result<T, Error>> Batch for Ruled<B, F> {
         self.0.send(into);
     }
 
-    fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<T, Failure> {
+    fn receive(self, from: &mut IntoIter<Result<Rows, ScriptError>>) -> Result<T, ScriptError> {
         Ok((self.1)(self.0.receive(from)?)?)
     }
 }
 
-impl<A: Answer, const N: usize> Batch for Call<'_, A, N> {
+impl<A: RowCollector, const N: usize> Batch for Call<'_, A, N> {
     type Out = A::Out;
 
-    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<A::Out, Failure> {
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<A::Out, ScriptError> {
         handle.run(self)
     }
 
@@ -104,25 +107,28 @@ impl<A: Answer, const N: usize> Batch for Call<'_, A, N> {
         }
     }
 
-    fn receive(mut self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<A::Out, Failure> {
+    fn receive(
+        mut self,
+        from: &mut IntoIter<Result<Rows, ScriptError>>,
+    ) -> Result<A::Out, ScriptError> {
         if self.statement.postgres.is_empty() {
-            return Ok(self.answer.end(0));
+            return Ok(self.collector.end(0));
         }
         let unanswered = || Err(Error::internal("a statement has no answer").into());
         let (rows, changed) = from.next().unwrap_or_else(unanswered)?;
         for row in &rows {
-            if !self.answer.row(&mut Columns::of(Row::Postgres(row)))? {
+            if !self.collector.row(&mut Columns::of(Row::Postgres(row)))? {
                 break;
             }
         }
-        Ok(self.answer.end(changed))
+        Ok(self.collector.end(changed))
     }
 }
 
 impl<B: Batch> Batch for Option<B> {
     type Out = Option<B::Out>;
 
-    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, Failure> {
+    fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, ScriptError> {
         self.map(|calls| calls.on_sqlite(handle)).transpose()
     }
 
@@ -132,7 +138,10 @@ impl<B: Batch> Batch for Option<B> {
         }
     }
 
-    fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<Self::Out, Failure> {
+    fn receive(
+        self,
+        from: &mut IntoIter<Result<Rows, ScriptError>>,
+    ) -> Result<Self::Out, ScriptError> {
         self.map(|calls| calls.receive(from)).transpose()
     }
 }
@@ -143,7 +152,7 @@ macro_rules! tuples {
         impl<$($call: Batch),+> Batch for ($($call,)+) {
             type Out = ($($call::Out,)+);
 
-            fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, Failure> {
+            fn on_sqlite(self, handle: &sqlite::Handle) -> Result<Self::Out, ScriptError> {
                 let ($($call,)+) = self;
                 Ok(($($call.on_sqlite(handle)?,)+))
             }
@@ -153,7 +162,7 @@ macro_rules! tuples {
                 $($call.send(into);)+
             }
 
-            fn receive(self, from: &mut IntoIter<Result<Rows, Failure>>) -> Result<Self::Out, Failure> {
+            fn receive(self, from: &mut IntoIter<Result<Rows, ScriptError>>) -> Result<Self::Out, ScriptError> {
                 let ($($call,)+) = self;
                 Ok(($($call.receive(from)?,)+))
             }

@@ -33,7 +33,7 @@ pub fn hold(id: UserId) -> impl Batch<Out = bool> {
         .exists()
 }
 
-/// Marks a user as removed. Says how many were: whoever holds the user goes first.
+/// Marks a user as removed. Says how many were. Scripts that hold the user go first.
 pub fn remove(id: UserId, now: Timestamp) -> impl Batch<Out = u64> {
     sql!("UPDATE \"user\" SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL")
         .with(values![id, now])

@@ -1,4 +1,4 @@
-//! Moving house: what was there is there, in whichever engine; and it is there whole or not at all.
+//! `invoicing copy`: what was there is there, in whichever engine; and it is there whole or not at all.
 
 mod clients;
 mod content;

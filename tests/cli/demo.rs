@@ -14,7 +14,7 @@ const STATUSES: &str = "set -o pipefail\ncurl() { command curl --silent --show-e
 /// A demo that runs, and what it printed.
 pub struct Demo {
     pub server: Server,
-    story: String,
+    scenario: String,
 }
 
 impl Demo {
@@ -26,20 +26,20 @@ impl Demo {
         let (reader, writer) = std::io::pipe().unwrap();
         let mut command = place.command([&["demo", "--listen", "127.0.0.1:0"], options].concat());
         let server = Server::start(command.stdout(writer));
-        let mut story = String::new();
+        let mut scenario = String::new();
         for line in BufReader::new(reader).lines() {
             let line = line.unwrap();
-            story = story + &line + "\n";
+            scenario = scenario + &line + "\n";
             if line.starts_with("# The whole interface:") {
                 break;
             }
         }
-        Self { server, story }
+        Self { server, scenario }
     }
 
-    /// The word of the story that follows this one.
+    /// The word of the scenario that follows this one.
     pub fn word_after(&self, word: &str) -> &str {
-        let mut words = self.story.split_whitespace();
+        let mut words = self.scenario.split_whitespace();
         words.find(|other| *other == word).expect(word);
         words.next().unwrap()
     }
@@ -71,10 +71,10 @@ fn the_printed_requests_work_when_they_are_pasted_in_order() {
     let expected = [
         "200", "201", "200", "204", "200", "400", "403", "200", "200", "200", "200",
     ];
-    assert_eq!(statuses(&demo.story), expected, "{}", demo.story);
+    assert_eq!(statuses(&demo.scenario), expected, "{}", demo.scenario);
 
     let titles = demo
-        .story
+        .scenario
         .lines()
         .filter(|line| line.starts_with("# ") && line.contains(". "));
     let numbered = titles
@@ -91,7 +91,7 @@ fn every_request_stands_alone() {
     let place = Place::new();
     let demo = Demo::start(&place);
     let requests = demo
-        .story
+        .scenario
         .split("\n\n")
         .filter(|block| block.contains("curl "));
     for request in requests {
@@ -127,7 +127,7 @@ fn the_devices_of_the_demo_are_listed_and_signed_out() {
     );
 
     let links = demo
-        .story
+        .scenario
         .split("\n\n")
         .find(|block| block.contains("/links"))
         .unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Longer than anything here takes on a busy machine, so that a hanging server fails a test.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server that runs; killed when the test ends before it does.
 pub struct Server {
@@ -49,7 +49,7 @@ impl Server {
 
     /// Waits for the next line with this message.
     pub fn wait_for(&mut self, message: &str) -> Value {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             let line = match self
                 .lines
@@ -70,7 +70,7 @@ impl Server {
     /// Every line until the log is closed, those that were read before included.
     pub fn whole_log(&mut self) -> Vec<Value> {
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(TIMEOUT) {
                 Ok(line) => self
                     .log
                     .push(serde_json::from_str(&line).expect("a line of JSON")),
@@ -94,7 +94,7 @@ impl Server {
 
     /// Waits for the process to end.
     pub fn wait(&mut self) -> ExitStatus {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while Instant::now() < end {
             if let Some(status) = self.process.try_wait().unwrap() {
                 return status;
@@ -107,7 +107,7 @@ impl Server {
     /// A connection to it, in clear.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.url.strip_prefix("http://").unwrap()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 }

@@ -3,7 +3,7 @@
 use reqwest::Url;
 use serde_json::{Value, json};
 use test_support::caller::{Caller, Request};
-use test_support::judge::Received;
+use test_support::response_validator::Received;
 
 use crate::demo::Demo;
 use crate::place::Place;
@@ -27,7 +27,7 @@ const AUTHORIZATION_REQUEST: [(&str, &str); 6] = [
 async fn authorize(caller: &Caller, parameters: &[(&str, &str)]) -> Received {
     let url = Url::parse_with_params("http://demo/demo/authorize", parameters).unwrap();
     let target = format!("{}?{}", url.path(), url.query().unwrap());
-    let sent = caller.send_unjudged(Request::new("GET", target)).await;
+    let sent = caller.send_unchecked(Request::new("GET", target)).await;
     sent.unwrap()
 }
 
@@ -143,7 +143,7 @@ async fn a_request_that_is_wrong_is_told_why_and_goes_nowhere() {
 }
 
 #[tokio::test]
-async fn without_fixed_credentials_or_in_earnest_there_is_no_such_page() {
+async fn the_sign_in_page_exists_only_in_a_demo_with_fixed_credentials() {
     let place = Place::new();
     let demo = Demo::start_with(&place, &[]);
     let server = Server::start(&mut place.command(["serve", "--listen", "127.0.0.1:0"]));

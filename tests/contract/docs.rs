@@ -1,10 +1,10 @@
-//! The documentation pages, as a browser asks for them. `tests/wild/docs/` uses them in one.
+//! The documentation pages, as a browser asks for them. `tests/interop/docs/` uses them in one.
 
 use serde_json::Value;
 use test_support::caller::Request;
 use test_support::document;
 use test_support::given;
-use test_support::judge::Received;
+use test_support::response_validator::Received;
 
 use crate::given::{Given, given};
 
@@ -18,7 +18,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 async fn send(given: &Given, request: Request) -> Received {
-    let answer = given.service.caller.send_unjudged(request).await;
+    let answer = given.service.caller.send_unchecked(request).await;
     answer.expect("an answer comes")
 }
 
@@ -74,7 +74,7 @@ async fn everything_that_a_page_names_is_on_this_server_under_the_strict_policy(
     for (path, _) in PAGES {
         let page = text(get(&given, path).await);
         let mut named = [values(&page, "href"), values(&page, "src")].concat();
-        // What leads to a place in the page is for the browser's test (`tests/wild/docs`).
+        // What leads to a place in the page is for the browser's test (`tests/interop/docs`).
         named.retain(|name| *name != "data:," && !name.starts_with('#'));
         assert!(named.len() > 6, "{named:?}");
         for name in named {

@@ -35,7 +35,7 @@ async fn absent(given: &Given) -> Vec<(String, &'static str, Answer)> {
                 .into_iter()
                 .filter(|method| document.operation_at(method, &path).is_none());
             for method in absent {
-                // The judge asserts the status, `Allow`, and the body in the error shape of the path.
+                // The response validator asserts the status, `Allow`, and the body in the error shape of the path.
                 let answer = given.send(Request::new(method, &path)).await;
                 answers.push((path.clone(), method, answer));
             }
@@ -90,7 +90,7 @@ async fn every_405_of_the_token_endpoint_says_not_to_store_it() {
 }
 
 #[tokio::test]
-async fn paths_that_no_route_has_and_methods_that_nobody_knows_keep_the_answers_of_the_framework() {
+async fn unknown_paths_and_methods_keep_the_answers_of_the_framework() {
     let given = given!(given());
     for (method, path, status) in [
         ("GET", "/api/v1/nothing", 404),
@@ -98,7 +98,7 @@ async fn paths_that_no_route_has_and_methods_that_nobody_knows_keep_the_answers_
         ("PROPFIND", "/api/v1/products", 405),
     ] {
         let caller = &given.service.caller;
-        let received = caller.send_unjudged(Request::new(method, path)).await;
+        let received = caller.send_unchecked(Request::new(method, path)).await;
         assert_eq!(
             received.expect("an answer comes").status,
             status,

@@ -38,11 +38,11 @@ fn expect(stream: &mut TcpStream, expected: &str) {
 }
 
 /// How long each step below may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const STEP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Sends `request` until the status of its answer is `status`.
 async fn send_until(given: &Given, request: Request, status: u16) -> Answer {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + STEP_TIMEOUT;
     loop {
         let answer = given.send(request.clone()).await;
         if answer.status() == status || Instant::now() > end {
@@ -67,14 +67,14 @@ async fn a_request_beyond_those_that_are_worked_on_is_refused_and_later_taken() 
         let refused = send_until(&given, token, 503).await;
         assert_eq!(refused.json()["error"], "temporarily_unavailable");
         assert_eq!(refused.header("retry-after"), Some("1"));
-        // Whoever shows no credential learns nothing else, as ever.
+        // A caller without a credential learns nothing else, as always.
         given
             .send(Request::new("GET", PRODUCTS))
             .await
             .expect(401, "invalid_token");
         drop(locked);
     };
-    // Nothing is changed before the lock is gone: a try holds the only slot until it is given up, and the next takes it.
+    // Nothing is changed before the lock is gone: a try holds the only permit until it gives up, and the next takes it.
     let create = given.live("POST", PRODUCTS).json(&product());
     tokio::join!(send_until(&given, create, 201), others);
     given.send(list).await.expect_status(200);

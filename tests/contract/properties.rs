@@ -1,9 +1,9 @@
 //! Random bodies are accepted exactly when the published schema accepts them, and a refusal names
-//! exactly the violations that an independent judge (the crate `jsonschema`) finds.
+//! exactly the violations that an independent validator (the crate `jsonschema`) finds.
 //!
 //! Three things are outside of what a schema can say, and kept out of the random values or stated here:
 //! a number with more digits or a larger exponent than the service takes (`precision`) is not made;
-//! numbers are made of so few digits that the judge's doubles are exact; and of a token request that is
+//! numbers are made of so few digits that the validator's doubles are exact; and of a token request that is
 //! valid, the service still says that the grant is not.
 //!
 //! `INVOICING_PROPERTY_CASES` says how many bodies for each operation; 200 unless set.
@@ -121,13 +121,13 @@ fn body(document: &Document, pointer: &str) -> BoxedStrategy<Value> {
     prop_oneof![30 => object, 1 => anything()].boxed()
 }
 
-/// Tries random bodies of a schema at an operation. `judge` says what is wrong with an answer.
+/// Tries random bodies of a schema at an operation. `verdict` says what is wrong with an answer.
 async fn try_bodies(
     given: &Given,
     document: &Document,
     operation: &str,
     schema: &str,
-    judge: fn(&BTreeSet<Violation>, &Answer) -> Result<(), String>,
+    verdict: fn(&BTreeSet<Violation>, &Answer) -> Result<(), String>,
 ) {
     let valid = match given.request(operation).await {
         Ok(valid) => valid,
@@ -146,7 +146,7 @@ async fn try_bodies(
             let violations = document.schemas.violations(schema, &value);
             let answer = here.block_on(given.send(valid.clone().json(&value)));
             accepted.set(accepted.get() + usize::from(violations.is_empty()));
-            judge(&violations, &answer).map_err(TestCaseError::fail)
+            verdict(&violations, &answer).map_err(TestCaseError::fail)
         })
     });
     if let Err(failure) = outcome {
@@ -179,7 +179,7 @@ fn as_told(violation: &Violation) -> Violation {
     Violation::new(told, violation.constraint.as_str())
 }
 
-/// The service's violations are the judge's.
+/// The service's violations are the validator's.
 fn same_violations(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<(), String> {
     let refused = answer.code() == "invalid_body";
     let told: BTreeSet<_> = violations.iter().map(as_told).collect();
@@ -189,7 +189,7 @@ fn same_violations(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<
     Err(format!("expected {violations:?}, got {}", answer.text()))
 }
 
-/// The token endpoint refuses what the judge refuses; beyond that it looks at the grant.
+/// The token endpoint refuses what the validator refuses; beyond that it looks at the grant.
 fn same_verdict(violations: &BTreeSet<Violation>, answer: &Answer) -> Result<(), String> {
     let code = answer.code();
     let refused = code == "invalid_request" || code == "unsupported_grant_type";

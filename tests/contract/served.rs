@@ -19,7 +19,7 @@ async fn the_server_serves_the_published_documents_to_everybody() {
             let received = given
                 .service
                 .caller
-                .send_unjudged(request)
+                .send_unchecked(request)
                 .await
                 .expect("an answer comes");
             assert_eq!(received.status, 200);

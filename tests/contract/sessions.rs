@@ -185,7 +185,7 @@ async fn a_spent_refresh_token_gets_the_same_pair_until_its_successor_is_used() 
 }
 
 #[tokio::test]
-async fn of_many_refreshes_at_once_all_get_the_same_pair() {
+async fn many_refreshes_at_once_all_get_the_same_pair() {
     let Some((given, device)) = signed_in().await else {
         return;
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use test_support::document::{self, Answer, Document, escape};
+use test_support::document::{self, Document, DocumentedResponse, escape};
 use test_support::edit::Edit;
 
 /// The examples of a parameter, a header or a media type, each with a name.
@@ -66,7 +66,7 @@ fn media(schema: &str) -> String {
     schema.trim_end_matches("/schema").to_owned()
 }
 
-fn headers(answer: &Answer) -> impl Iterator<Item = String> {
+fn headers(answer: &DocumentedResponse) -> impl Iterator<Item = String> {
     answer.headers.values().map(|header| media(&header.schema))
 }
 

@@ -104,7 +104,7 @@ const LIMITS: [(&str, &str, &str); 3] = [
 ];
 
 #[test]
-fn a_limit_that_changes_in_the_document_changes_in_server_and_client_and_nothing_else_does() {
+fn a_limit_changed_in_the_document_changes_server_and_client_alone() {
     let published = text("catalog");
     for (place, old, new) in LIMITS {
         assert_eq!(published.matches(place).count(), 1, "{place}");

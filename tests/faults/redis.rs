@@ -8,7 +8,7 @@ use test_support::redis::Redis;
 use tokio::task::block_in_place;
 
 use crate::fleet::Fleet;
-use crate::trial::{PATIENCE, Rounds, busy, endure};
+use crate::trial::{RECOVERY_TIMEOUT, Rounds, busy, endure};
 
 /// Limits that are on, and that nobody reaches.
 const LIMITS: [(&str, &str); 4] = [
@@ -32,10 +32,10 @@ async fn redis_vanishes_and_nobody_notices() {
         let mut fleet = Fleet::start_with(cluster.database(), &settings).await;
         let history = endure("Redis away", &mut fleet, seed, async |_, history| {
             redis.freeze();
-            busy(history, history.now(), PATIENCE).await;
+            busy(history, history.now(), RECOVERY_TIMEOUT).await;
             redis.thaw();
             redis.kill();
-            busy(history, history.now(), PATIENCE).await;
+            busy(history, history.now(), RECOVERY_TIMEOUT).await;
             block_in_place(|| redis.restart());
         })
         .await;

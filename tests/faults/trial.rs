@@ -17,7 +17,7 @@ pub const RECOVERY: Duration = Duration::from_secs(15);
 const BUSY: usize = 10;
 
 /// Longer than anything takes that is waited for without being measured.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Who has one may run: two tests at a time, which are waiting most of it.
 static TURNS: Semaphore = Semaphore::const_new(2);
@@ -70,7 +70,7 @@ pub async fn endure(
     let clients = Clients::new(&fleet.team.live, fleet.devices.clone(), seed);
     let running = clients.start(&fleet.callers());
     let history = Arc::clone(&running.history);
-    busy(&history, Duration::ZERO, PATIENCE).await;
+    busy(&history, Duration::ZERO, RECOVERY_TIMEOUT).await;
     // Another moment in every round.
     sleep(Duration::from_millis(seed % 500)).await;
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use test_support::caller::{Caller, Request};
 use test_support::document;
 use test_support::given;
-use test_support::judge::Received;
+use test_support::response_validator::Received;
 use test_support::service::{Service, Team};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
@@ -28,7 +28,7 @@ fn callers(service: &Service) -> [Caller; 2] {
 }
 
 async fn send(caller: &Caller, request: Request) -> Received {
-    let sent = caller.send_unjudged(request.clone()).await;
+    let sent = caller.send_unchecked(request.clone()).await;
     sent.unwrap_or_else(|error| panic!("no answer: {error:?}\n{request:?}"))
 }
 
@@ -178,7 +178,7 @@ async fn a_variable_may_be_percent_encoded() {
     let id = id.as_str().unwrap();
     let encoded: String = id.bytes().map(|byte| format!("%{byte:02x}")).collect();
     let read = Request::new("GET", format!("/api/v1/products/{encoded}")).bearer(&team.live);
-    let read = service.caller.send_unjudged(read).await.unwrap();
+    let read = service.caller.send_unchecked(read).await.unwrap();
     assert_eq!((read.status, &read.json()["data"]["id"]), (200, &json!(id)));
 }
 

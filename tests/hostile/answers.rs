@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::scale::sized;
 
 /// What may pile up in all, with all that it takes to make it, in MiB.
-const MOST: f64 = 96.0;
+const MAX_GROWTH_MIB: f64 = 96.0;
 
 /// What may pile up where all answers share their bytes, in MiB.
 const MOST_SHARED: f64 = 32.0;
@@ -24,7 +24,7 @@ const MOST_SHARED: f64 = 32.0;
 const GOES_ON: Duration = Duration::from_secs(5);
 
 /// Longer than any attack takes to have an effect.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EFFECT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a server with such peers may take to stop, in seconds.
 const STOPS_WITHIN: u64 = 15;
@@ -83,7 +83,7 @@ async fn one_connection_without_a_window_piles_up_no_answers() {
     let _turn = attack::turn().await;
     let given = given!(Given::page().await);
     given
-        .survives(MOST, |given| {
+        .survives(MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 1, 0)
         })
         .await;
@@ -94,7 +94,7 @@ async fn three_connections_without_a_window_pile_up_no_answers() {
     let _turn = attack::turn().await;
     let given = given!(Given::page().await);
     given
-        .survives(MOST, |given| {
+        .survives(MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 3, 0)
         })
         .await;
@@ -105,7 +105,7 @@ async fn a_connection_with_a_wide_window_that_is_not_read_piles_up_no_answers() 
     let _turn = attack::turn().await;
     let given = given!(Given::page().await);
     given
-        .survives(MOST, |given| {
+        .survives(MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 1, http2::WIDE)
         })
         .await;
@@ -117,7 +117,7 @@ async fn connections_of_http1_that_are_not_read_pile_up_no_answers() {
     let given = given!(Given::page().await);
     let connections = sized(300, 1_000);
     given
-        .survives(MOST, |given| {
+        .survives(MAX_GROWTH_MIB, |given| {
             answers::over_http1(&given.target, &given.request, connections)
         })
         .await;
@@ -148,7 +148,7 @@ async fn who_leaves_too_much_unread_is_refused_and_told_where_it_stands() {
         if answer.status() == 503 {
             break answer;
         }
-        assert!(begun.elapsed() < PATIENCE, "it is never refused");
+        assert!(begun.elapsed() < EFFECT_TIMEOUT, "it is never refused");
     };
     for name in ["ratelimit", "ratelimit-policy"] {
         assert!(refused.header(name).is_some(), "{name}");

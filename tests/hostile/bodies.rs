@@ -18,15 +18,15 @@ const EACH: u32 = 60;
 /// How long the server may take to read what is sent: less than it allows a body.
 const SENDING: Duration = Duration::from_secs(8);
 
-/// Others work while so many addresses have begun bodies. There are as many slots for each address as at the
+/// Others work while so many addresses have begun bodies. As many may be worked on for each address as at the
 /// defaults, with the 120 addresses of the full size.
 async fn begun_by_many_addresses(protocol: Protocol) {
     let _turn = attack::turn().await;
     let addresses = sized(30, 120);
-    let slots = (4_096 * addresses / 120).to_string();
+    let limit = (4_096 * addresses / 120).to_string();
     let service = given!(Service::own(
         BINARY,
-        &[("INVOICING_MAX_CONCURRENT_REQUESTS", &slots)]
+        &[("INVOICING_MAX_CONCURRENT_REQUESTS", &limit)]
     ));
     let others = given!(Others::of(&service).await);
     let target = Target::new(service.caller.base_url());
@@ -46,15 +46,15 @@ async fn token_requests_begun_over_http2_leave_others_their_slots() {
     begun_by_many_addresses(Protocol::Http2).await;
 }
 
-/// Six keys of one team, with more requests than there are slots.
+/// Six keys of one team, with more requests than may be worked on at once.
 #[tokio::test]
 async fn creates_begun_by_one_team_leave_another_its_slots() {
     let _turn = attack::turn().await;
     let streams = sized(100, 700);
-    let slots = (streams * 6 - 100).min(4_096).to_string();
+    let limit = (streams * 6 - 100).min(4_096).to_string();
     let service = given!(Service::own(
         BINARY,
-        &[("INVOICING_MAX_CONCURRENT_REQUESTS", &slots)]
+        &[("INVOICING_MAX_CONCURRENT_REQUESTS", &limit)]
     ));
     let others = given!(Others::of(&service).await);
     let target = Target::new(service.caller.base_url());

@@ -17,7 +17,7 @@ use crate::process::Process;
 const STOPS_WITHIN: u64 = 2;
 
 /// How long operators wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ADMIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[tokio::test]
 async fn a_server_with_idle_connections_stops_at_once() {
@@ -71,8 +71,8 @@ async fn operators_are_answered(url: &str) {
     for number in 0..5 {
         for path in ["/healthz", "/readyz", "/metrics"] {
             let caller = Caller::new(url);
-            let answer = caller.send_unjudged(Request::new("GET", path));
-            let answer = timeout(PATIENCE, answer).await;
+            let answer = caller.send_unchecked(Request::new("GET", path));
+            let answer = timeout(ADMIN_TIMEOUT, answer).await;
             let answer = answer.unwrap_or_else(|_| panic!("{path}, time {number}: no answer"));
             let answer = answer.unwrap_or_else(|error| panic!("{path}, time {number}: {error}"));
             assert_eq!(answer.status, 200, "{path}: {:?}", answer.json());

@@ -16,7 +16,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
 const PRODUCTS: &str = "/api/v1/products";
 
 /// Longer than any answer takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server of the test's own, and a team.
 fn given() -> (Service, Team) {
@@ -36,7 +36,7 @@ impl Held {
     fn new(service: &Service, line: &str, headers: &[(&str, &str)], body: &Value) -> Held {
         let address = service.caller.base_url().trim_start_matches("http://");
         let mut stream = TcpStream::connect(address).expect("the server listens");
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(ANSWER_TIMEOUT)).unwrap();
         let body = body.to_string();
         let mut head = format!(
             "{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
@@ -193,7 +193,7 @@ async fn a_key_that_expires_before_the_body_came_changes_nothing() {
     let list = || Request::new("GET", PRODUCTS).bearer(key["key"].as_str().unwrap());
     let begun = std::time::Instant::now();
     while service.caller.send(list()).await.status() != 401 {
-        assert!(begun.elapsed() < PATIENCE, "the key does not expire");
+        assert!(begun.elapsed() < ANSWER_TIMEOUT, "the key does not expire");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     held.expect_ended("create");

@@ -6,8 +6,8 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use serde_json::json;
 use test_support::caller::{Caller, Request};
 use test_support::given;
-use test_support::judge::Received;
 use test_support::port;
+use test_support::response_validator::Received;
 use test_support::service::Service;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");
@@ -30,7 +30,7 @@ const UNPUBLISHED: [&str; 12] = [
 const HSTS: &str = "strict-transport-security";
 
 async fn send(caller: &Caller, request: Request) -> Received {
-    let sent = caller.send_unjudged(request.clone()).await;
+    let sent = caller.send_unchecked(request.clone()).await;
     sent.unwrap_or_else(|error| panic!("no answer: {error:?}\n{request:?}"))
 }
 
@@ -86,7 +86,7 @@ async fn head_of_what_balancers_ask_is_get_without_a_body() {
     let url = format!("http://{address}");
     let up = async {
         while Caller::new(&*url)
-            .send_unjudged(Request::new("GET", "/healthz"))
+            .send_unchecked(Request::new("GET", "/healthz"))
             .await
             .is_err()
         {

@@ -17,7 +17,7 @@ use crate::scale::sized;
 const ADDRESSES: u32 = 50;
 
 /// By how much the memory of the server may grow, in MiB.
-const MOST: f64 = 96.0;
+const MAX_GROWTH_MIB: f64 = 96.0;
 
 /// How often each address connects, one time after the other.
 const CONNECTIONS: u32 = 6;
@@ -43,7 +43,7 @@ async fn begun_with_headers(headers: usize, each: u32) {
         others.get_for(GOES_ON).await;
     }
     let growth = memory.growth();
-    assert!(growth <= MOST, "memory grew by {growth:.0} MiB");
+    assert!(growth <= MAX_GROWTH_MIB, "memory grew by {growth:.0} MiB");
     others.work(5).await;
 }
 
@@ -79,7 +79,7 @@ async fn more_than_64_headers_are_refused_on_every_path() {
                 for number in 0..headers {
                     request = request.header(&format!("x-{number}"), "1");
                 }
-                caller.send_unjudged(request)
+                caller.send_unchecked(request)
             };
             let received = with(65).await.expect("an answer comes");
             let body = received.json();

@@ -1,4 +1,4 @@
-//! What strangers ask does not fill the log, and is counted all the same.
+//! What strangers ask does not fill the log, but is counted.
 
 use std::process::Command;
 
@@ -46,7 +46,7 @@ impl Noisy {
     }
 
     async fn send(&self, request: Request) -> u16 {
-        let sent = self.caller.send_unjudged(request.clone()).await;
+        let sent = self.caller.send_unchecked(request.clone()).await;
         sent.unwrap_or_else(|error| panic!("no answer: {error:?}\n{request:?}"))
             .status
     }
@@ -118,7 +118,9 @@ async fn an_address_that_is_refused_again_and_again_has_few_lines_and_a_count() 
         }
     }
     let metrics = Caller::new(operators.as_str().expect("a url"));
-    let page = metrics.send_unjudged(Request::new("GET", "/metrics")).await;
+    let page = metrics
+        .send_unchecked(Request::new("GET", "/metrics"))
+        .await;
     let page = String::from_utf8(page.expect("an answer comes").body).expect("text");
     // 401 twice, and the 405 of a method that is known.
     let counted = "invoicing_requests_total{operation=\"list_products\",status=\"4xx\"} 150";
@@ -171,7 +173,7 @@ async fn every_request_of_a_known_caller_has_its_line_without_an_address() {
 }
 
 #[tokio::test]
-async fn behind_a_proxy_the_line_of_a_401_names_the_client_and_no_line_names_the_proxy() {
+async fn the_line_of_a_401_behind_a_proxy_names_the_client_and_never_the_proxy() {
     let noisy = Noisy::start(&["--trusted-proxies", "127.0.0.1"]);
     let through = |request: Request, client: &str| {
         // What a client writes itself stands on the left, and counts for nothing.

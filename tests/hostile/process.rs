@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use test_support::service::Service;
 
 /// Longer than a server may take to end, so that one that hangs fails a test.
-const PATIENCE: Duration = Duration::from_secs(60);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The process of a server that the test has started.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ impl Process {
         assert!(sent.is_ok_and(|status| status.success()), "kill {id}");
         // Ended, it is there until the test looks at how.
         while !self.status("State").starts_with('Z') {
-            assert!(begun.elapsed() < PATIENCE, "the server does not end");
+            assert!(begun.elapsed() < EXIT_TIMEOUT, "the server does not end");
             std::thread::sleep(Duration::from_millis(10));
         }
         begun.elapsed()
@@ -118,7 +118,7 @@ impl FileLimit {
                 return;
             }
             assert!(
-                begun.elapsed() < PATIENCE,
+                begun.elapsed() < EXIT_TIMEOUT,
                 "it could open {free} files more"
             );
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -18,7 +18,7 @@ use crate::proxy::{Kind, Proxy};
 use crate::scale::sized;
 
 /// What an attack may let the service grow by, in MiB.
-const MOST: f64 = 96.0;
+const MAX_GROWTH_MIB: f64 = 96.0;
 
 /// Streams of one connection that both proxies take.
 const LET: u32 = 32;
@@ -69,7 +69,10 @@ impl Trial {
         self.others.work(5).await;
         let growth = memory.growth();
         println!("{name:?}: {connections} connections, made in {took:.1?}; {growth:.0} MiB more");
-        assert!(growth <= MOST, "{name:?}: memory grew by {growth:.0} MiB");
+        assert!(
+            growth <= MAX_GROWTH_MIB,
+            "{name:?}: memory grew by {growth:.0} MiB"
+        );
         drop(held);
     }
 }

@@ -1,4 +1,4 @@
-//! A proxy in front of a service, with the configuration of `packaging/`: the very file, but for addresses, certificate and
+//! A proxy in front of a service, with the configuration of `packaging/`: that file itself, but for addresses, certificate and
 //! places to write to, so that it runs on a free port of loopback without rights.
 
 use std::net::{SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use crate::attack::Target;
 use crate::certificate::Certificate;
 
 /// Longer than a start takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which proxy.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +72,7 @@ impl Proxy {
     }
 
     fn wait_until_it_listens(&mut self, kind: Kind) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         while TcpStream::connect(self.address).is_err() {
             let ended = self.process.try_wait().expect("it is ours");
             assert!(
@@ -132,7 +132,7 @@ fn nginx(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
     spawn(
         Command::new(binary.unwrap_or("nginx"))
             .args(["-c", &file, "-e", &log])
-            // Whoever runs the tests as root has a folder that nobody else reads.
+            // Where root runs the tests, the folder is one that no other user reads.
             .args(["-g", "daemon off; user root;"]),
         folder,
     )

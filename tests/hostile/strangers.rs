@@ -19,7 +19,7 @@ const PRODUCTS: &str = "/api/v1/products";
 const AT_ONCE: usize = 32;
 
 /// The shortest time that a client can be told to wait, and what a busy machine needs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_UP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A key of the right form that nobody has.
 fn unknown_key() -> String {
@@ -83,7 +83,10 @@ async fn an_address_with_many_wrong_credentials_is_told_to_wait_and_known_ones_a
     // A good key that comes from there for the first time is told to wait as well, and taken then.
     let begun = Instant::now();
     while list(&service, &team.test, "192.0.2.1").await.status() == 429 {
-        assert!(begun.elapsed() < PATIENCE, "a good key is not looked up");
+        assert!(
+            begun.elapsed() < LOOK_UP_TIMEOUT,
+            "a good key is not looked up"
+        );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     list(&service, &team.test, "192.0.2.1")
@@ -104,7 +107,10 @@ async fn a_key_that_has_ended_is_a_strangers_from_then_on() {
     given!(service.command(&["api-key", "revoke", id.expect("an id")]));
     let begun = Instant::now();
     while list(&service, &team.live, "192.0.2.1").await.status() == 401 {
-        assert!(begun.elapsed() < PATIENCE, "it is looked up for ever");
+        assert!(
+            begun.elapsed() < LOOK_UP_TIMEOUT,
+            "it is looked up for ever"
+        );
     }
 }
 

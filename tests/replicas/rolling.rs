@@ -103,7 +103,7 @@ async fn restart_one_by_one(mut fleet: Fleet, caller: Caller) {
     }
 }
 
-/// Over HTTP/2 no answer closes its connection. The server says goodbye when it stops: it answers what it has begun, and
+/// Over HTTP/2 no answer closes its connection. The server sends GOAWAY when it stops: it answers what it has begun, and
 /// begins nothing more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_of_http2_is_served_through_the_drain_and_ends_with_it() {

@@ -338,7 +338,7 @@ async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays
 /// that there will be.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_is_committed_on_the_word_of_a_key_once_it_is_revoked() {
-    const MOST: usize = 200;
+    const MAX_CREATES: usize = 200;
     for _ in 0..5 {
         let service = Service::new().await;
         let key = service.writer().await;
@@ -347,7 +347,7 @@ async fn nothing_is_committed_on_the_word_of_a_key_once_it_is_revoked() {
             .map(|_| {
                 let (app, key, made) = (service.app.clone(), key.clone(), made.clone());
                 tokio::spawn(async move {
-                    for _ in 0..MOST {
+                    for _ in 0..MAX_CREATES {
                         match app.create_product(&key, plain("A"), None).await {
                             Ok(_) => made.send_modify(|made| *made += 1),
                             Err(error) => return Some(error),

@@ -234,7 +234,7 @@ async fn expired_records_are_deleted_in_steps_and_the_others_stay() {
 }
 
 #[tokio::test]
-async fn of_64_at_once_one_executes_and_the_others_replay() {
+async fn one_of_64_at_once_executes_and_the_others_replay() {
     let service = Service::new().await;
     let other = std::sync::Arc::new(service.another().await);
     let key = service.writer().await;

@@ -45,7 +45,7 @@ async fn what_was_created_is_read_back_exactly() {
 }
 
 #[tokio::test]
-async fn the_smallest_the_longest_and_the_strangest_prices_are_read_back_as_the_same_decimals() {
+async fn extreme_prices_are_read_back_as_the_same_decimals() {
     let service = Service::new().await;
     let key = service.writer().await;
     let zeros = format!("0.5{}", "0".repeat(500));

@@ -165,7 +165,7 @@ async fn changing_an_archived_product_never_conflicts() {
 }
 
 #[tokio::test]
-async fn of_64_at_once_with_one_sku_one_wins() {
+async fn one_of_64_at_once_with_one_sku_wins() {
     let service = Service::new().await;
     let key = service.writer().await;
     let tasks: Vec<_> = (0..64)

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Failure;
+use crate::BoxError;
 
 /// The instructions of `paths` paths, all rounds of each together.
 ///
 /// # Errors
 /// When valgrind is missing, or a path fails.
-pub fn count(rounds: u64, paths: usize) -> Result<Vec<u64>, Failure> {
+pub fn count(rounds: u64, paths: usize) -> Result<Vec<u64>, BoxError> {
     let folder = tempfile::Builder::new().prefix("instructions-").tempdir()?;
     let (out, log) = (folder.path().join("counts"), folder.path().join("log"));
     let status = Command::new("valgrind")
@@ -37,7 +37,7 @@ pub fn count(rounds: u64, paths: usize) -> Result<Vec<u64>, Failure> {
 }
 
 /// What a file of callgrind's counted in all.
-fn total(file: &Path) -> Result<u64, Failure> {
+fn total(file: &Path) -> Result<u64, BoxError> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
     let total = total.ok_or_else(|| format!("{} has no line `totals`", file.display()))?;

@@ -30,7 +30,7 @@ use paths::HotPath;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A boxed error: this program shows it and ends.
-type Failure = Box<dyn Error + Send + Sync>;
+type BoxError = Box<dyn Error + Send + Sync>;
 
 /// How often each path is walked while it is counted.
 const ROUNDS: u64 = 100;
@@ -52,7 +52,7 @@ struct Arguments {
 enum Command {
     /// Takes the figures of now as accepted.
     Accept,
-    /// Walks the paths, counted by whoever started this.
+    /// Walks the paths, counted by the process that started this.
     #[command(hide = true)]
     Walk {
         /// How often each.
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
 }
 
 /// Answers whether the figures may stay as they are.
-fn run(arguments: &Arguments) -> Result<bool, Failure> {
+fn run(arguments: &Arguments) -> Result<bool, BoxError> {
     let file = &arguments.figures;
     match arguments.command {
         Some(Command::Walk { rounds }) => paths::walk(rounds).map(|()| true),
@@ -88,7 +88,7 @@ fn run(arguments: &Arguments) -> Result<bool, Failure> {
     }
 }
 
-fn count(burden: u64) -> Result<Figures, Failure> {
+fn count(burden: u64) -> Result<Figures, BoxError> {
     let rounds = ROUNDS + ROUNDS * burden / 100;
     let counts = callgrind::count(rounds, HotPath::ALL.len())?;
     let names = HotPath::ALL.map(HotPath::name);
@@ -99,7 +99,7 @@ fn count(burden: u64) -> Result<Figures, Failure> {
     ))
 }
 
-fn compare(file: &Path, now: &Figures) -> Result<bool, Failure> {
+fn compare(file: &Path, now: &Figures) -> Result<bool, BoxError> {
     let accepted = fs::read_to_string(file).map_err(|error| {
         format!(
             "{}: {error}; `cargo instructions accept` writes it",

@@ -29,7 +29,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use uuid::Uuid;
 
-use crate::Failure;
+use crate::BoxError;
 
 /// A hot path.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ pub fn write_counts_down() {
 /// # Errors
 /// When a path does not lead where it should.
 #[tokio::main(flavor = "current_thread")]
-pub async fn walk(rounds: u64) -> Result<(), Failure> {
+pub async fn walk(rounds: u64) -> Result<(), BoxError> {
     let mut paths = Paths::prepare().await?;
     for path in HotPath::ALL {
         paths.walk(path, WARM_UP).await?;
@@ -118,7 +118,7 @@ struct Paths {
 }
 
 impl Paths {
-    async fn prepare() -> Result<Self, Failure> {
+    async fn prepare() -> Result<Self, BoxError> {
         let files = tempfile::tempdir()?;
         let store = Arc::new(Sqlite::open(files.path().join("invoicing.db"))?.into());
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_795_211_340_123)));
@@ -141,11 +141,10 @@ impl Paths {
             )
             .await?;
         let (log, guard) = log::to_standard_error(&settings)?;
-        let operations = Arc::default();
-        let context =
-            Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log).await;
+        let replica = Arc::default();
+        let context = Context::new(Arc::clone(&app), &settings, Arc::clone(&replica), &log).await;
         let http::Api { endpoints, methods } = http::api()?;
-        let server = Server::start(&settings, endpoints, methods, context, operations, &log)?;
+        let server = Server::start(&settings, endpoints, methods, context, replica, &log)?;
         let connection = TcpStream::connect(server.address()).await?;
         connection.set_nodelay(true)?;
         tokio::spawn(server.run());
@@ -170,14 +169,14 @@ impl Paths {
         Ok(paths)
     }
 
-    async fn walk(&mut self, path: HotPath, rounds: u64) -> Result<(), Failure> {
+    async fn walk(&mut self, path: HotPath, rounds: u64) -> Result<(), BoxError> {
         for _ in 0..rounds {
             self.walk_once(path).await?;
         }
         Ok(())
     }
 
-    async fn walk_once(&mut self, path: HotPath) -> Result<(), Failure> {
+    async fn walk_once(&mut self, path: HotPath) -> Result<(), BoxError> {
         match path {
             HotPath::KeyCheck => {
                 black_box(self.app.authenticate_api_key(&self.secret).await?);
@@ -215,7 +214,7 @@ impl Paths {
         headers: &str,
         body: &str,
         status: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BoxError> {
         let request = format!(
             "{line} HTTP/1.1\r\nHost: example\r\nAuthorization: Bearer {}\r\n{headers}\r\n{body}",
             self.secret
@@ -231,7 +230,7 @@ impl Paths {
     }
 
     /// Writes a cursor and reads it again.
-    fn turn_page(&self) -> Result<(), Failure> {
+    fn turn_page(&self) -> Result<(), BoxError> {
         let (catalog, status) = (self.key.catalog(), StatusFilter::Active);
         let text = self.cursors.write(catalog, status, self.product);
         black_box(self.cursors.read(catalog, status, &text)?);
@@ -240,7 +239,7 @@ impl Paths {
 }
 
 /// What the checks of a request do to its body.
-fn validate(body: &str) -> Result<(), Failure> {
+fn validate(body: &str) -> Result<(), BoxError> {
     let schema = CreateProductRequest::operation()
         .body
         .ok_or("create_product takes no body")?;

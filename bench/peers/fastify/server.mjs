@@ -23,7 +23,7 @@ const securityHandlers = {
 const serviceHandlers = {
     async get_product(request) {
         const product = catalog.getProduct(request.caller, request.params.id);
-        if (!product) throw new Refusal(404, "product_not_found");
+        if (!product) throw new ApiError(404, "product_not_found");
         return { data: product };
     },
 
@@ -34,14 +34,14 @@ const serviceHandlers = {
     async create_product(request, reply) {
         const { caller, body, headers } = request;
         const answer = catalog.createProduct(caller, body, headers["idempotency-key"]);
-        if (answer.refusal) throw new Refusal(409, answer.refusal);
+        if (answer.refusal) throw new ApiError(409, answer.refusal);
         if (answer.isReplayed) reply.header("Idempotency-Replayed", "true");
         reply.code(201).header("Location", `/api/v1/products/${answer.id}`).type("application/json; charset=utf-8");
         return answer.body;
     },
 };
 
-class Refusal extends Error {
+class ApiError extends Error {
     constructor(statusCode, code) {
         super(code);
         this.statusCode = statusCode;

@@ -11,7 +11,7 @@ from connexion.lifecycle import ConnexionResponse
 from connexion.options import SwaggerUIOptions
 from connexion.resolver import RelativeResolver
 
-from store import Refusal, Store
+from store import ApiError, Store
 
 store = Store(os.environ["DATABASE"])
 
@@ -34,7 +34,7 @@ async def create_product(body: dict, token_info: dict) -> ConnexionResponse:
     return ConnexionResponse(201, body=created.body, headers=created.headers(), content_type="application/json")
 
 
-def refuse(_, refusal: Refusal) -> ConnexionResponse:
+def refuse(_, refusal: ApiError) -> ConnexionResponse:
     return ConnexionResponse(refusal.status, body=json.dumps(refusal.body), content_type="application/json")
 
 
@@ -42,4 +42,4 @@ os.environ["BEARERINFO_FUNC"] = f"{__name__}.api_key"
 app = AsyncApp(__name__, strict_validation=True, swagger_ui_options=SwaggerUIOptions(swagger_ui=False))
 # Two operations are not asked for, and answer 501.
 app.add_api(os.environ["DOCUMENT"], resolver=RelativeResolver(__name__), resolver_error=501)
-app.add_error_handler(Refusal, refuse)
+app.add_error_handler(ApiError, refuse)

@@ -14,7 +14,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
 from models import CreateProduct, ProductStatusFilter
-from store import Caller, Refusal, Store
+from store import Caller, ApiError, Store
 
 store = Store(os.environ["DATABASE"])
 app = FastAPI(title="Product catalog API", openapi_url=None)
@@ -34,7 +34,7 @@ IdempotencyKey = Annotated[str | None, Header(min_length=1, max_length=255, patt
 async def api_key(credentials: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())]) -> Caller:
     caller = store.find_api_key(credentials.credentials)
     if caller is None:
-        raise Refusal(401, "invalid_token")
+        raise ApiError(401, "invalid_token")
     return caller
 
 
@@ -57,6 +57,6 @@ async def create_product(caller: ApiKey, product: CreateProduct, idempotency_key
     return Response(created.body, 201, created.headers(), "application/json")
 
 
-@app.exception_handler(Refusal)
-async def refuse(_, refusal: Refusal) -> Response:
+@app.exception_handler(ApiError)
+async def refuse(_, refusal: ApiError) -> Response:
     return JSONResponse(refusal.body, refusal.status)

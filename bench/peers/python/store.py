@@ -45,7 +45,7 @@ class Created(NamedTuple):
         return {**headers, "Idempotency-Replayed": "true"} if self.is_replayed else headers
 
 
-class Refusal(Exception):
+class ApiError(Exception):
     """Why a request is refused: a status and a code."""
 
     def __init__(self, status: int, code: str):
@@ -69,7 +69,7 @@ class Store:
     def get_product(self, caller: Caller, id: str) -> dict:
         row = self.sql.execute(GET_PRODUCT, (caller.team_id, caller.mode, uuid.UUID(id).bytes)).fetchone()
         if row is None:
-            raise Refusal(404, "product_not_found")
+            raise ApiError(404, "product_not_found")
         return published(row)
 
     def list_products(self, caller: Caller, status: str, limit: int, after: str | None) -> dict:
@@ -87,7 +87,7 @@ class Store:
     def create_product(self, caller: Caller, fields: dict, key: str | None) -> Created:
         """In one transaction: the product, and the record of the request."""
         if caller.scope != "read-write":
-            raise Refusal(403, "scope_insufficient")
+            raise ApiError(403, "scope_insufficient")
         self.sql.execute("BEGIN IMMEDIATE")
         try:
             created = self._create_once(caller, fields, key)
@@ -96,7 +96,7 @@ class Store:
         except BaseException as error:
             self.sql.execute("ROLLBACK")
             if isinstance(error, sqlite3.IntegrityError):
-                raise Refusal(409, "duplicate_sku") from error
+                raise ApiError(409, "duplicate_sku") from error
             raise
 
     def _create_once(self, caller: Caller, fields: dict, key: str | None) -> Created:
@@ -105,7 +105,7 @@ class Store:
         record = key and self.sql.execute(FIND_RECORD, (*scope, key)).fetchone()
         if record:
             if record[0] != request:
-                raise Refusal(409, "idempotency_key_reused")
+                raise ApiError(409, "idempotency_key_reused")
             return Created(record[1], json.loads(record[1])["data"]["id"], True)
         created_at = now()
         row = (

@@ -2,17 +2,18 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
+use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::OauthClient;
 use invoicing::domain::secret::Secret;
-use invoicing::domain::session;
+use invoicing::domain::session::{self, TokenRequest};
 use invoicing::domain::share_link::{Audience, CreateLink, ShareLink};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Failure, IN_FLIGHT, PUBLIC_URL, patiently, time};
+use super::{BoxError, IN_FLIGHT, PUBLIC_URL, patiently, time};
 
 /// The app that all devices are signed in with.
 pub const CLIENT: &str = "bench";
@@ -48,7 +49,7 @@ impl Mobile {
     ///
     /// # Errors
     /// What the store answers.
-    pub(super) async fn make(app: &App, team: TeamId, devices: usize) -> Result<Self, Failure> {
+    pub(super) async fn make(app: &App, team: TeamId, devices: usize) -> Result<Self, BoxError> {
         let user = app.create_user("bench@example.com", "Bench").await?.id;
         app.add_member(team, user, Role::Member).await?;
         let client = app
@@ -74,16 +75,24 @@ impl Mobile {
     }
 }
 
-async fn sign_in(app: &App, user: UserId, client: &OauthClient) -> Result<Device, Failure> {
-    let (access, refresh) = (Secret::base64url(), Secret::base64url());
-    patiently(|| {
-        let device = session::Device::default();
-        app.given_session(user, client, REDIRECT_URI, device, (&access, &refresh))
-    })
-    .await?;
+async fn sign_in(app: &App, user: UserId, client: &OauthClient) -> Result<Device, BoxError> {
+    let code_verifier = Secret::base64url();
+    let challenge = CodeChallenge::of(&code_verifier);
+    let issue = || app.issue_auth_code(user, &client.id, REDIRECT_URI, challenge);
+    let code = patiently(issue).await?.code;
+    let exchange = || {
+        app.exchange_token(TokenRequest::AuthorizationCode {
+            code: code.clone(),
+            code_verifier: code_verifier.clone(),
+            redirect_uri: REDIRECT_URI.to_owned(),
+            client_id: client.id.clone(),
+            device: session::Device::default(),
+        })
+    };
+    let tokens = patiently(exchange).await?;
     Ok(Device {
-        access_token: access.reveal().to_owned(),
-        refresh_token: refresh.reveal().to_owned(),
+        access_token: tokens.access_token.reveal().to_owned(),
+        refresh_token: tokens.refresh_token.reveal().to_owned(),
     })
 }
 
@@ -92,7 +101,7 @@ async fn add_file(
     team: TeamId,
     user: UserId,
     number: usize,
-) -> Result<(Uuid, Vec<ShareLink>), Failure> {
+) -> Result<(Uuid, Vec<ShareLink>), BoxError> {
     let file = app
         .create_file(team, &format!("Offer {number}.pdf"), None)
         .await?;

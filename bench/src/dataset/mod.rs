@@ -18,10 +18,12 @@ use chrono::SecondsFormat;
 use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{ApiKey, Scope};
-use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::catalog::{Catalog, Mode};
+use invoicing::domain::product::Product;
 use invoicing::domain::time::{SystemClock, Timestamp};
 use invoicing::sqlite::Sqlite;
+use invoicing::store::{self, Sql, Store};
 use tokio::time::sleep;
 use uuid::Uuid;
 
@@ -42,7 +44,7 @@ pub const PUBLIC_URL: &str = "http://bench.example";
 const DATABASE: &str = "invoicing.db";
 
 /// A boxed error: the bench shows it and ends.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The refresh tokens that the devices present next to one contender, in the order of the devices.
 pub type RefreshTokens = RefCell<Vec<String>>;
@@ -66,15 +68,15 @@ impl Dataset {
     ///
     /// # Errors
     /// What the store answers.
-    pub async fn make(folder: &Path, products: u64, devices: usize) -> Result<Self, Failure> {
+    pub async fn make(folder: &Path, products: u64, devices: usize) -> Result<Self, BoxError> {
         let path = folder.join(DATABASE);
-        let store = Arc::new(Sqlite::open(&path)?.into());
-        let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
+        let store: Arc<Store> = Arc::new(Sqlite::open(&path)?.into());
+        let app = App::new(Arc::clone(&store), Arc::new(SystemClock), PUBLIC_URL).await?;
         let team = app.create_team("Bench").await?.id;
         let (caller, key) = app
             .create_api_key(team, Mode::Live, Scope::ReadWrite, Some("bench"), None)
             .await?;
-        add_products(&app, &caller, products).await?;
+        add_products(&store, caller.catalog(), products).await?;
         Ok(Self {
             folder: folder.to_owned(),
             products,
@@ -118,13 +120,26 @@ impl Dataset {
     }
 }
 
-async fn add_products(app: &App, caller: &ApiKey, products: u64) -> Result<(), Failure> {
+/// They are all as the bench has them, ids too, which no operation of the service offers.
+async fn add_products(store: &Store, catalog: Catalog, products: u64) -> Result<(), BoxError> {
+    let add = |product: Product| {
+        let add = move || add_product(store, catalog, product.clone());
+        patiently(add)
+    };
     stream::iter((0..products).map(product))
-        .map(|product| patiently(move || app.given_product(caller, product.clone())))
+        .map(add)
         .buffered(IN_FLIGHT)
         .try_for_each(async |_| Ok(()))
         .await?;
     Ok(())
+}
+
+async fn add_product(store: &Store, catalog: Catalog, product: Product) -> Result<(), Error> {
+    let insert = async move |sql: Sql<'_>| {
+        let insert = store::product::insert(catalog, &product);
+        sql.run(insert).await.map(drop)
+    };
+    store.write(catalog, insert).await
 }
 
 /// Makes a change that is done as soon as the store has time for it: it refuses what would wait for long.

@@ -21,7 +21,7 @@ use rusqlite::{Connection, params};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::dataset::{self, Failure, PUBLIC_URL, patiently};
+use crate::dataset::{self, BoxError, PUBLIC_URL, patiently};
 use crate::operation::request;
 use crate::wire;
 
@@ -64,7 +64,7 @@ impl Catalog {
     ///
     /// # Errors
     /// What the store answers, a full disk among it.
-    pub async fn make(folder: &Path, products: u64) -> Result<Self, Failure> {
+    pub async fn make(folder: &Path, products: u64) -> Result<Self, BoxError> {
         let file = folder.join(format!("{products}.db"));
         let teams = make_teams(&file, products).await?;
         add_products(&file, &teams)?;
@@ -104,7 +104,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the walk does not show every product of the team exactly once, newest first.
-    pub async fn find_deepest_page(&mut self, address: SocketAddr) -> Result<(), Failure> {
+    pub async fn find_deepest_page(&mut self, address: SocketAddr) -> Result<(), BoxError> {
         let mut connection = wire::Connection::open(address).await?;
         let (mut left, mut cursor) = (self.teams[0].products.end, String::new());
         let mut out = Vec::new();
@@ -120,7 +120,7 @@ impl Catalog {
             out.clear();
             ask_page(&mut out, self.largest(), limit, &cursor);
             let answer = connection.ask(&out).await?;
-            let page: Answer<'_> = serde_json::from_slice(answer.body)?;
+            let page: PageResponse<'_> = serde_json::from_slice(answer.body)?;
             for product in page.data.data {
                 left = left.saturating_sub(1);
                 if product.id != dataset::id(left) {
@@ -138,7 +138,7 @@ impl Catalog {
 }
 
 #[derive(Deserialize)]
-struct Answer<'a> {
+struct PageResponse<'a> {
     #[serde(borrow)]
     data: Page<'a>,
 }
@@ -168,14 +168,14 @@ pub fn ask_page(out: &mut Vec<u8>, key: &str, limit: u64, cursor: &str) {
 }
 
 /// Lets the service make its tables, teams and keys.
-async fn make_teams(file: &Path, products: u64) -> Result<Vec<Team>, Failure> {
+async fn make_teams(file: &Path, products: u64) -> Result<Vec<Team>, BoxError> {
     let count = match products {
         ..=OF_ONE_TEAM => 1,
         more => more / A_TEAM,
     };
     let store = Arc::new(Sqlite::open(file)?.into());
     let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
-    let made = stream::iter(0..count).map(async |number| -> Result<_, Failure> {
+    let made = stream::iter(0..count).map(async |number| -> Result<_, BoxError> {
         let name = format!("Team {number}");
         let id = patiently(|| app.create_team(&name)).await?.id;
         let create_key = || app.create_api_key(id, Mode::Live, Scope::ReadWrite, None, None);
@@ -209,7 +209,7 @@ fn shares(products: u64, teams: u64) -> impl Iterator<Item = Range<u64>> {
     })
 }
 
-fn add_products(file: &Path, teams: &[Team]) -> Result<(), Failure> {
+fn add_products(file: &Path, teams: &[Team]) -> Result<(), BoxError> {
     let mut connection = Connection::open(file)?;
     // Nobody needs what is left of a load that fails. The service turns its own settings on again when it opens the file.
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000")?;

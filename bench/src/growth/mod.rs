@@ -19,7 +19,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use crate::contender::{Binaries, Contender};
-use crate::dataset::{Failure, RefreshTokens};
+use crate::dataset::{BoxError, RefreshTokens};
 use crate::load::{Ask as _, Load, Sample};
 use crate::running::Running;
 use crate::setting::Setting;
@@ -76,7 +76,7 @@ impl Options {
     ///
     /// # Errors
     /// When a data set cannot be made, or the service does not start or answers wrongly.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self) -> Result<(), BoxError> {
         let binaries = self.setting.prepare()?;
         let folder = temporary::folder("invoicing-growth-")?;
         let describe = format!(
@@ -105,7 +105,7 @@ impl Options {
     }
 
     /// Step 1.
-    fn make_catalogs(&self, folder: &Path) -> Result<Vec<Catalog>, Failure> {
+    fn make_catalogs(&self, folder: &Path) -> Result<Vec<Catalog>, BoxError> {
         let runtime = tokio::runtime::Runtime::new()?;
         let make = |products: &u64| {
             let begin = Instant::now();
@@ -122,7 +122,7 @@ impl Options {
         &self,
         catalogs: Vec<Catalog>,
         binaries: &Binaries,
-    ) -> Result<Vec<Server>, Failure> {
+    ) -> Result<Vec<Server>, BoxError> {
         let mut starts = vec![Vec::new(); catalogs.len()];
         for _ in 1..self.setting.rounds {
             for (catalog, starts) in catalogs.iter().zip(&mut starts) {
@@ -155,7 +155,7 @@ impl Options {
         &self,
         catalog: &Catalog,
         binaries: &Binaries,
-    ) -> Result<(Running, f64), Failure> {
+    ) -> Result<(Running, f64), BoxError> {
         let database = format!("sqlite:{}", catalog.file.display());
         let log = catalog.file.with_extension("log");
         let mut script = Script::new(Question::Get, catalog);
@@ -180,7 +180,7 @@ impl Options {
     }
 
     /// Step 3.
-    async fn measure(&self, servers: &mut [Server]) -> Result<(), Failure> {
+    async fn measure(&self, servers: &mut [Server]) -> Result<(), BoxError> {
         for question in Question::ALL {
             let mut rounds = vec![Vec::new(); servers.len()];
             for _ in 0..self.setting.rounds {

@@ -8,7 +8,7 @@ use crate::dataset;
 use crate::load::Ask;
 use crate::operation::check::{check_members, check_page, check_product};
 use crate::operation::{Operation, SAMPLE, request};
-use crate::wire::Answer;
+use crate::wire::Response;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -94,7 +94,7 @@ impl<'a> Script<'a> {
         request(out, "POST", path, &headers, &body.unwrap_or_default());
     }
 
-    fn compare(&self, answer: Answer<'_>) -> Result<(), String> {
+    fn compare(&self, answer: Response<'_>) -> Result<(), String> {
         let expected = if self.question == Question::Create {
             201
         } else {
@@ -146,7 +146,7 @@ impl Ask for Script<'_> {
         }
     }
 
-    fn check(&mut self, answer: Answer<'_>) -> Result<(), String> {
+    fn check(&mut self, answer: Response<'_>) -> Result<(), String> {
         self.compare(answer).map_err(|why| {
             let body = String::from_utf8_lossy(answer.body);
             format!("{}: {why}: {} {body}", self.question.name(), answer.status)

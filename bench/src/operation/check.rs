@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Operation, SAMPLE, Script};
 use crate::dataset::{self, CHANGED};
-use crate::wire::Answer;
+use crate::wire::Response;
 
 #[derive(Deserialize)]
 struct Tokens<'a> {
@@ -15,7 +15,7 @@ struct Tokens<'a> {
 }
 
 impl Script<'_> {
-    pub(super) fn compare(&self, answer: Answer<'_>) -> Result<(), String> {
+    pub(super) fn compare(&self, answer: Response<'_>) -> Result<(), String> {
         if answer.status != self.operation.status() {
             return Err(format!("status {} was expected", self.operation.status()));
         }

@@ -15,7 +15,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep};
 
-use crate::dataset::{Dataset, Failure};
+use crate::dataset::{BoxError, Dataset};
 use crate::process;
 use crate::running::Running;
 use crate::wire::Connection;
@@ -24,7 +24,7 @@ use crate::wire::Connection;
 const DOCUMENTS: usize = 200;
 
 /// How long a crowd may take to gather.
-const PATIENCE: Duration = Duration::from_secs(120);
+const GATHER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How many there are of each.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,11 @@ impl Crowd {
     ///
     /// # Errors
     /// When a connection cannot be opened.
-    pub async fn gather(size: Size, running: &Running, dataset: &Dataset) -> Result<Self, Failure> {
+    pub async fn gather(
+        size: Size,
+        running: &Running,
+        dataset: &Dataset,
+    ) -> Result<Self, BoxError> {
         let (address, key) = (running.address, &dataset.key);
         let head = |line: &str| {
             format!("{line} HTTP/1.1\r\nHost: bench.example\r\nAuthorization: Bearer {key}\r\n")
@@ -78,7 +82,7 @@ impl Crowd {
 }
 
 /// Waits until a process takes less than a tenth of a core, twice in a row.
-async fn rest(pid: u32) -> Result<(), Failure> {
+async fn rest(pid: u32) -> Result<(), BoxError> {
     const WHILE: Duration = Duration::from_millis(500);
     let (begin, mut resting) = (Instant::now(), 0);
     while resting < 2 {
@@ -88,7 +92,7 @@ async fn rest(pid: u32) -> Result<(), Failure> {
             true => resting + 1,
             false => 0,
         };
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > GATHER_TIMEOUT {
             return Err("the service does not come to rest beside the crowd".into());
         }
     }

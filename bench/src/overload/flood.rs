@@ -6,7 +6,7 @@
 //!    under way, as with clients that are strangers to each other, and latencies are the service's alone.
 //! 3. After [`WARM_UP`], what is answered counts: as served, or as refused, which has to be a 503 that says when to
 //!    try again. A connection that breaks is opened anew.
-//! 4. At the end, connections wait for the answer that they have asked for, at most [`PATIENCE`].
+//! 4. At the end, connections wait for the answer that they have asked for, at most [`ANSWER_TIMEOUT`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use hdrhistogram::Histogram;
 use tokio::sync::{Barrier, Notify};
 use tokio::time::{interval, sleep, timeout};
 
-use crate::dataset::{Dataset, Failure};
+use crate::dataset::{BoxError, Dataset};
 use crate::load::{Ask, LONGEST, WARM_UP, awake};
 use crate::operation::{Operation, Script};
 use crate::process::{self, Memory};
@@ -26,7 +26,7 @@ use crate::running::Running;
 use crate::wire::{self, Connection};
 
 /// How long an answer may take before the run is given up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What is to be asked.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ impl Flood<'_> {
     ///
     /// # Errors
     /// When an answer is neither what was asked for nor a refusal, or does not come.
-    pub async fn run(&self) -> Result<Outcome, Failure> {
+    pub async fn run(&self) -> Result<Outcome, BoxError> {
         let latencies = || Histogram::new_with_max(LONGEST, 3).map(RefCell::new);
         let shared = Rc::new(Shared {
             idle: RefCell::default(),
@@ -107,7 +107,7 @@ impl Flood<'_> {
     }
 
     /// Steps 1 and 2.
-    async fn schedule(&self, shared: &Shared) -> Result<(), Failure> {
+    async fn schedule(&self, shared: &Shared) -> Result<(), BoxError> {
         shared.begin.wait().await;
         let (begin, mut tick) = (Instant::now(), interval(Duration::from_millis(1)));
         let mut asked = 0;
@@ -130,7 +130,7 @@ impl Flood<'_> {
     }
 
     /// Decides what counts, and sums it up.
-    async fn watch(&self, shared: &Shared) -> Result<Outcome, Failure> {
+    async fn watch(&self, shared: &Shared) -> Result<Outcome, BoxError> {
         shared.begin.wait().await;
         sleep(WARM_UP).await;
         let (begin, used) = (Instant::now(), self.running.processor_time()?);
@@ -157,7 +157,7 @@ impl Flood<'_> {
     }
 
     /// One connection: steps 3 and 4.
-    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), Failure> {
+    async fn ask(&self, number: usize, shared: &Shared) -> Result<(), BoxError> {
         let mut connection = Connection::open(self.running.address).await?;
         let tokens = &self.running.refresh_tokens;
         let mut script = Script::new(self.operation, self.dataset, None, tokens, number);
@@ -172,7 +172,7 @@ impl Flood<'_> {
             request.clear();
             script.next(&mut request);
             let begin = Instant::now();
-            let Ok(answer) = timeout(PATIENCE, connection.ask(&request)).await? else {
+            let Ok(answer) = timeout(ANSWER_TIMEOUT, connection.ask(&request)).await? else {
                 shared.broken.set(shared.broken.get() + 1);
                 connection = Connection::open(self.running.address).await?;
                 continue;

@@ -14,7 +14,7 @@ use std::fs;
 use serde_json::json;
 
 use crate::contender::Contender;
-use crate::dataset::{Dataset, Failure};
+use crate::dataset::{BoxError, Dataset};
 use crate::load::{Load, Sample};
 use crate::operation::{Operation, Script};
 use crate::report::Spread;
@@ -60,7 +60,7 @@ impl Options {
     ///
     /// # Errors
     /// When the service does not start, or answers wrongly.
-    pub fn run(&self) -> Result<(), Failure> {
+    pub fn run(&self) -> Result<(), BoxError> {
         let binaries = self.setting.prepare()?;
         let folder = temporary::folder("invoicing-overload-")?;
         let setting = format!("{} products; {}", self.products, self.setting.describe());
@@ -105,7 +105,7 @@ struct Overload<'a> {
 
 impl Overload<'_> {
     /// Step 2.
-    async fn flood_all(&self) -> Result<Vec<Rounds<Outcome>>, Failure> {
+    async fn flood_all(&self) -> Result<Vec<Rounds<Outcome>>, BoxError> {
         let Options {
             times, connections, ..
         } = self.options;
@@ -136,7 +136,7 @@ impl Overload<'_> {
     }
 
     /// Step 3.
-    async fn crowd_all(&self) -> Result<Vec<Rounds<Sample>>, Failure> {
+    async fn crowd_all(&self) -> Result<Vec<Rounds<Sample>>, BoxError> {
         let Options {
             idle, slow, deaf, ..
         } = *self.options;
@@ -170,7 +170,7 @@ impl Overload<'_> {
         Ok(all)
     }
 
-    async fn closed_loop(&self, operation: Operation) -> Result<Sample, Failure> {
+    async fn closed_loop(&self, operation: Operation) -> Result<Sample, BoxError> {
         let tokens = &self.running.refresh_tokens;
         let script =
             |operation, number| Script::new(operation, &self.dataset, None, tokens, number);

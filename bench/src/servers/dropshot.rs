@@ -16,7 +16,7 @@ use slog::{Discard, Logger, o};
 use uuid::Uuid;
 
 use super::Prepared;
-use crate::dataset::Failure;
+use crate::dataset::BoxError;
 use crate::operation::Operation;
 use crate::recording::Recording;
 
@@ -30,7 +30,7 @@ const OF_DROPSHOT: [&str; 1] = ["x-request-id"];
 ///
 /// # Errors
 /// When it cannot listen.
-pub async fn serve(address: SocketAddr, recording: Recording) -> Result<(), Failure> {
+pub async fn serve(address: SocketAddr, recording: Recording) -> Result<(), BoxError> {
     let prepare = |(operation, recorded)| Ok((operation, Prepared::new(recorded, &OF_DROPSHOT)?));
     let answers = recording.into_iter().map(prepare);
     let answers: Answers = answers.collect::<Result<_, http::Error>>()?;

@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
 use super::Prepared;
-use crate::dataset::Failure;
+use crate::dataset::BoxError;
 use crate::operation::Operation;
 use crate::recording::Recording;
 
@@ -22,7 +22,7 @@ use crate::recording::Recording;
 ///
 /// # Errors
 /// When it cannot listen.
-pub async fn serve(address: SocketAddr, recording: Recording) -> Result<(), Failure> {
+pub async fn serve(address: SocketAddr, recording: Recording) -> Result<(), BoxError> {
     let prepare = |(operation, recorded)| Ok((operation, Prepared::new(recorded, &[])?));
     let answers = recording.into_iter().map(prepare);
     let answers: Arc<HashMap<_, _>> = Arc::new(answers.collect::<Result<_, http::Error>>()?);

@@ -25,7 +25,7 @@ pub struct Change {
     pub what: String,
     /// Whom it breaks; when it breaks nobody, whom it concerns. Empty for texts.
     pub whom: String,
-    /// Where.
+    /// Where it is, in both documents.
     pub place: Place,
 }
 

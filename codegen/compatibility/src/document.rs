@@ -1,6 +1,6 @@
 //! A document, and how to move in it.
 //!
-//! A [`Node`] is a value and the place where it stands itself: whoever moves along it never sees a
+//! A [`Node`] is a value and its place: code that moves along it never sees a
 //! `$ref`. A reference that leads nowhere, or in a circle, leads to null.
 
 use std::path::Path;

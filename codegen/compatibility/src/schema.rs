@@ -1,6 +1,6 @@
 //! What is said of a schema, keyword by keyword.
 //!
-//! Each keyword has one [`Effect`], whoever meets the schema; who does, makes it a break or not. What
+//! Each keyword has one [`Effect`], independent of who meets the schema; that decides whether it is a break. What
 //! lies below a schema (its members, items and variants) is a pair of its own.
 
 mod members;

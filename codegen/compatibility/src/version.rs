@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn before_1_0_0_the_minor_number_is_what_the_major_one_is_later() {
+    fn the_minor_number_before_1_0_0_is_what_the_major_one_is_later() {
         for (gravest, later, before) in [
             (Some(Severity::Breaking), "2.0.0", "0.5.0"),
             (Some(Severity::Compatible), "1.5.0", "0.4.3"),

@@ -34,12 +34,12 @@ impl From<Refused> for Rejection<Refused> {
 fn told(rejection: Rejection<Refused>) -> (codegen_runtime::http::StatusCode, Vec<Violation>) {
     use codegen_runtime::http::StatusCode;
     match rejection {
-        Rejection::Refusal(refusal) => {
-            let cause = match refusal.cause {
+        Rejection::Request(error) => {
+            let cause = match error.cause {
                 Cause::Internal => vec![Violation::new("", "internal", "a mistake of ours")],
-                _ => refusal.violations.to_vec(),
+                _ => error.violations.to_vec(),
             };
-            (refusal.cause.status(), cause)
+            (error.cause.status(), cause)
         }
         Rejection::Error(error) => {
             let status = match error {

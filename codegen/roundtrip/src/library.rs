@@ -1,6 +1,6 @@
 //! A library: shows what reached it of the query and the path.
 
-use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
+use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
 
 use crate::{Answered, Refused, has_header, told};
@@ -29,14 +29,14 @@ impl LibraryApi for Library {
         _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
-    ) -> Failure<types::Problem> {
+    ) -> ErrorAnswer<types::Problem> {
         let (status, violations) = told(rejection);
         let violations = violations
             .iter()
             .map(|it| format!("{} {}", it.path, it.constraint));
         let title = violations.collect::<Vec<_>>().join(", ");
         let detail = codegen_runtime::Field::Absent;
-        Failure::new(status, types::Problem { title, detail })
+        ErrorAnswer::new(status, types::Problem { title, detail })
     }
 
     async fn list_books(

@@ -1,6 +1,6 @@
 //! Parcels: headers both ways, a condition, and an answer that the document does not list.
 
-use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked, header_value};
+use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked, header_value};
 use dropshot::RequestContext;
 
 use crate::{Answered, Refused, has_header, told};
@@ -32,13 +32,13 @@ impl ParcelsApi for Carrier {
         _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
-    ) -> Failure<types::Fault> {
+    ) -> ErrorAnswer<types::Fault> {
         let (status, violations) = told(rejection);
         let header = violations
             .first()
             .map(|it| format!("{} {}", it.path, it.constraint));
         let code = types::FaultCode::BadRequest;
-        Failure::new(status, types::Fault { code, header })
+        ErrorAnswer::new(status, types::Fault { code, header })
     }
 
     async fn change_parcel(

@@ -1,6 +1,6 @@
 //! A pet store: answers what it is told, and panics when asked for pet 13.
 
-use codegen_runtime::{Admitted, Failure, Operation, Rejection, Unchecked};
+use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
 
 use crate::{Answered, Refused, has_header, told};
@@ -33,7 +33,7 @@ impl PetstoreApi for Store {
         _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
-    ) -> Failure<types::Failure> {
+    ) -> ErrorAnswer<types::Failure> {
         let (status, violations) = told(rejection);
         let violations = violations
             .into_iter()
@@ -43,7 +43,7 @@ impl PetstoreApi for Store {
             })
             .collect();
         let message = status.to_string();
-        Failure::new(
+        ErrorAnswer::new(
             status,
             types::Failure {
                 message,

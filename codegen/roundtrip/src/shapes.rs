@@ -1,6 +1,6 @@
 //! Shapes: a oneOf in and out.
 
-use codegen_runtime::{Decimal, Failure, Operation, Rejection, Unchecked};
+use codegen_runtime::{Decimal, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
 
 use crate::{Answered, Refused, told};
@@ -18,12 +18,12 @@ impl ShapesApi for Ruler {
         _: &RequestContext<Answered>,
         _: &'static Operation,
         rejection: Rejection<Refused>,
-    ) -> Failure<types::Mistake> {
+    ) -> ErrorAnswer<types::Mistake> {
         let (status, violations) = told(rejection);
         let violations = violations
             .iter()
             .map(|it| format!("{} {}", it.path, it.constraint));
-        Failure::new(
+        ErrorAnswer::new(
             status,
             types::Mistake {
                 message: violations.collect::<Vec<_>>().join(", "),

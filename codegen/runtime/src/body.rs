@@ -17,12 +17,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::refusal::{Cause, Refusal};
+use crate::rejection::{Cause, RequestError};
 use crate::violation::{Violation, constraint};
 
 /// The most bytes of a request body that is read.
@@ -50,7 +50,7 @@ pub(crate) struct RequestBody {
 
 impl RequestBody {
     pub(crate) fn new(headers: &HeaderMap, body: dropshot::Body) -> RequestBody {
-        let expects = headers.get(header::EXPECT).map(|value| value.as_bytes());
+        let expects = headers.get(header::EXPECT).map(HeaderValue::as_bytes);
         let awaits_continue = expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         RequestBody {
             body: Some(body),
@@ -60,27 +60,27 @@ impl RequestBody {
     }
 
     /// Refuses a body by the length that it declares, before anything of it is read.
-    pub(crate) fn check_declared_length(&self) -> Result<(), Refusal> {
+    pub(crate) fn check_declared_length(&self) -> Result<(), RequestError> {
         let declared = self
             .body
             .as_ref()
             .map_or(0, |body| body.size_hint().lower());
         if declared > MAX_BYTES as u64 {
-            Err(Refusal::too_large(MAX_BYTES))
+            Err(RequestError::too_large(MAX_BYTES))
         } else {
             Ok(())
         }
     }
 
     /// Reads the whole body.
-    pub(crate) async fn read(&mut self) -> Result<Bytes, Refusal> {
+    pub(crate) async fn read(&mut self) -> Result<Bytes, RequestError> {
         let Some(body) = &mut self.body else {
             return Ok(Bytes::new());
         };
         self.awaits_continue = false;
         timeout_at(self.received + DEADLINE, collect(body))
             .await
-            .unwrap_or_else(|_| Err(Refusal::timeout(DEADLINE.as_secs())))
+            .unwrap_or_else(|_| Err(RequestError::timeout(DEADLINE.as_secs())))
     }
 
     /// The most memory that reading it takes: what it declares, otherwise what it may have.
@@ -96,7 +96,7 @@ impl RequestBody {
 }
 
 /// All frames of a body, in one buffer.
-async fn collect(body: &mut dropshot::Body) -> Result<Bytes, Refusal> {
+async fn collect(body: &mut dropshot::Body) -> Result<Bytes, RequestError> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         // The connection broke, or the framing of the body is wrong.
@@ -107,7 +107,7 @@ async fn collect(body: &mut dropshot::Body) -> Result<Bytes, Refusal> {
         };
         let length = whole.len() + data.len();
         if length > MAX_BYTES {
-            return Err(Refusal::too_large(MAX_BYTES));
+            return Err(RequestError::too_large(MAX_BYTES));
         }
         if whole.is_empty() && body.is_end_stream() {
             return Ok(data);
@@ -122,8 +122,8 @@ async fn collect(body: &mut dropshot::Body) -> Result<Bytes, Refusal> {
     Ok(whole.into())
 }
 
-fn incomplete() -> Refusal {
-    Refusal {
+fn incomplete() -> RequestError {
+    RequestError {
         cause: Cause::Body,
         violations: Violation::new("", constraint::JSON, "must arrive completely").into(),
     }

@@ -9,7 +9,7 @@
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
 //! - what is served only as it is written, and with how many headers: [`Methods`], [`check_path`], [`MAX_HEADERS`];
-//! - answers: [`Answer`], [`Reply`], and for errors [`Refusal`], [`Failure`], [`Rejection`].
+//! - answers: [`Success`], [`Reply`], and for errors [`RequestError`], [`ErrorAnswer`], [`Rejection`].
 
 pub mod json;
 pub mod schema;
@@ -26,7 +26,7 @@ mod head;
 mod metadata;
 mod operation;
 mod parameters;
-mod refusal;
+mod rejection;
 mod reply;
 mod request;
 mod routes;
@@ -42,8 +42,8 @@ pub use head::MAX_HEADERS;
 pub use metadata::{Described, document_schema};
 pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter};
 pub use parameters::Parameters;
-pub use refusal::{Cause, Failure, Refusal, Rejection, header_of, header_value};
-pub use reply::{Answer, Reply, json_body, without_body};
+pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
+pub use reply::{Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, method_not_allowed};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};

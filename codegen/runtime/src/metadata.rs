@@ -13,7 +13,7 @@ use schemars::schema::{InstanceType, Metadata, ObjectValidation, Schema, SchemaO
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use crate::operation::{Location, Parameter};
-use crate::reply::Answer;
+use crate::reply::Success;
 use crate::request::Request;
 
 /// A schema of the document, from its JSON.
@@ -67,7 +67,7 @@ impl<'de, R, const LOCATION: u8> Deserialize<'de> for ParameterGroup<R, LOCATION
 /// The headers of the answer `A`, as the struct that dropshot's answers want.
 pub(crate) struct HeaderGroup<A>(PhantomData<fn() -> A>);
 
-impl<A: Answer> JsonSchema for HeaderGroup<A> {
+impl<A: Success> JsonSchema for HeaderGroup<A> {
     fn schema_name() -> String {
         format!("{}Headers", A::operation().id)
     }

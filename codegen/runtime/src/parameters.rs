@@ -19,7 +19,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::json::Value;
 use crate::operation::{Location, Operation};
-use crate::refusal::{Cause, Refusal};
+use crate::rejection::{Cause, RequestError};
 use crate::schema::check_parameter;
 use crate::violation::{Path, Violation, Violations, constraint};
 
@@ -41,7 +41,7 @@ impl<'a> Parameters<'a> {
         operation: &'static Operation,
         location: Location,
         head: &'a Parts,
-    ) -> Result<Parameters<'a>, Refusal> {
+    ) -> Result<Parameters<'a>, RequestError> {
         let any = operation
             .parameters
             .iter()
@@ -78,7 +78,7 @@ impl<'a> Parameters<'a> {
             }
         };
         found.check();
-        Refusal::unless_empty(cause, found.violations)?;
+        RequestError::unless_empty(cause, found.violations)?;
         Ok(Parameters {
             operation,
             location,
@@ -89,21 +89,21 @@ impl<'a> Parameters<'a> {
     /// The value of a parameter that has to be there, or has a default.
     ///
     /// # Errors
-    /// An internal refusal, when there is none or it does not fit the type: the generator made a type
+    /// An internal error, when there is none or it does not fit the type: the generator made a type
     /// that does not agree with the schema.
-    pub fn required<T: DeserializeOwned>(&self, name: &str) -> Result<T, Refusal> {
-        self.optional(name)?.ok_or_else(Refusal::internal)
+    pub fn required<T: DeserializeOwned>(&self, name: &str) -> Result<T, RequestError> {
+        self.optional(name)?.ok_or_else(RequestError::internal)
     }
 
     /// The value of a parameter, if there is one or it has a default.
     ///
     /// # Errors
     /// As for [`required`](Parameters::required).
-    pub fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Refusal> {
+    pub fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, RequestError> {
         let mut declared = self.operation.parameters.iter().zip(&self.texts);
         let (parameter, text) = declared
             .find(|(parameter, _)| parameter.location == self.location && parameter.name == name)
-            .ok_or_else(Refusal::internal)?;
+            .ok_or_else(RequestError::internal)?;
         let Some(text) = text.as_deref().or(parameter.default) else {
             return Ok(None);
         };
@@ -116,7 +116,7 @@ impl<'a> Parameters<'a> {
             // What is no string is a JSON literal.
             _ => serde_json::from_str(text),
         };
-        value.map(Some).map_err(|_| Refusal::internal())
+        value.map(Some).map_err(|_| RequestError::internal())
     }
 }
 

@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use crate::metadata::HeaderGroup;
 use crate::operation::Operation;
-use crate::refusal::Failure;
+use crate::rejection::ErrorAnswer;
 
 /// The success of one operation. The generator implements it.
-pub trait Answer: Sized + Send + Sync + 'static {
+pub trait Success: Sized + Send + Sync + 'static {
     /// dropshot's description of the body: `HttpResponseOk<Product>`, or `HttpResponseDeleted` for
     /// none.
     type Shape: HttpCodedResponse;
@@ -42,7 +42,7 @@ pub struct Reply<A> {
     success: PhantomData<fn() -> A>,
 }
 
-impl<A: Answer> Reply<A> {
+impl<A: Success> Reply<A> {
     pub(crate) fn of(response: Response<Body>) -> Reply<A> {
         Reply {
             response,
@@ -51,7 +51,7 @@ impl<A: Answer> Reply<A> {
     }
 }
 
-impl<A: Answer> HttpResponse for Reply<A> {
+impl<A: Success> HttpResponse for Reply<A> {
     fn to_result(self) -> Result<Response<Body>, HttpError> {
         Ok(self.response)
     }
@@ -80,7 +80,7 @@ pub fn json_body<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> 
     Ok(body)
 }
 
-impl<E: Serialize> Failure<E> {
+impl<E: Serialize> ErrorAnswer<E> {
     /// The answer. One that cannot be written is answered without a body.
     pub fn into_response(self) -> Response<Bytes> {
         let mut response = match json_body(&self.body) {

@@ -32,7 +32,7 @@ use crate::body::RequestBody;
 use crate::metadata::ParameterGroup;
 use crate::operation::{Location, Operation};
 use crate::parameters::Parameters;
-use crate::refusal::{Cause, Refusal};
+use crate::rejection::{Cause, RequestError};
 use crate::{json, schema};
 
 /// The request of one operation, once it has been checked. The generator implements it.
@@ -49,7 +49,7 @@ pub trait Request: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// As for [`Parameters::required`].
-    fn headers(headers: &Parameters<'_>) -> Result<Self::Headers, Refusal>;
+    fn headers(headers: &Parameters<'_>) -> Result<Self::Headers, RequestError>;
 
     /// Puts the request together.
     ///
@@ -60,7 +60,7 @@ pub trait Request: Sized + Send + Sync + 'static {
         query: &Parameters<'_>,
         headers: Self::Headers,
         body: Self::Body,
-    ) -> Result<Self, Refusal>;
+    ) -> Result<Self, RequestError>;
 
     /// The schemas of the parameters, in the order of the operation.
     fn parameter_schemas(generator: &mut SchemaGenerator) -> Vec<schemars::schema::Schema>;
@@ -140,7 +140,7 @@ impl<R: Request> Unchecked<R> {
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn headers(&self) -> Result<R::Headers, Refusal> {
+    pub fn headers(&self) -> Result<R::Headers, RequestError> {
         R::headers(&self.parameters(Location::Header)?)
     }
 
@@ -171,7 +171,7 @@ impl<R: Request> Unchecked<R> {
     ///
     /// # Errors
     /// What is wrong with it, in the order of this module's steps.
-    pub async fn check(self) -> Result<R, Refusal> {
+    pub async fn check(self) -> Result<R, RequestError> {
         let (request, ()) = self.check_noting(|_, _| ()).await?;
         Ok(request)
     }
@@ -183,7 +183,7 @@ impl<R: Request> Unchecked<R> {
     pub async fn check_noting<T>(
         mut self,
         note: impl FnOnce(&R, &json::Value<'_>) -> T,
-    ) -> Result<(R, T), Refusal> {
+    ) -> Result<(R, T), RequestError> {
         let text = match R::operation().body {
             Some(_) => {
                 self.0.body.check_declared_length()?;
@@ -199,13 +199,13 @@ impl<R: Request> Unchecked<R> {
         let body = read_body(R::operation().body, &text)?;
         // What has passed the schema fits the type that was made of it, so this is no fault of the
         // caller.
-        let typed = body.take().map_err(|_| Refusal::internal())?;
+        let typed = body.take().map_err(|_| RequestError::internal())?;
         let request = R::build(&path, &query, headers, typed)?;
         let noted = note(&request, &body);
         Ok((request, noted))
     }
 
-    fn parameters(&self, location: Location) -> Result<Parameters<'_>, Refusal> {
+    fn parameters(&self, location: Location) -> Result<Parameters<'_>, RequestError> {
         Parameters::read(R::operation(), location, &self.0.head)
     }
 }
@@ -213,25 +213,25 @@ impl<R: Request> Unchecked<R> {
 fn read_body<'a>(
     schema: Option<&schema::Schema>,
     text: &'a [u8],
-) -> Result<json::Value<'a>, Refusal> {
+) -> Result<json::Value<'a>, RequestError> {
     let Some(schema) = schema else {
         return Ok(json::Value::Null);
     };
     match json::parse(text) {
         Ok(value) => {
-            Refusal::unless_empty(Cause::Body, schema::check(schema, &value))?;
+            RequestError::unless_empty(Cause::Body, schema::check(schema, &value))?;
             Ok(value)
         }
         Err(violation) => {
-            Refusal::unless_empty(Cause::Body, violation.into())?;
-            Err(Refusal::internal())
+            RequestError::unless_empty(Cause::Body, violation.into())?;
+            Err(RequestError::internal())
         }
     }
 }
 
 /// A missing media type counts as JSON. Parameters do not matter: JSON is UTF-8 (RFC 8259, section
 /// 8.1), and what is not is found by reading it.
-fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_media_type(headers: &HeaderMap) -> Result<(), RequestError> {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let essence = types.next().map_or(&b"application/json"[..], |value| {
         value
@@ -242,11 +242,11 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
             .trim_ascii()
     });
     if types.next().is_some() || !essence.eq_ignore_ascii_case(b"application/json") {
-        return Err(Refusal::media_type("must be application/json"));
+        return Err(RequestError::media_type("must be application/json"));
     }
     let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
     if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return Err(Refusal::media_type(
+        return Err(RequestError::media_type(
             "must not be compressed (Content-Encoding)",
         ));
     }

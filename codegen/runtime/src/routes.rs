@@ -25,14 +25,14 @@ use slog::Logger;
 
 use crate::head::check_head;
 use crate::operation::Operation;
-use crate::refusal::header_value;
+use crate::rejection::header_value;
 
 /// The methods of RFC 9110 and RFC 5789, and QUERY.
 pub const METHODS: [&str; 9] = [
     "GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY",
 ];
 
-/// Which methods each path has, for the answer to a method that nobody knows.
+/// Which methods each path has, for the answer to a method that it does not have.
 #[derive(Debug, Default)]
 pub struct Methods(Vec<Route>);
 

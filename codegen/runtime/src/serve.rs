@@ -5,11 +5,11 @@
 //! 1. a path that is not written as the operation's is answered like one that no route has ([`check_path`]);
 //! 2. the trait's hook of the operation's security scheme admits the caller, or answers;
 //! 3. the handler gets the [`Unchecked`](crate::Unchecked) request, checks it and answers;
-//! 4. a panic in either is logged, and is a refusal for internal reasons: without an answer, a client
+//! 4. a panic in either is logged, and is an internal error: without an answer, a client
 //!    would try again;
 //! 5. what is no success becomes an answer by the trait's hook for the document's error body;
 //! 6. the headers that came with the admission are added to whatever is answered;
-//! 7. an answer whose status or headers the document does not list is sent all the same, and logged
+//! 7. an answer whose status or headers the document does not list is sent, but logged
 //!    as an error: the client learns more from it than from anything else;
 //! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
 //!    how the bytes go out.
@@ -36,8 +36,8 @@ use serde::Serialize;
 
 use crate::metadata::Described;
 use crate::operation::Operation;
-use crate::refusal::{Cause, Failure, Refusal, Rejection};
-use crate::reply::{Answer, Reply, response, without_body};
+use crate::rejection::{Cause, ErrorAnswer, Rejection, RequestError};
+use crate::reply::{Reply, Success, response, without_body};
 use crate::request::{Captured, Request};
 use crate::routes::{METHODS, check_path};
 
@@ -71,7 +71,7 @@ pub fn endpoint<C, R, A, E, H, F>(handler: H) -> ApiEndpoint<C>
 where
     C: ServerContext,
     R: Request,
-    A: Answer,
+    A: Success,
     E: JsonSchema + Send + Sync + 'static,
     H: Fn(RequestContext<C>, Captured<R>) -> F + Send + Sync + 'static,
     F: Future<Output = Served<A, E>> + Send + 'static,
@@ -100,12 +100,12 @@ pub async fn serve<C, P, A, X, E, G, F>(
     context: &RequestContext<C>,
     admit: impl FnOnce() -> G,
     handle: impl FnOnce(P) -> F,
-    fail: impl Fn(Rejection<X>) -> Failure<E>,
+    fail: impl Fn(Rejection<X>) -> ErrorAnswer<E>,
     answered: impl FnOnce(Response<Bytes>, Duration) -> Response<Body>,
 ) -> Served<A, E>
 where
     C: ServerContext,
-    A: Answer,
+    A: Success,
     E: Serialize,
     G: Future<Output = Result<Admitted<P>, X>>,
     F: Future<Output = Result<A, Rejection<X>>>,
@@ -125,20 +125,20 @@ where
             // A body that cannot be written is a mistake of the service.
             answer.into_parts().map_err(|error| {
                 slog::error!(context.log, "an answer cannot be written"; "error" => %error);
-                Rejection::Refusal(Refusal::internal())
+                Rejection::Request(RequestError::internal())
             })
         });
         AssertUnwindSafe(steps).catch_unwind().await
     };
     let outcome = outcome.unwrap_or_else(|panic| {
         slog::error!(context.log, "a handler panicked"; "panic" => panic_message(&*panic));
-        Err(Rejection::Refusal(Refusal::internal()))
+        Err(Rejection::Request(RequestError::internal()))
     });
     let mut response = match outcome {
         Ok((headers, body)) => response(A::operation().success.status(), headers, body),
         Err(rejection) => failed(|| fail(rejection).into_response(), &context.log),
     };
-    // Whoever is admitted first and refused as nobody later, whose credential has ended meanwhile, is told as little
+    // A caller who was admitted, but whose credential has ended since then, is told as little
     // as a stranger.
     if response.status() != StatusCode::UNAUTHORIZED {
         response.headers_mut().extend(extra);
@@ -151,7 +151,7 @@ where
 /// Tells the log about a request that passed the document and yet did not fit the types made of it. The
 /// reason is not told, since it may repeat a value.
 fn tell_misfit<X>(rejection: &Rejection<X>, log: &slog::Logger) {
-    if let Rejection::Refusal(Refusal {
+    if let Rejection::Request(RequestError {
         cause: Cause::Internal,
         ..
     }) = rejection
@@ -179,7 +179,7 @@ fn failed(answer: impl FnOnce() -> Response<Bytes>, log: &slog::Logger) -> Respo
 pub fn register_absent_methods<C, R, X, E>(
     api: &mut ApiDescription<C>,
     operations: &'static [&'static Operation],
-    fail: fn(&RequestContext<C>, &'static Operation, Rejection<X>) -> Failure<E>,
+    fail: fn(&RequestContext<C>, &'static Operation, Rejection<X>) -> ErrorAnswer<E>,
     answered: fn(
         &RequestContext<C>,
         &'static Operation,
@@ -209,9 +209,9 @@ where
             if let Err(error) = check_path(R::operation().path, context.request.uri().path()) {
                 return std::future::ready(Err(error));
             }
-            let refusal = Refusal::method(context.request.method(), &allow);
-            let failure = fail(&context, R::operation(), Rejection::Refusal(refusal));
-            let response = failure.header(header::ALLOW, &allow).into_response();
+            let error = RequestError::method(context.request.method(), &allow);
+            let answer = fail(&context, R::operation(), Rejection::Request(error));
+            let response = answer.header(header::ALLOW, &allow).into_response();
             let mut response = answered(&context, R::operation(), response, start.elapsed());
             if context.request.method() == Method::HEAD {
                 response = without_body(response);

@@ -11,7 +11,7 @@
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, ExprMethodCall, ImplItem, Item, ItemImpl, Stmt, Type, parse_quote};
 
-/// Mends the types of a module.
+/// Patches the types of a module.
 pub(super) fn strings(items: &mut Vec<Item>) {
     let mut checked = Vec::new();
     for mut item in std::mem::take(items) {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::model::Pointer;
 use crate::{Document, Problem, Problems};
 
-use super::mend::Shared;
+use super::patch::Shared;
 use super::types::{self, Side};
 
 /// What client and server share by copying, so that the client depends on nothing of ours.

@@ -1,7 +1,7 @@
 //! From a [`Document`] to Rust.
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
-//! 2. [`types`] has progenitor make Rust of it, [`mend`]s that, its texts in [`checked`] and [`strings`],
+//! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
 //!    the client's names in [`members`], and adds the types that this crate makes by itself ([`scalars`],
 //!    [`one_of`]).
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
@@ -11,8 +11,8 @@ mod checked;
 mod client;
 mod doc;
 mod members;
-mod mend;
 mod one_of;
+mod patch;
 mod prepare;
 mod scalars;
 mod schemas;
@@ -23,7 +23,7 @@ mod types;
 use crate::{Document, Problems};
 
 pub(crate) use client::modules as client_modules;
-use mend::Shared;
+use patch::Shared;
 use types::Side;
 
 /// See [`crate::server`].

@@ -1,13 +1,13 @@
 //! The document as progenitor should see it.
 //!
 //! typify and progenitor do well what they do: structs, enumerations, checked strings, builders.
-//! What they would do wrong is taken out of their sight, and stands for itself under a name that
-//! [`super::mend`] finds again in their output:
+//! What they would do wrong is replaced, before they see it, by a name that
+//! [`super::patch`] finds again in their output:
 //!
 //! - a component that this crate emits by itself (a number, an integer, a UUID, a time, a `oneOf`)
-//!   is replaced by [`own`]: `::mend::types::Amount`;
-//! - null, lists and decimals are [`marker`]s: `::mend::Field<T>`, `::mend::Nullable<T>`,
-//!   `::mend::List<T>` and `::mend::Decimal`. typify knows no third state between a value and
+//!   is replaced by [`own`]: `::patch::types::Amount`;
+//! - null, lists and decimals are [`marker`]s: `::patch::Field<T>`, `::patch::Nullable<T>`,
+//!   `::patch::List<T>` and `::patch::Decimal`. typify knows no third state between a value and
 //!   nothing, cannot tell an absent list from an empty one, and makes every number an `f64`;
 //! - defaults are gone. They say what the server does with an absent value, and would make typify
 //!   forget that it is absent.
@@ -17,10 +17,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Answer, Document, Format, Kind, Location, Operation, Parameter, Schema, Text};
+use crate::model::{
+    Document, Format, Kind, Location, Operation, Parameter, Response, Schema, Text,
+};
 
 /// The crate that does not exist, whose items are rewritten later.
-pub(super) const MARKER: &str = "mend";
+pub(super) const MARKER: &str = "patch";
 
 /// Whether this crate emits the type of the component by itself.
 pub(super) fn is_own(schema: &Schema) -> bool {
@@ -98,7 +100,7 @@ fn prepared_parameter(document: &Document, parameter: &Parameter) -> Value {
     value
 }
 
-fn prepared_answer(answer: &Answer) -> Value {
+fn prepared_answer(answer: &Response) -> Value {
     let mut value = json!({ "description": answer.description });
     if let Some(schema) = &answer.schema {
         value["content"] = content(schema);
@@ -120,7 +122,7 @@ fn tell(value: &mut Value, keyword: &str, text: Option<&str>) {
     }
 }
 
-/// A component, which never is null by itself: whoever refers to it says so.
+/// A component, which is never null by itself: a reference to it says so.
 fn component(document: &Document, schema: &Schema) -> Value {
     let mut value = match &schema.kind {
         // Replaced, so that only the name matters.

@@ -3,7 +3,7 @@
 //! dropshot asks types for their schemas, and publishes what they say. What a derived
 //! implementation makes of a type would be a second description beside the document's, and another
 //! one; so the types repeat the document. Two things are not the same in schemars' dialect of JSON
-//! Schema: an exclusive bound is a number of its own, and whoever uses `$ref` has to ask for its
+//! Schema: an exclusive bound is a number of its own, and a user of `$ref` has to ask for its
 //! target, so that it is among the components.
 
 use proc_macro2::TokenStream;

@@ -136,7 +136,7 @@ fn listed(item: &ItemEnum) -> Item {
     let name = &item.ident;
     let variants: Vec<_> = item.variants.iter().map(|it| &it.ident).collect();
     let texts = item.variants.iter().map(|it| {
-        let renamed = it.attrs.iter().find_map(super::mend::renamed);
+        let renamed = it.attrs.iter().find_map(super::patch::renamed);
         renamed.unwrap_or_else(|| it.ident.to_string())
     });
     parse_quote! {

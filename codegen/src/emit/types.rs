@@ -1,4 +1,4 @@
-//! `mod types` and, for the client, what stands beside it: progenitor's output, mended.
+//! `mod types` and, for the client, what stands beside it: progenitor's output, patched.
 
 use proc_macro2::TokenStream;
 use progenitor_impl::{
@@ -10,9 +10,9 @@ use syn::{Item, Path};
 use crate::model::{Document, Kind, Pointer};
 use crate::{Problem, Problems};
 
-use super::mend::Shared;
+use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{mend, one_of, scalars};
+use super::{one_of, patch, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Side<'a> {
     },
 }
 
-/// The mended file.
+/// The patched file.
 pub(super) fn file(
     document: &Document,
     side: Side<'_>,
@@ -47,11 +47,11 @@ pub(super) fn file(
             items.extend(own.items.iter().cloned());
         }
     }
-    mend::file(&mut file, document, shared);
+    patch::file(&mut file, document, shared);
     Ok(file)
 }
 
-/// The mended file of what progenitor makes for `httpmock`: a method an operation, with the types of
+/// The patched file of what progenitor makes for `httpmock`: a method an operation, with the types of
 /// `file`, whose module stands beside this one.
 pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
     let made = || {
@@ -63,7 +63,7 @@ pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
         syn::parse2(tokens).map_err(|e| e.to_string())
     };
     let mut file = made().map_err(|error| refused(document, &error))?;
-    mend::mock(&mut file, document, &Shared::Parent);
+    patch::mock(&mut file, document, &Shared::Parent);
     Ok(file)
 }
 

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Answer, Header, Pointer, Schema};
+use crate::model::{Header, Pointer, Response, Schema};
 
 use super::graph;
 use super::link;
@@ -34,7 +34,7 @@ pub(super) fn all(
     reader: &Reader<'_>,
     operation: &Place<'_>,
     schemas: &IndexMap<String, Schema>,
-) -> Option<(Answer, Vec<Answer>)> {
+) -> Option<(Response, Vec<Response>)> {
     let Some(place) = operation.get("responses") else {
         reader.missing(operation, "responses");
         return None;
@@ -77,7 +77,7 @@ pub(super) fn all(
 }
 
 /// There are errors, all of them have a body, and the same.
-fn check_errors(reader: &Reader<'_>, responses: &Place<'_>, answers: &[Answer]) {
+fn check_errors(reader: &Reader<'_>, responses: &Place<'_>, answers: &[Response]) {
     if !answers.is_empty() && answers.iter().all(|it| it.status < 400) {
         reader.refuse(
             &responses.pointer,
@@ -105,7 +105,7 @@ fn check_errors(reader: &Reader<'_>, responses: &Place<'_>, answers: &[Answer]) 
     }
 }
 
-fn numbered<'a>(reader: &Reader<'a>, status: &str, place: Place<'a>) -> Option<Answer> {
+fn numbered<'a>(reader: &Reader<'a>, status: &str, place: Place<'a>) -> Option<Response> {
     let number = (status.len() == 3)
         .then(|| status.parse::<u16>().ok())
         .flatten();
@@ -125,7 +125,7 @@ fn numbered<'a>(reader: &Reader<'a>, status: &str, place: Place<'a>) -> Option<A
 }
 
 /// An answer, wherever it stands. A component has no status; 200 stands for all with a body.
-pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Option<Answer> {
+pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Option<Response> {
     let place = reader.follow(place, "responses")?;
     let place = reader.object(place, &ANSWER)?;
     let description = reader.required_text(&place, "description");
@@ -152,7 +152,7 @@ pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Opt
         (None, _) => None,
         (Some(_), _) => Some(content(reader, &place)?),
     };
-    Some(Answer {
+    Some(Response {
         status,
         description: description?,
         headers: headers?,

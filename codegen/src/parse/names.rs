@@ -120,9 +120,9 @@ pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) 
     let mut scope = Scope::new(reader, "variant", &["Self_"]);
     // Values are not names elsewhere, and may be several words.
     scope.plain = |value| is_plain(&value.replace(' ', "-"));
-    values
-        .iter()
-        .for_each(|(name, pointer)| scope.add(name, of_type, pointer));
+    for (name, pointer) in values {
+        scope.add(name, of_type, pointer);
+    }
 }
 
 /// Operations, security schemes and error bodies: each becomes a function of the trait.

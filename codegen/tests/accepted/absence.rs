@@ -879,7 +879,7 @@ impl codegen_runtime::Request for ChangeNoteRequest {
     }
     fn headers(
         headers: &codegen_runtime::Parameters<'_>,
-    ) -> ::std::result::Result<Self::Headers, codegen_runtime::Refusal> {
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
         Ok(())
     }
     fn build(
@@ -887,7 +887,7 @@ impl codegen_runtime::Request for ChangeNoteRequest {
         query: &codegen_runtime::Parameters<'_>,
         headers: Self::Headers,
         body: Self::Body,
-    ) -> ::std::result::Result<Self, codegen_runtime::Refusal> {
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
         Ok(Self {
             id: path.required("id")?,
             body,
@@ -917,7 +917,7 @@ impl ChangeNoteAnswer {
     }
 }
 #[allow(unused_variables)]
-impl codegen_runtime::Answer for ChangeNoteAnswer {
+impl codegen_runtime::Success for ChangeNoteAnswer {
     type Shape = dropshot::HttpResponseOk<types::Note>;
     fn operation() -> &'static codegen_runtime::Operation {
         &CHANGE_NOTE
@@ -965,7 +965,7 @@ pub trait AbsenceApi: Sized + Send + Sync + 'static {
         context: &dropshot::RequestContext<Self::Context>,
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
-    ) -> codegen_runtime::Failure<types::Failure>;
+    ) -> codegen_runtime::ErrorAnswer<types::Failure>;
     /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
     /// and for a bound on what waits to be sent. The notes that came with the admission are among its
     /// extensions. What is added to the answer here is not compared with the document: headers of the

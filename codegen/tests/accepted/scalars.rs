@@ -1991,7 +1991,7 @@ impl codegen_runtime::Request for PayRequest {
     }
     fn headers(
         headers: &codegen_runtime::Parameters<'_>,
-    ) -> ::std::result::Result<Self::Headers, codegen_runtime::Refusal> {
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
         Ok(())
     }
     fn build(
@@ -1999,7 +1999,7 @@ impl codegen_runtime::Request for PayRequest {
         query: &codegen_runtime::Parameters<'_>,
         headers: Self::Headers,
         body: Self::Body,
-    ) -> ::std::result::Result<Self, codegen_runtime::Refusal> {
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
         Ok(Self {
             copies: query.required("copies")?,
             body,
@@ -2028,7 +2028,7 @@ impl PayAnswer {
     }
 }
 #[allow(unused_variables)]
-impl codegen_runtime::Answer for PayAnswer {
+impl codegen_runtime::Success for PayAnswer {
     type Shape = dropshot::HttpResponseDeleted;
     fn operation() -> &'static codegen_runtime::Operation {
         &PAY
@@ -2076,7 +2076,7 @@ pub trait ScalarsApi: Sized + Send + Sync + 'static {
         context: &dropshot::RequestContext<Self::Context>,
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
-    ) -> codegen_runtime::Failure<types::Failure>;
+    ) -> codegen_runtime::ErrorAnswer<types::Failure>;
     /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
     /// and for a bound on what waits to be sent. The notes that came with the admission are among its
     /// extensions. What is added to the answer here is not compared with the document: headers of the

@@ -249,10 +249,10 @@ impl List {
 
     fn with_large_pages(self) -> List {
         /// The most that the document allows: fewest requests.
-        const MOST: i32 = 100;
+        const MAX_LIMIT: i32 = 100;
         match self.limit {
             Some(_) => self,
-            None => self.limit(MOST),
+            None => self.limit(MAX_LIMIT),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::domain::id::{FileId, TeamId, UserId};
 use crate::domain::secret::Secret;
 
 /// The ids and secrets that requests to the demo are made with.
-pub struct Credentials {
+pub(super) struct Credentials {
     pub team: TeamId,
     pub user: UserId,
     pub file: FileId,
@@ -25,7 +25,7 @@ pub struct Credentials {
 
 impl Credentials {
     /// Some that nobody can guess.
-    pub fn drawn() -> Credentials {
+    pub(super) fn drawn() -> Credentials {
         Credentials {
             team: TeamId(Uuid::now_v7()),
             user: UserId(Uuid::now_v7()),
@@ -39,7 +39,7 @@ impl Credentials {
     }
 
     /// Those that are published in [`testing.md`](super::Demo), for tests to be written against.
-    pub fn fixed() -> Credentials {
+    pub(super) fn fixed() -> Credentials {
         let id = |number: u128| Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 | number);
         let secret = |text: &str| Secret::from_text(text);
         Credentials {

@@ -6,23 +6,25 @@
 //! to standard error as usual.
 
 mod credentials;
-mod rehearsal;
+mod fault_injection;
+mod scenario;
 mod seed;
-mod story;
+mod sign_in;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use crate::admin::ReplicaState;
 use crate::http;
 use crate::log;
-use crate::operations::Operations;
 use crate::settings::{Database, PublicUrl, Settings};
 use crate::start_error::StartError;
 
+use super::command_error::CommandError;
 use super::database::open;
-use super::failure::Failure;
 use super::{output, serve};
 use credentials::Credentials;
+use fault_injection::FaultInjection;
 
 /// Runs a server on a temporary database and prints requests to try.
 ///
@@ -44,7 +46,7 @@ With --fixed, /demo/authorize sends every app an authorization code at once.
 
 The credentials and all the rest: src/cli/demo/testing.md"#
 )]
-pub struct Demo {
+pub(super) struct Demo {
     /// Uses the same published ids, API keys and tokens at each start, for tests that are written
     /// against them, and signs the user in without being asked.
     #[arg(long)]
@@ -53,7 +55,7 @@ pub struct Demo {
 
 impl Demo {
     /// `insisting` says that the address to listen on was chosen, and must not be replaced.
-    pub(super) fn run(self, settings: &Settings, insisting: bool) -> Result<(), Failure> {
+    pub(super) fn run(self, settings: &Settings, insisting: bool) -> Result<(), CommandError> {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-demo-")
             .tempdir()?;
@@ -85,17 +87,21 @@ impl Demo {
             let seed = seed::seed(&app, credentials).await?;
             let mut api = http::api()?;
             if self.fixed {
-                http::sign_in::register(&mut api, seed.credentials.user)?;
+                sign_in::register(&mut api, &app, seed.credentials.user)?;
             }
-            let operations: Arc<Operations> = Arc::default();
-            let strangers = Arc::clone(&operations.strangers);
+            let replica: Arc<ReplicaState> = Arc::default();
+            let strangers = Arc::clone(&replica.strangers);
             let context =
-                http::Context::new(Arc::clone(&app), &settings, Arc::clone(&operations), &log)
+                http::Context::new(Arc::clone(&app), &settings, Arc::clone(&replica), &log)
                     .await
-                    .rehearsing(rehearsal::ByHeader::default());
+                    .intercepted_by(FaultInjection::default());
             let server =
-                serve::start(&settings, api, context, operations, &log)?.stopping_at_hang_up();
-            output::print(&story::tell(&settings, &seed, &std::env::current_exe()?))?;
+                serve::start(&settings, api, context, replica, &log)?.stopping_at_hang_up();
+            output::print(&scenario::render(
+                &settings,
+                &seed,
+                &std::env::current_exe()?,
+            ))?;
             serve::run(server, &app, &strangers, &log).await
         });
         runtime.shutdown_background();

@@ -1,45 +1,63 @@
 //! What is in the demo's database.
+//!
+//! Ids and secrets may be given, so that tests can be written against them. What the service itself makes has an id and a
+//! secret that nobody can guess, and no operation and no other command offers anything else.
 
 use codegen_runtime::Decimal;
 
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::api_key::{ApiKey, Scope};
+use crate::domain::auth_code::CodeChallenge;
 use crate::domain::catalog::Mode;
 use crate::domain::id::ProductId;
-use crate::domain::item::ItemId;
+use crate::domain::item::{File, ItemId};
 use crate::domain::member::Role;
 use crate::domain::product::NewProduct;
 use crate::domain::secret::Secret;
-use crate::domain::session::Device;
+use crate::domain::session::pair::PairDigests;
+use crate::domain::session::{CodeExchange, Device};
 use crate::domain::share_link::{Audience, CreateLink};
+use crate::domain::team::Team;
+use crate::domain::user::User;
 
 use super::credentials::Credentials;
 
 /// The app that users of the demo sign in with.
-pub const CLIENT: &str = "demo-app";
+pub(super) const CLIENT: &str = "demo-app";
 
 /// Where its codes are sent.
-pub const REDIRECT_URI: &str = "com.example.demo:/signed-in";
+pub(super) const REDIRECT_URI: &str = "com.example.demo:/signed-in";
 
 /// The installation of the app that is signed in.
-pub const INSTALL_ID: &str = "demo-phone";
+pub(super) const INSTALL_ID: &str = "demo-phone";
 
-/// What the story needs to know of what is there.
-pub struct Seed {
+/// What the scenario needs to know of what is there.
+pub(super) struct Seed {
     pub credentials: Credentials,
-    /// To change.
+    /// The product that the scenario changes.
     pub consulting: ProductId,
-    /// To archive.
+    /// The product that it archives.
     pub brochure: ProductId,
 }
 
 /// Fills an empty database.
-pub async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Error> {
+pub(super) async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Error> {
     let Credentials { team, user, .. } = credentials;
-    app.given_team(team, "Acme").await?;
-    app.given_user(user, "ada@example.com", "Ada Lovelace")
-        .await?;
+    let created_at = app.now();
+    app.add_team(Team {
+        id: team,
+        name: "Acme".to_owned(),
+        created_at,
+    })
+    .await?;
+    app.add_user(User {
+        id: user,
+        email: "ada@example.com".to_owned(),
+        name: "Ada Lovelace".to_owned(),
+        created_at,
+    })
+    .await?;
     app.add_member(team, user, Role::Owner).await?;
     let (consulting, brochure) = catalogs(app, &credentials).await?;
     links(app, &credentials).await?;
@@ -51,12 +69,22 @@ pub async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Error> {
     })
 }
 
-/// Three products in the live catalog, the first and the last of which have a part in the story, and
+/// Three products in the live catalog, the first and the last of which have a part in the scenario, and
 /// one in the test catalog.
 async fn catalogs(app: &App, credentials: &Credentials) -> Result<(ProductId, ProductId), Error> {
-    let key = async |secret, mode, scope, name| {
-        app.given_api_key(secret, credentials.team, mode, scope, name)
-            .await
+    let key = async |secret: &Secret, mode, scope, name: &str| {
+        let key = ApiKey {
+            id: app.new_id(),
+            team_id: credentials.team,
+            mode,
+            scope,
+            name: Some(name.to_owned()),
+            created_at: app.now(),
+            expires_at: None,
+            revoked_at: None,
+            last_used_at: None,
+        };
+        app.add_api_key(key, secret.digest()).await
     };
     let live = key(&credentials.key, Mode::Live, Scope::ReadWrite, "Web shop").await?;
     let test = key(&credentials.test_key, Mode::Test, Scope::ReadWrite, "Trial").await?;
@@ -82,8 +110,14 @@ async fn catalogs(app: &App, credentials: &Credentials) -> Result<(ProductId, Pr
 /// A file in a folder, with two links.
 async fn links(app: &App, credentials: &Credentials) -> Result<(), Error> {
     let folder = app.create_folder(credentials.team, "Offers").await?;
-    app.given_file(credentials.file, "Offer 2026-017.pdf", &folder)
-        .await?;
+    app.add_file(File {
+        id: credentials.file,
+        team_id: credentials.team,
+        name: "Offer 2026-017.pdf".to_owned(),
+        folder_id: Some(folder.id),
+        created_at: app.now(),
+    })
+    .await?;
     for (name, password) in [
         ("For the customer", None),
         ("For the auditor", Some("s3cret")),
@@ -120,7 +154,7 @@ async fn create(app: &App, key: &ApiKey, product: NewProduct) -> Result<ProductI
     Ok(app.create_product(key, product, None).await?.value.id)
 }
 
-/// The device that is signed in.
+/// The device that is signed in: with a code, as devices do, but its tokens are given.
 async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
     let client = app
         .create_oauth_client(CLIENT, "Demo app", &[REDIRECT_URI.to_owned()])
@@ -129,7 +163,23 @@ async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
         install_id: Some(INSTALL_ID.to_owned()),
         user_agent: Some("Demo/1.0 (Phone)".to_owned()),
     };
-    let tokens = (&credentials.access_token, &credentials.refresh_token);
-    app.given_session(credentials.user, &client, REDIRECT_URI, device, tokens)
-        .await
+    let challenge = CodeChallenge::of(&Secret::base64url());
+    let issued = app
+        .issue_auth_code(credentials.user, &client.id, REDIRECT_URI, challenge)
+        .await?;
+    app.carry_out_exchange(CodeExchange {
+        code: issued.code.digest(),
+        challenge,
+        redirect_uri: REDIRECT_URI.to_owned(),
+        client_id: client.id,
+        device,
+        session_id: app.new_id(),
+        pair: PairDigests {
+            access: credentials.access_token.digest(),
+            refresh: credentials.refresh_token.digest(),
+        },
+        now: app.now(),
+    })
+    .await
+    .map(drop)
 }

@@ -23,7 +23,7 @@ pub struct Session {
     pub id: SessionId,
     /// Who is signed in.
     pub user_id: UserId,
-    /// The app.
+    /// The app that the user is signed in with.
     pub client_id: ClientId,
     /// The installation of the app, if the app named one: every refresh must name the same.
     pub install_id: Option<String>,
@@ -68,18 +68,18 @@ pub enum TokenRequest {
         code_verifier: Secret,
         /// Where the code was sent.
         redirect_uri: String,
-        /// Who asks.
+        /// The app that asks.
         client_id: ClientId,
-        /// Where from.
+        /// The device that the app runs on.
         device: Device,
     },
     /// The next pair of tokens of a session (RFC 6749, 6).
     RefreshToken {
         /// The refresh token.
         refresh_token: Secret,
-        /// Who asks.
+        /// The app that asks.
         client_id: ClientId,
-        /// Where from.
+        /// The device that the app runs on.
         device: Device,
     },
 }
@@ -104,11 +104,11 @@ pub struct CodeExchange {
     pub code: Digest,
     /// What the presented verifier answers.
     pub challenge: CodeChallenge,
-    /// As presented.
+    /// The presented redirect URI.
     pub redirect_uri: String,
-    /// As presented.
+    /// The app that presents them.
     pub client_id: ClientId,
-    /// As presented; kept with the session.
+    /// The device that the app names; kept with the session.
     pub device: Device,
     /// The session that begins if the code is good.
     pub session_id: SessionId,
@@ -123,9 +123,9 @@ pub struct CodeExchange {
 pub struct Refresh {
     /// Of the presented token.
     pub token: Digest,
-    /// As presented.
+    /// The app that presents it.
     pub client_id: ClientId,
-    /// As presented.
+    /// The device that the app names.
     pub device: Device,
     /// The successor pair, if the token is unspent.
     pub pair: PairDigests,

@@ -46,7 +46,7 @@ pub fn latest_access_token(now: Timestamp) -> Timestamp {
 
 /// Why an exchange is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum GrantError {
     /// There is no such client. All stays as it was.
     InvalidClient,
     /// The code or token is not good, or not good for this client. All stays as it was.
@@ -55,12 +55,12 @@ pub enum Refusal {
     Reused(SessionId),
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Error {
-        match refusal {
-            Refusal::InvalidClient => Error::InvalidClient,
-            Refusal::InvalidGrant => Error::InvalidGrant,
-            Refusal::Reused(session_id) => Error::GrantReused(session_id),
+impl From<GrantError> for Error {
+    fn from(error: GrantError) -> Error {
+        match error {
+            GrantError::InvalidClient => Error::InvalidClient,
+            GrantError::InvalidGrant => Error::InvalidGrant,
+            GrantError::Reused(session_id) => Error::GrantReused(session_id),
         }
     }
 }
@@ -82,12 +82,12 @@ pub fn rule_on_code(
     known: Option<&KnownCode>,
     client_exists: bool,
     presented: &CodeExchange,
-) -> Result<UserId, Refusal> {
+) -> Result<UserId, GrantError> {
     if let Some(session_id) = known.and_then(|known| known.session_id) {
-        return Err(Refusal::Reused(session_id)); // C2
+        return Err(GrantError::Reused(session_id)); // C2
     }
     if !client_exists {
-        return Err(Refusal::InvalidClient); // C3
+        return Err(GrantError::InvalidClient); // C3
     }
     let good = |code: &&AuthCode| {
         presented.now < code.expires_at
@@ -97,7 +97,7 @@ pub fn rule_on_code(
     };
     let code = known.map(|known| &known.code).filter(good);
     code.map(|code| code.user_id) // C5
-        .ok_or(Refusal::InvalidGrant) // C4
+        .ok_or(GrantError::InvalidGrant) // C4
 }
 
 /// A refresh token on record, with its session.
@@ -140,10 +140,10 @@ pub fn rule_on_refresh(
     known: Option<&KnownToken>,
     client_exists: bool,
     presented: &Refresh,
-) -> Result<RefreshGrant, Refusal> {
+) -> Result<RefreshGrant, GrantError> {
     let unfit = match client_exists {
-        true => Refusal::InvalidGrant,
-        false => Refusal::InvalidClient,
+        true => GrantError::InvalidGrant,
+        false => GrantError::InvalidClient,
     };
     let alive = |token: &&KnownToken| !token.ended && presented.now < token.expires_at;
     let token = known.filter(alive).ok_or(unfit)?; // R2
@@ -158,7 +158,7 @@ pub fn rule_on_refresh(
         (Some(spent_at), Some(successor)) if bound && presented.now.since(spent_at) < GRACE => {
             Ok(RefreshGrant::Repeat(successor.clone(), spent_at)) // R6
         }
-        (Some(_), _) => Err(Refusal::Reused(token.session_id)), // R7
+        (Some(_), _) => Err(GrantError::Reused(token.session_id)), // R7
     }
 }
 

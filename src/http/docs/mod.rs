@@ -40,7 +40,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Adds the pages and their files, unpublished.
-pub fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
+pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     for path in ["/", "/docs"] {
         unpublished::get(api, path, |_| to_start())?;
     }

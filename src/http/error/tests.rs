@@ -21,7 +21,7 @@ fn of_cause(cause: Cause) -> Problem {
     } else {
         violation.into()
     };
-    of_refusal(Refusal { cause, violations })
+    of_request_error(RequestError { cause, violations })
 }
 
 /// Every problem that there is, and the status and code of the table in docs/decisions.md, "Errors".
@@ -103,7 +103,7 @@ fn every_problem_has_its_status_and_code_in_both_documents() {
 #[test]
 fn every_problem_has_an_error_of_rfc_6749_that_nobody_may_store() {
     for (problem, status, code) in problems() {
-        let failure = problem.into_token(REQUEST_ID);
+        let answer = problem.into_token(REQUEST_ID);
         let expected = match (status, code) {
             (400, "invalid_grant" | "invalid_client" | "unauthorized_client") => code,
             (400 | 405 | 408 | 413 | 415, _) => "invalid_request",
@@ -111,8 +111,8 @@ fn every_problem_has_an_error_of_rfc_6749_that_nobody_may_store() {
             (503, _) => "temporarily_unavailable",
             _ => "server_error",
         };
-        assert_eq!(json(&failure.body)["error"], expected, "{status} {code}");
-        assert_eq!(failure.headers[CACHE_CONTROL], "no-store");
+        assert_eq!(json(&answer.body)["error"], expected, "{status} {code}");
+        assert_eq!(answer.headers[CACHE_CONTROL], "no-store");
     }
 }
 
@@ -124,7 +124,7 @@ fn an_unknown_grant_type_is_unsupported_and_a_missing_one_is_invalid() {
         ("type", "invalid_request"),
     ] {
         let violations = Violation::new("/grant_type", constraint, "is wrong").into();
-        let problem = of_refusal(Refusal {
+        let problem = of_request_error(RequestError {
             cause: Cause::Body,
             violations,
         });
@@ -134,9 +134,9 @@ fn an_unknown_grant_type_is_unsupported_and_a_missing_one_is_invalid() {
 
 #[test]
 fn a_description_has_the_characters_of_rfc_6749_and_an_end() {
-    let failure = of_cause(Cause::Body).into_token(REQUEST_ID);
+    let answer = of_cause(Cause::Body).into_token(REQUEST_ID);
     assert_eq!(
-        json(failure.body)["error_description"],
+        json(answer.body)["error_description"],
         "/? says 'no' / to ?"
     );
 }
@@ -146,8 +146,8 @@ fn a_description_tells_as_many_violations_as_fit_and_counts_the_rest() {
     let description = |violations: Vec<Violation>| {
         let violations = violations.into_iter().collect();
         let cause = Cause::Body;
-        let failure = of_refusal(Refusal { cause, violations }).into_token(REQUEST_ID);
-        let text = json(failure.body)["error_description"].clone();
+        let answer = of_request_error(RequestError { cause, violations }).into_token(REQUEST_ID);
+        let text = json(answer.body)["error_description"].clone();
         text.as_str().unwrap().to_owned()
     };
     let wrong = Violation::new("/x", "maxLength", "is wrong");
@@ -172,8 +172,8 @@ fn a_message_says_how_many_violations_there_were_where_not_all_are_listed() {
         let wrong = Violation::new("/x", "maxLength", "is wrong");
         let violations = std::iter::repeat_n(wrong, count).collect();
         let cause = Cause::Body;
-        let failure = of_refusal(Refusal { cause, violations }).into_catalog(REQUEST_ID);
-        let error = json(failure.body)["error"].take();
+        let answer = of_request_error(RequestError { cause, violations }).into_catalog(REQUEST_ID);
+        let error = json(answer.body)["error"].take();
         let listed = error["details"].as_array().map_or(0, Vec::len);
         (error["message"].as_str().unwrap().to_owned(), listed)
     };

@@ -1,7 +1,7 @@
 //! Errors of the token endpoint, in the words of RFC 6749, section 5.2. It has no list of violations: what
 //! is wrong is a description, of few characters and not too many.
 
-use codegen_runtime::{Failure, Violation, constraint};
+use codegen_runtime::{ErrorAnswer, Violation, constraint};
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
 
@@ -10,13 +10,13 @@ use crate::generated::mobile;
 
 impl Problem {
     /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers nobody may store.
-    pub fn into_token(self, request_id: &str) -> Failure<mobile::types::TokenError> {
+    pub(crate) fn into_token(self, request_id: &str) -> ErrorAnswer<mobile::types::TokenError> {
         let body = mobile::types::TokenError {
             error: ours(self.token_code()),
             error_description: ours(&self.description()),
             request_id: ours(request_id),
         };
-        self.failure(body).header(CACHE_CONTROL, "no-store")
+        self.with_body(body).header(CACHE_CONTROL, "no-store")
     }
 
     fn token_code(&self) -> &'static str {

@@ -8,8 +8,8 @@ use slog::{Drain, Record, o};
 use test_support::redis::Redis;
 
 use super::*;
+use crate::admin::metrics::Metrics;
 use crate::limit::Limiter;
-use crate::operations::metrics::Metrics;
 
 const POLICY: Policy = Policy {
     per_second: 1,

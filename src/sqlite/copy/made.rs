@@ -49,7 +49,7 @@ impl Drop for Made {
 /// Whether nobody else has the file open, and nothing is in it. Its companions are gone then.
 fn is_unused(path: &Path) -> rusqlite::Result<bool> {
     let file = connect(path)?;
-    // Write-ahead logging is left by whoever is alone with a file, and by nobody else.
+    // Only a connection that has the file to itself can leave write-ahead logging.
     file.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     is_empty(&file)
 }

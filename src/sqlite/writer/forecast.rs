@@ -1,7 +1,7 @@
 //! How long a change would wait for its turn, as far as that can be foreseen.
 //!
 //! When more changes come than the disk takes, a caller is better off with a refusal now than with one in
-//! five seconds: it can try later, and no work is done for it in vain.
+//! five seconds: it can try later, and no work is wasted on it.
 //!
 //! 1. A change is counted when it comes ([`Forecast::enter`]) and when its group is answered ([`Forecast::end`]).
 //! 2. Changes wait for whole groups: the one under way, and as many full ones as are before them. How long one takes is a
@@ -19,7 +19,7 @@ pub(super) const GROUP: usize = 256;
 
 /// Foresees the wait in one queue.
 #[derive(Debug)]
-pub struct Forecast {
+pub(super) struct Forecast {
     longest_wait: Duration,
     state: Mutex<State>,
 }
@@ -36,7 +36,7 @@ struct State {
 
 impl Forecast {
     /// The forecast of an empty queue in which nothing should wait for longer than `longest_wait`.
-    pub fn new(longest_wait: Duration) -> Self {
+    pub(super) fn new(longest_wait: Duration) -> Self {
         Self {
             longest_wait,
             state: Mutex::default(),
@@ -45,7 +45,7 @@ impl Forecast {
 
     /// Counts a change that comes at `now`, unless it is to be refused.
     #[must_use]
-    pub fn enter(&self, now: Instant) -> bool {
+    pub(super) fn enter(&self, now: Instant) -> bool {
         let mut state = self.state();
         let admitted = state.waiting == 0 || state.wait(now) <= self.longest_wait;
         state.waiting += usize::from(admitted);
@@ -53,17 +53,17 @@ impl Forecast {
     }
 
     /// Takes back a change that was counted and could not be queued.
-    pub fn leave(&self) {
+    pub(super) fn leave(&self) {
         self.state().waiting -= 1;
     }
 
     /// A group is begun.
-    pub fn begin(&self, now: Instant) {
+    pub(super) fn begin(&self, now: Instant) {
         self.state().begun = Some(now);
     }
 
     /// The group under way, of so many changes, is answered.
-    pub fn end(&self, now: Instant, changes: usize) {
+    pub(super) fn end(&self, now: Instant, changes: usize) {
         let mut state = self.state();
         state.waiting -= changes;
         let took = state

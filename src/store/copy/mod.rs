@@ -1,7 +1,7 @@
 //! A copy of everything that one store keeps into another, of the same engine or not.
 //!
 //! 1. The source is read in one transaction that sees one moment of it and changes nothing, its schema
-//!    included. Whoever works on it goes on working; what they write from then on is not in the copy.
+//!    included. Servers may go on working on it; what they write from then on is not in the copy.
 //! 2. The target gets a fresh schema, or has one already, and is otherwise empty; if not, it is refused as it
 //!    is. Nobody else can write to it until the end.
 //! 3. Each [table](TABLES) is read in the order of its key, some rows at a time, and written as it is: ids,
@@ -344,7 +344,9 @@ impl Counting {
 
     /// Counts rows, and says how many they are.
     fn add(&mut self, batch: &[Row]) -> u64 {
-        batch.iter().for_each(|row| self.hasher.row(row));
+        for row in batch {
+            self.hasher.row(row);
+        }
         let rows = batch.len() as u64; // a thousand
         self.rows += rows;
         rows

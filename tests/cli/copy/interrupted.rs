@@ -11,7 +11,7 @@ use super::{cluster, copy, empty, large};
 use crate::place::{Place, Said};
 
 /// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Starts a copy, waits until it has written something, and sends a signal. How it ended comes back.
 fn interrupted(place: &Place, to: &str, signal: &str, begun: impl Fn() -> bool) -> Said {
@@ -21,7 +21,7 @@ fn interrupted(place: &Place, to: &str, signal: &str, begun: impl Fn() -> bool) 
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !begun() && Instant::now() < end {
         assert!(
             process.try_wait().unwrap().is_none(),

@@ -137,15 +137,15 @@ fn lengths(keyword: &str, limit: &Value, schema: &Value) -> Vec<Try> {
         .collect()
 }
 
-/// Whether the schema's pattern admits a text, by the independent judge.
+/// Whether the schema's pattern admits a text, by the independent validator.
 fn matches(schema: &Value, text: &str) -> bool {
     let only_pattern =
         json!({ "type": "string", "pattern": schema.get("pattern").unwrap_or(&json!("")) });
-    let judge = Document::from_json(
+    let validator = Document::from_json(
         "pattern",
         json!({ "paths": {}, "s": { "schema": only_pattern } }),
     );
-    judge.schemas.accepts("/s/schema", &json!(text))
+    validator.schemas.accepts("/s/schema", &json!(text))
 }
 
 fn patterns(document: &Document, pointer: &str, schema: &Value) -> Vec<Try> {

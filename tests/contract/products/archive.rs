@@ -32,7 +32,7 @@ async fn the_sku_of_an_archived_product_is_free() {
 }
 
 #[tokio::test]
-async fn of_two_at_once_one_archives() {
+async fn one_of_two_at_once_archives() {
     let given = given!(given());
     let address = given.path_of_new().await;
     let archive = || given.send(given.live("DELETE", &address));

@@ -73,7 +73,7 @@ async fn a_sku_is_compared_exactly() {
 }
 
 #[tokio::test]
-async fn of_two_at_once_with_one_sku_one_is_created() {
+async fn one_of_two_at_once_with_one_sku_is_created() {
     let given = given!(given());
     let mut body = product();
     body["sku"] = json!(unique("race"));

@@ -135,7 +135,7 @@ async fn only_successes_are_kept() {
 }
 
 #[tokio::test]
-async fn of_many_at_once_one_executes_and_the_others_replay() {
+async fn one_of_many_at_once_executes_and_the_others_replay() {
     let given = given!(given());
     let key = unique("key");
     let sent = (0..16).map(|_| given.send(keyed(&given, &key, BODY)));

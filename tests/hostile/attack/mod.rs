@@ -21,7 +21,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// How long the other side may leave an attacker waiting, who then goes elsewhere.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SOCKET_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a segment carries over Ethernet. Loopback's is 64 KiB, and the kernel sizes its buffers by it.
 const SEGMENT: u32 = 1460;
@@ -89,10 +89,10 @@ impl Target {
         socket.set_tcp_mss(SEGMENT)?;
         socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
         socket.bind(&SocketAddr::from((address(number), 0)).into())?;
-        socket.connect_timeout(&self.address.into(), PATIENCE)?;
+        socket.connect_timeout(&self.address.into(), SOCKET_TIMEOUT)?;
         socket.set_tcp_nodelay(true)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(SOCKET_TIMEOUT))?;
+        socket.set_write_timeout(Some(SOCKET_TIMEOUT))?;
         Ok(socket.into())
     }
 }

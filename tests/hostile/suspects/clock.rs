@@ -129,7 +129,7 @@ async fn a_pair_sealed_by_a_clock_that_was_years_ahead_is_erased_when_it_is_righ
 }
 
 #[tokio::test]
-async fn an_access_token_of_a_clock_that_was_years_ahead_is_worth_nothing_when_it_is_right() {
+async fn an_access_token_of_a_clock_years_ahead_is_worthless_once_it_is_right() {
     let (_folder, clock, app) = service().await;
     let early = sign_in(&app).await;
     clock.set(START.after(Duration::from_secs(3600 * 24)));

@@ -1,4 +1,4 @@
-//! TLS handshakes that do not end. dropshot keeps them without a time limit, which only a proxy in front mends
+//! TLS handshakes that do not end. dropshot keeps them without a time limit, which only a proxy in front puts right
 //! (`proxies.rs`): here they must cost others nothing, and the process little.
 
 use std::io::{Read as _, Write as _};
@@ -17,13 +17,13 @@ use crate::scale::sized;
 const EACH: f64 = 0.032;
 
 /// How long others wait for their own.
-const PATIENCE: Duration = Duration::from_secs(1);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The beginning of a ClientHello of 512 bytes.
 const BEGINNING: [u8; 11] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
 
 #[tokio::test]
-async fn handshakes_that_do_not_end_cost_others_nothing_and_do_not_keep_the_server_from_stopping() {
+async fn endless_handshakes_cost_others_nothing_and_do_not_delay_a_stop() {
     let _turn = attack::turn().await;
     let (folder, certificate) = (tempfile::tempdir().expect("a folder"), Certificate::new());
     let file = |name: &str, text: &str| {
@@ -58,7 +58,7 @@ async fn handshakes_that_do_not_end_cost_others_nothing_and_do_not_keep_the_serv
         assert_eq!(String::from_utf8_lossy(&answer), "HTTP/1.1 401");
         let took = begun.elapsed();
         assert!(
-            took <= PATIENCE,
+            took <= HANDSHAKE_TIMEOUT,
             "handshake and answer {number} took {took:?}"
         );
     }

@@ -123,7 +123,7 @@ async fn a_team_that_waits_for_one_row_leaves_others_their_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_team_that_waits_for_one_row_until_its_time_is_up_leaves_others_one_of_the_connections() {
+async fn a_team_that_waits_for_one_row_leaves_others_one_of_the_connections() {
     let trial = Trial::new(4).await;
     let mut updates = trial.update(3);
     trial.waiting(3).await;

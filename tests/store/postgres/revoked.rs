@@ -80,7 +80,7 @@ async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word()
 
 /// A replica that is frozen while its statement waits keeps the lock for as long as that, and then until it is cut off.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_is_revoked_although_a_change_on_its_word_takes_longer_than_a_lock_is_waited_for() {
+async fn a_key_is_revoked_while_a_change_with_it_outlasts_the_lock_timeout() {
     let url = migrated().await;
     let app = app(&url).await;
     let team = app.create_team("Acme").await.unwrap().id;
@@ -119,7 +119,7 @@ async fn first_create(url: &str, key: &ApiKey, product: NewProduct, repeatable: 
 }
 
 #[tokio::test]
-async fn on_a_new_connection_the_key_is_asked_about_before_anything_is_changed() {
+async fn the_key_is_asked_about_before_any_change_on_a_new_connection() {
     let url = migrated().await;
     let near = app(&url).await;
     let team = near.create_team("Acme").await.unwrap().id;

@@ -22,7 +22,7 @@ async fn an_unused_code_is_deleted_when_it_has_expired() {
 
 /// What is needed to know a thief stays as long as the session: its code, and its spent tokens.
 #[tokio::test]
-async fn of_a_living_session_only_expired_access_tokens_are_deleted() {
+async fn only_expired_access_tokens_of_a_living_session_are_deleted() {
     let mobile = Mobile::new().await;
     let first = mobile.sign_in().await;
     mobile.refresh(&first.refresh_token).await.unwrap();

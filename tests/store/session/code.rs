@@ -90,7 +90,7 @@ async fn a_second_use_ends_a_session_that_was_refreshed() {
 /// Exactly one of two simultaneous uses of a code is the first, and the other ends
 /// what it began.
 #[tokio::test]
-async fn of_two_simultaneous_uses_at_most_one_is_granted_and_its_session_ends() {
+async fn at_most_one_of_two_simultaneous_uses_is_granted_and_its_session_ends() {
     let mobile = Mobile::new().await;
     let code = mobile.code().await;
     let (one, two) = tokio::join!(

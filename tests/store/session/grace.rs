@@ -31,7 +31,7 @@ async fn what_is_left_is_rounded_down() {
 
 /// S9 for 30 seconds, then S10.
 #[tokio::test]
-async fn after_30_seconds_a_spent_token_ends_the_session() {
+async fn a_spent_token_ends_the_session_after_30_seconds() {
     let mobile = Mobile::new().await;
     let first = mobile.sign_in().await;
     let second = mobile.refresh(&first.refresh_token).await.unwrap();

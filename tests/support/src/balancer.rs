@@ -11,7 +11,7 @@ use crate::port;
 use crate::replica::Replica;
 
 /// Longer than a start takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A balancer that runs.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Balancer {
             .stderr(log)
             .spawn()
             .expect("haproxy can be run; .ci/install installs it");
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + START_TIMEOUT;
         while TcpStream::connect(&address).is_err() {
             let ended = process.try_wait().expect("it is ours");
             assert!(

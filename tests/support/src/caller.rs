@@ -1,4 +1,4 @@
-//! The only way in which tests send requests: every answer goes before the judge.
+//! The only way in which tests send requests: every answer goes through the response validator.
 //!
 //! A [`Request`] can be anything that HTTP can say, also what no generated client would send: other
 //! methods, repeated parameters, headers of raw bytes, bodies that never end. What comes back is an
@@ -17,11 +17,11 @@ use reqwest::header::{
 use serde_json::Value;
 
 use crate::document::{self, Document, error_code};
-use crate::judge::{Received, problems};
+use crate::response_validator::{Received, problems};
 use crate::schema::Violation;
 
 /// Longer than any answer may take, so that a hanging server fails a test instead of stopping it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// One request.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl Request {
     }
 }
 
-/// What a server answered to a request, after the judge has let it pass.
+/// What a server answered to a request, after the response validator has let it pass.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The operation that answered; `None` when the method is not published for the path.
@@ -249,7 +249,7 @@ impl Caller {
         let http = reqwest::Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .timeout(PATIENCE);
+            .timeout(ANSWER_TIMEOUT);
         Self {
             http: complete(http).build().expect("an HTTP client can be made"),
             base_url: base_url.into(),
@@ -284,7 +284,7 @@ impl Caller {
     pub async fn try_send(&self, request: Request) -> Result<Answer, reqwest::Error> {
         let document = published_at(request.path())
             .unwrap_or_else(|| panic!("no published path is like {}", request.path()));
-        let received = self.send_unjudged(request.clone()).await?;
+        let received = self.send_unchecked(request.clone()).await?;
         let problems = problems(&document, &request.method, request.path(), &received);
         assert!(
             problems.is_empty(),
@@ -307,7 +307,7 @@ impl Caller {
     /// # Errors
     ///
     /// When no answer comes.
-    pub async fn send_unjudged(&self, request: Request) -> Result<Received, reqwest::Error> {
+    pub async fn send_unchecked(&self, request: Request) -> Result<Received, reqwest::Error> {
         let method = request.method.as_bytes();
         let method = reqwest::Method::from_bytes(method).expect("HTTP allows the method");
         let url = format!("{}{}", self.base_url, request.target);

@@ -82,7 +82,7 @@ pub struct Operation {
     pub body: Option<String>,
     /// Its answers by status. Classes of statuses (`4XX`) are not among them: the published documents
     /// list each status, and those that have classes are not asked about answers.
-    pub answers: BTreeMap<u16, Answer>,
+    pub answers: BTreeMap<u16, DocumentedResponse>,
     /// Whether a credential is needed.
     pub secured: bool,
 }
@@ -104,7 +104,7 @@ pub struct Parameter {
 
 /// One answer that an operation lists.
 #[derive(Debug)]
-pub struct Answer {
+pub struct DocumentedResponse {
     /// The schemas of its body by media type; empty when it has no body.
     pub content: BTreeMap<String, String>,
     /// Its headers by name in lower case.
@@ -174,7 +174,7 @@ impl Document {
 
     /// The errors that the examples of an answer show, as type and code (the type is empty at the
     /// token endpoint): the document's list of codes, because the schema of a code is an open string.
-    pub fn errors(&self, answer: &Answer) -> BTreeSet<(String, String)> {
+    pub fn errors(&self, answer: &DocumentedResponse) -> BTreeSet<(String, String)> {
         let media = format!("{}/content/application~1json", answer.pointer);
         let content = self.json.pointer(&media).unwrap_or(&Value::Null);
         let examples = content["examples"].as_object().into_iter().flatten();
@@ -309,13 +309,13 @@ fn parameters(json: &Value, pointer: &str) -> Vec<Parameter> {
         .collect()
 }
 
-fn answer(json: &Value, pointer: &str) -> Answer {
+fn answer(json: &Value, pointer: &str) -> DocumentedResponse {
     let (pointer, answer) = resolve(json, pointer);
     let keys = |member: &str| {
         let members = answer.get(member).and_then(Value::as_object);
         members.map_or(Vec::new(), |members| members.keys().cloned().collect())
     };
-    Answer {
+    DocumentedResponse {
         content: keys("content")
             .into_iter()
             .map(|media| {

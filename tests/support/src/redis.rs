@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::port;
 
 /// Longer than a start takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A Redis that runs, or that the test has stopped.
 pub struct Redis {
@@ -132,7 +132,7 @@ fn start(port: u16, options: &[OsString], folder: &TempDir) -> Option<Child> {
         .stderr(Stdio::null())
         .spawn()
         .expect("redis-server can be run; .ci/install installs it");
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + START_TIMEOUT;
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         if process.try_wait().expect("it is ours").is_some() {
             return None;

@@ -11,7 +11,7 @@ use crate::port;
 use crate::service::quiet;
 
 /// Longer than a start, or an end with requests that run, takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A replica that runs, or that the test has stopped.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Replica {
     /// What its operations listener answers, status and body; none when it does not answer.
     pub fn operations(&self, path: &str) -> Option<(u16, String)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.operations)).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.set_read_timeout(Some(TIMEOUT)).ok()?;
         let request = format!("GET {path} HTTP/1.1\r\nHost: replica\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
@@ -151,7 +151,7 @@ impl Replica {
     }
 
     fn wait(&mut self, otherwise: &str, mut until: impl FnMut(&mut Self) -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while !until(self) {
             assert!(
                 Instant::now() < end,

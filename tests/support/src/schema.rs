@@ -1,7 +1,7 @@
 //! The schemas of a document as validators, and what a value violates.
 //!
 //! The validators are the crate `jsonschema`'s, which knows nothing of the generator: an
-//! independent judge of every request that the server takes or refuses, and of every answer.
+//! independent validator of every request that the server takes or refuses, and of every answer.
 //!
 //! OpenAPI 3.0 schemas are JSON Schema of draft 4 but for few keywords; of those the documents use
 //! `nullable` (a second type) and `discriminator` (a hint, the `oneOf` decides).

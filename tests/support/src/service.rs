@@ -23,10 +23,10 @@ use crate::postgres;
 pub use people::{CODE_CHALLENGE, CODE_VERIFIER, Device, Team};
 
 /// How long a server may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Settings of every server that a test starts, unless the test says otherwise: limits are on, so that
-/// their headers are judged, and so high that no test reaches them by accident.
+/// their headers are checked, and so high that no test reaches them by accident.
 const SETTINGS: [(&str, &str); 7] = [
     ("INVOICING_LISTEN", "127.0.0.1:0"),
     ("INVOICING_LOG_FORMAT", "json"),
@@ -215,7 +215,7 @@ fn serve(
             }
         }
     });
-    let url = receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+    let url = receiver.recv_timeout(START_TIMEOUT).unwrap_or_else(|_| {
         let log = std::fs::read_to_string(folder.join("server.log")).unwrap_or_default();
         panic!("the server does not start:\n{log}")
     });

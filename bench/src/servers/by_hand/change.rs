@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::database::{Caller, Database, Digest, digest, find_api_key, internal, now};
 use super::product::{Data, Product, find_product, time};
-use super::{Refusal, bearer};
+use super::{ApiError, bearer};
 
 /// A product that is to be created, or what is to be changed of one. A field that may be cleared is
 /// `Some(None)` when it was sent as null.
@@ -39,14 +39,14 @@ fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 impl Fields {
-    pub fn parse(body: &[u8]) -> Result<Self, Refusal> {
+    pub fn parse(body: &[u8]) -> Result<Self, ApiError> {
         let fields: Self = serde_json::from_slice(body)
-            .map_err(|_| Refusal::InvalidBody("not what is expected"))?;
+            .map_err(|_| ApiError::InvalidBody("not what is expected"))?;
         fields.check()?;
         Ok(fields)
     }
 
-    fn check(&self) -> Result<(), Refusal> {
+    fn check(&self) -> Result<(), ApiError> {
         let longer =
             |text: Option<&String>, most| text.is_some_and(|text| text.chars().count() > most);
         let outside = |number: Option<&RawValue>, most: f64| {
@@ -61,7 +61,7 @@ impl Fields {
             longer(field.as_ref().and_then(Option::as_ref), most)
         };
         let tax_rate = self.tax_rate.as_ref().and_then(Option::as_deref);
-        let refused = |why| Err(Refusal::InvalidBody(why));
+        let refused = |why| Err(ApiError::InvalidBody(why));
         match () {
             () if self.name.as_ref().is_some_and(String::is_empty) => refused("name is empty"),
             () if longer(self.name.as_ref(), 255) => refused("name is too long"),
@@ -78,8 +78,8 @@ impl Fields {
         }
     }
 
-    fn into_product(self) -> Result<Product, Refusal> {
-        let missing = || Refusal::InvalidBody("name, unitPrice and currency are required");
+    fn into_product(self) -> Result<Product, ApiError> {
+        let missing = || ApiError::InvalidBody("name, unitPrice and currency are required");
         let now = now();
         Ok(Product {
             id: Uuid::now_v7(),
@@ -129,14 +129,14 @@ impl Once {
 }
 
 /// What a change answers: the body, the product's id, and whether it is an earlier request's answer.
-pub struct Answer {
+pub struct ChangeAnswer {
     body: String,
     id: Uuid,
     replayed: bool,
 }
 
-impl Answer {
-    fn into_response(self, status: StatusCode) -> Result<Response, Refusal> {
+impl ChangeAnswer {
+    fn into_response(self, status: StatusCode) -> Result<Response, ApiError> {
         let mut response = (status, self.body).into_response();
         let headers = response.headers_mut();
         headers.insert(
@@ -159,7 +159,7 @@ pub async fn create_product(
     State(database): State<Database>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let key = bearer(&headers)?;
     let fields = Fields::parse(&body)?;
     let request = Once::new(&headers, "POST", "/api/v1/products", &body);
@@ -178,7 +178,7 @@ pub async fn update_product(
     Path(id): Path<Uuid>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let key = bearer(&headers)?;
     let fields = Fields::parse(&body)?;
     let request = Once::new(&headers, "PATCH", &id.to_string(), &body);
@@ -198,11 +198,11 @@ pub fn once(
     connection: &Connection,
     key: Digest,
     request: Option<&Once>,
-    change: impl FnOnce(&Caller) -> Result<Product, Refusal>,
-) -> Result<Answer, Refusal> {
+    change: impl FnOnce(&Caller) -> Result<Product, ApiError>,
+) -> Result<ChangeAnswer, ApiError> {
     let caller = find_api_key(connection, key)?;
     if !caller.may_write {
-        return Err(Refusal::ScopeInsufficient);
+        return Err(ApiError::ScopeInsufficient);
     }
     if let Some(request) = request
         && let Some(answer) = find_record(connection, &caller, request)?
@@ -223,7 +223,7 @@ pub fn once(
                 now()
             ])?;
     }
-    Ok(Answer {
+    Ok(ChangeAnswer {
         body,
         id: product.id,
         replayed: false,
@@ -234,7 +234,7 @@ fn find_record(
     connection: &Connection,
     caller: &Caller,
     request: &Once,
-) -> Result<Option<Answer>, Refusal> {
+) -> Result<Option<ChangeAnswer>, ApiError> {
     let record: Option<(Digest, String)> = connection
         .prepare_cached(
             "SELECT request, answer FROM idempotency WHERE team_id = ?1 AND mode = ?2 AND key = ?3",
@@ -248,11 +248,11 @@ fn find_record(
         return Ok(None);
     };
     if first != request.request {
-        return Err(Refusal::IdempotencyKeyReused);
+        return Err(ApiError::IdempotencyKeyReused);
     }
     let value: serde_json::Value = serde_json::from_str(&body).map_err(internal)?;
     let id = value["data"]["id"].as_str().unwrap_or_default();
-    Ok(Some(Answer {
+    Ok(Some(ChangeAnswer {
         id: id.parse().map_err(internal)?,
         body,
         replayed: true,
@@ -263,7 +263,7 @@ pub fn insert_product(
     connection: &Connection,
     caller: &Caller,
     fields: Fields,
-) -> Result<Product, Refusal> {
+) -> Result<Product, ApiError> {
     let product = fields.into_product()?;
     connection
         .prepare_cached(
@@ -292,7 +292,7 @@ pub fn save_product(
     caller: &Caller,
     id: Uuid,
     fields: Fields,
-) -> Result<Product, Refusal> {
+) -> Result<Product, ApiError> {
     let now = now();
     let product = fields.apply_to(find_product(connection, caller, id)?, now);
     connection

@@ -8,7 +8,7 @@ use r2d2::{ManageConnection, Pool};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use uuid::Uuid;
 
-use super::Refusal;
+use super::ApiError;
 
 pub type Digest = [u8; 32];
 
@@ -16,7 +16,7 @@ pub type Digest = [u8; 32];
 const READERS: u32 = 16;
 
 /// How long a request waits for a connection.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Whose key a request brings, and what it opens.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Database {
             Pool::builder()
                 .max_size(size)
                 .test_on_check_out(false)
-                .connection_timeout(PATIENCE)
+                .connection_timeout(CONNECTION_TIMEOUT)
                 .build(Manager::new(path))
         };
         Ok(Self {
@@ -51,8 +51,8 @@ impl Database {
     /// Runs queries where they may block.
     pub async fn read<T: Send + 'static>(
         &self,
-        queries: impl FnOnce(&Connection) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        queries: impl FnOnce(&Connection) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         let pool = self.readers.clone();
         blocking(move || queries(&*pool.get().map_err(internal)?)).await
     }
@@ -60,8 +60,8 @@ impl Database {
     /// Runs a change where it may block, in a transaction of its own.
     pub async fn write<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&Transaction<'_>) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        change: impl FnOnce(&Transaction<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
         let pool = self.writer.clone();
         blocking(move || {
             let mut connection = pool.get().map_err(internal)?;
@@ -76,13 +76,13 @@ impl Database {
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
     tokio::task::spawn_blocking(work).await.map_err(internal)?
 }
 
-pub fn internal(error: impl std::fmt::Display) -> Refusal {
-    Refusal::Internal(error.to_string())
+pub fn internal(error: impl std::fmt::Display) -> ApiError {
+    ApiError::Internal(error.to_string())
 }
 
 /// Opens connections for the pools.
@@ -118,7 +118,7 @@ impl ManageConnection for Manager {
 }
 
 /// The key that a request brings, if it is good.
-pub fn find_api_key(connection: &Connection, key: Digest) -> Result<Caller, Refusal> {
+pub fn find_api_key(connection: &Connection, key: Digest) -> Result<Caller, ApiError> {
     connection
         .prepare_cached(
             "SELECT team_id, mode, scope FROM api_key
@@ -132,7 +132,7 @@ pub fn find_api_key(connection: &Connection, key: Digest) -> Result<Caller, Refu
             })
         })
         .optional()?
-        .ok_or(Refusal::InvalidToken)
+        .ok_or(ApiError::InvalidToken)
 }
 
 /// SHA-256 of several parts, each with its length in front.

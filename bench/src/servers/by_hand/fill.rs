@@ -7,7 +7,7 @@ use rusqlite::{Transaction, params};
 use uuid::Uuid;
 
 use super::database::{Manager, digest, now};
-use crate::dataset::{self, CLIENT, Dataset, Failure};
+use crate::dataset::{self, BoxError, CLIENT, Dataset};
 
 /// How long tokens are good: longer than any run.
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -16,7 +16,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 ///
 /// # Errors
 /// What SQLite answers.
-pub fn make(path: &Path, dataset: &Dataset) -> Result<(), Failure> {
+pub fn make(path: &Path, dataset: &Dataset) -> Result<(), BoxError> {
     let mut connection = Manager::new(path).connect()?;
     connection.execute_batch(include_str!("schema.sql"))?;
     let transaction = connection.transaction()?;

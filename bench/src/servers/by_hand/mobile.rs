@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::database::{Database, Digest, digest, internal, now};
 use super::product::{Data, Page, time};
-use super::{Refusal, bearer};
+use super::{ApiError, bearer};
 use crate::dataset::PUBLIC_URL;
 
 const HOUR: i64 = 60 * 60 * 1000;
@@ -44,9 +44,9 @@ struct TokenSet {
 pub async fn exchange_token(
     State(database): State<Database>,
     Json(request): Json<TokenRequest>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     if request.grant_type != "refresh_token" {
-        return Err(Refusal::InvalidBody("grant_type is refresh_token"));
+        return Err(ApiError::InvalidBody("grant_type is refresh_token"));
     }
     let (access_token, refresh_token) = (random_token()?, random_token()?);
     let pair = (
@@ -61,7 +61,7 @@ pub async fn exchange_token(
         refresh_token,
         token_type: "Bearer",
         expires_in: HOUR / 1000,
-        user_id: user_id.ok_or(Refusal::InvalidToken)?,
+        user_id: user_id.ok_or(ApiError::InvalidToken)?,
     };
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(tokens)).into_response())
 }
@@ -71,7 +71,7 @@ fn refresh(
     connection: &Connection,
     request: &TokenRequest,
     (access, refresh): (Digest, Digest),
-) -> Result<Option<Uuid>, Refusal> {
+) -> Result<Option<Uuid>, ApiError> {
     let token = digest([request.refresh_token.as_bytes()]);
     let now = now();
     let found = connection
@@ -116,7 +116,7 @@ fn refresh(
     Ok(Some(Uuid::from_bytes(user)))
 }
 
-fn random_token() -> Result<String, Refusal> {
+fn random_token() -> Result<String, ApiError> {
     let mut bytes = [0; 32];
     rand::fill(&mut bytes).map_err(internal)?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
@@ -161,12 +161,12 @@ pub async fn list_links(
     State(database): State<Database>,
     Path(file): Path<Uuid>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let token = bearer(&headers)?;
     let team: Uuid = headers
         .get("x-team-id")
         .and_then(|team| team.to_str().ok()?.parse().ok())
-        .ok_or(Refusal::InvalidQuery("X-Team-Id is missing"))?;
+        .ok_or(ApiError::InvalidQuery("X-Team-Id is missing"))?;
     let data = database
         .read(move |connection| {
             find_member(connection, token, team)?;
@@ -182,7 +182,7 @@ pub async fn list_links(
     Ok(Json(Data { data: page }).into_response())
 }
 
-fn find_member(connection: &Connection, token: Digest, team: Uuid) -> Result<(), Refusal> {
+fn find_member(connection: &Connection, token: Digest, team: Uuid) -> Result<(), ApiError> {
     let user: [u8; 16] = connection
         .prepare_cached(
             "SELECT user_id FROM access_token JOIN session ON session.id = access_token.session_id
@@ -190,23 +190,23 @@ fn find_member(connection: &Connection, token: Digest, team: Uuid) -> Result<(),
         )?
         .query_row(params![token, now()], |row| row.get(0))
         .optional()?
-        .ok_or(Refusal::InvalidToken)?;
+        .ok_or(ApiError::InvalidToken)?;
     connection
         .prepare_cached("SELECT 1 FROM member WHERE team_id = ?1 AND user_id = ?2")?
         .query_row(params![team.as_bytes(), user], |_| Ok(()))
         .optional()?
-        .ok_or(Refusal::NotAMember)
+        .ok_or(ApiError::NotAMember)
 }
 
-fn find_file(connection: &Connection, team: Uuid, file: Uuid) -> Result<(), Refusal> {
+fn find_file(connection: &Connection, team: Uuid, file: Uuid) -> Result<(), ApiError> {
     connection
         .prepare_cached("SELECT 1 FROM file WHERE team_id = ?1 AND id = ?2")?
         .query_row(params![team.as_bytes(), file.as_bytes()], |_| Ok(()))
         .optional()?
-        .ok_or(Refusal::ItemNotFound)
+        .ok_or(ApiError::ItemNotFound)
 }
 
-fn find_links(connection: &Connection, team: Uuid, file: Uuid) -> Result<Vec<ShareLink>, Refusal> {
+fn find_links(connection: &Connection, team: Uuid, file: Uuid) -> Result<Vec<ShareLink>, ApiError> {
     let mut select = connection.prepare_cached(
         "SELECT link.*, member.name AS display_name FROM share_link AS link
          JOIN member ON member.team_id = link.team_id AND member.user_id = link.created_by

@@ -27,13 +27,13 @@ use database::{Database, Digest};
 pub use database::{Manager, digest};
 pub use fill::make;
 
-use crate::dataset::Failure;
+use crate::dataset::BoxError;
 
 /// Serves until the process is ended.
 ///
 /// # Errors
 /// When the database cannot be opened, or the address not be listened on.
-pub async fn serve(address: SocketAddr, path: &Path) -> Result<(), Failure> {
+pub async fn serve(address: SocketAddr, path: &Path) -> Result<(), BoxError> {
     let products = get(product::list_products).post(change::create_product);
     let product = get(product::get_product).patch(change::update_product);
     let app = Router::new()
@@ -50,7 +50,7 @@ pub async fn serve(address: SocketAddr, path: &Path) -> Result<(), Failure> {
 
 /// Why a request is refused.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum ApiError {
     InvalidToken,
     ScopeInsufficient,
     InvalidBody(&'static str),
@@ -63,7 +63,7 @@ pub enum Refusal {
     Internal(String),
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, code) = match &self {
             Self::InvalidToken => (StatusCode::UNAUTHORIZED, "invalid_token"),
@@ -92,7 +92,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for ApiError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error() {
             Some(error) if error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE => {
@@ -104,10 +104,10 @@ impl From<rusqlite::Error> for Refusal {
 }
 
 /// The digest of the credential that a request brings.
-fn bearer(headers: &HeaderMap) -> Result<Digest, Refusal> {
+fn bearer(headers: &HeaderMap) -> Result<Digest, ApiError> {
     headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
         .map(|key| database::digest([key.as_bytes()]))
-        .ok_or(Refusal::InvalidToken)
+        .ok_or(ApiError::InvalidToken)
 }

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::database::{Caller, Database, find_api_key};
-use super::{Refusal, bearer};
+use super::{ApiError, bearer};
 
 /// A product as it is answered. Numbers are kept as they were written: exact.
 #[derive(Serialize)]
@@ -71,7 +71,7 @@ pub async fn get_product(
     State(database): State<Database>,
     Path(id): Path<Uuid>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let key = bearer(&headers)?;
     let product = database
         .read(move |connection| {
@@ -87,7 +87,7 @@ pub fn find_product(
     connection: &Connection,
     caller: &Caller,
     id: Uuid,
-) -> Result<Product, Refusal> {
+) -> Result<Product, ApiError> {
     connection
         .prepare_cached("SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND id = ?3")?
         .query_row(
@@ -95,17 +95,17 @@ pub fn find_product(
             read_product,
         )
         .optional()?
-        .ok_or(Refusal::ProductNotFound)
+        .ok_or(ApiError::ProductNotFound)
 }
 
 pub async fn list_products(
     State(database): State<Database>,
     Query(query): Query<PageQuery>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let key = bearer(&headers)?;
     if !(1..=100).contains(&query.limit) {
-        return Err(Refusal::InvalidQuery("limit is 1 to 100"));
+        return Err(ApiError::InvalidQuery("limit is 1 to 100"));
     }
     let after = query
         .after
@@ -125,7 +125,7 @@ fn find_page(
     caller: &Caller,
     query: &PageQuery,
     after: Uuid,
-) -> Result<Page<Product>, Refusal> {
+) -> Result<Page<Product>, ApiError> {
     let limit = query.limit as usize;
     let mut select = connection.prepare_cached(
         "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
@@ -189,10 +189,10 @@ fn write_cursor(last: Uuid) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(last.as_bytes())
 }
 
-fn read_cursor(text: &str) -> Result<Uuid, Refusal> {
+fn read_cursor(text: &str) -> Result<Uuid, ApiError> {
     BASE64_URL_SAFE_NO_PAD
         .decode(text)
         .ok()
         .and_then(|bytes| Uuid::from_slice(&bytes).ok())
-        .ok_or(Refusal::InvalidQuery("after is no cursor"))
+        .ok_or(ApiError::InvalidQuery("after is no cursor"))
 }

@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Sends one request with these header lines on a connection of its own.
-    pub async fn send(&self, request: &str, headers: &[&str], body: &str) -> Answer {
+    pub async fn send(&self, request: &str, headers: &[&str], body: &str) -> Response {
         let mut connection = self.connect().await;
         connection.write(&head(request, headers, body.len())).await;
         connection.write(body).await;
@@ -98,13 +98,13 @@ pub struct Connection {
 
 /// An answer, or an interim response such as `100 Continue`.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     head: String,
     pub body: String,
 }
 
-impl Answer {
+impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         let lines = self
             .head
@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// The next answer.
-    pub async fn answer(&mut self) -> Answer {
+    pub async fn answer(&mut self) -> Response {
         let head = loop {
             match self.unread.windows(4).position(|it| it == b"\r\n\r\n") {
                 Some(end) => break self.take(end + 4),
@@ -141,7 +141,7 @@ impl Connection {
             }
         };
         let status = head[9..12].parse().unwrap();
-        let mut answer = Answer {
+        let mut answer = Response {
             status,
             head,
             body: String::new(),

@@ -1,10 +1,10 @@
 //! Parameters in path, query and headers.
 
-use crate::connection::{Answer, Server};
+use crate::connection::{Response, Server};
 
 const READER: &str = "Authorization: Bearer reader";
 
-async fn books(query: &str) -> Answer {
+async fn books(query: &str) -> Response {
     Server::start()
         .send(&format!("GET /v1/books{query}"), &[READER], "")
         .await
@@ -53,7 +53,7 @@ async fn everything_that_is_wrong_with_a_query_comes_at_once() {
 }
 
 #[tokio::test]
-async fn of_nine_thousand_unknown_parameters_the_first_hundred_are_told() {
+async fn the_first_hundred_of_nine_thousand_unknown_parameters_are_told() {
     let query: String = (0..9_000).map(|index| format!("&x{index}")).collect();
     let answer = books(&format!("?{query}")).await;
     assert_eq!(

@@ -1,8 +1,8 @@
 //! Values that come back as they were sent.
 
-use crate::connection::{Answer, Server};
+use crate::connection::{Response, Server};
 
-async fn add(body: &str) -> Answer {
+async fn add(body: &str) -> Response {
     Server::start()
         .send("POST /pets", &["X-Store-Key: secret"], body)
         .await

@@ -43,7 +43,7 @@ fn violations(query: &str) -> Violations {
     let (head, ()) = request.into_parts();
     Parameters::read(&LIST, Location::Query, &head)
         .err()
-        .map(|refusal| refusal.violations)
+        .map(|error| error.violations)
         .unwrap_or_default()
 }
 

@@ -132,7 +132,7 @@ fn implementation(operation: &Operation) -> TokenStream {
         .map(|header| described_schema(&header.schema));
     quote! {
         #[allow(unused_variables)]
-        impl codegen_runtime::Answer for #name {
+        impl codegen_runtime::Success for #name {
             type Shape = #shape;
 
             fn operation() -> &'static codegen_runtime::Operation {

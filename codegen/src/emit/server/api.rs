@@ -134,7 +134,7 @@ fn error_method(schema: &str) -> TokenStream {
             context: &dropshot::RequestContext<Self::Context>,
             operation: &'static codegen_runtime::Operation,
             rejection: codegen_runtime::Rejection<Self::Error>,
-        ) -> codegen_runtime::Failure<#error>;
+        ) -> codegen_runtime::ErrorAnswer<#error>;
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ident, operation_static, optional, schema};
 use crate::Document;
-use crate::model::{Answer, Location, Operation, Parameter};
+use crate::model::{Location, Operation, Parameter, Response};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -106,8 +106,8 @@ pub(super) fn default(document: &Document, parameter: &Parameter) -> Option<Stri
     }
 }
 
-fn listed(answer: &Answer) -> TokenStream {
-    let Answer {
+fn listed(answer: &Response) -> TokenStream {
+    let Response {
         status,
         description,
         ..

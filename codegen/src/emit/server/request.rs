@@ -132,7 +132,7 @@ fn implementation(document: &Document, operation: &Operation) -> TokenStream {
 
             fn headers(
                 headers: &codegen_runtime::Parameters<'_>,
-            ) -> ::std::result::Result<Self::Headers, codegen_runtime::Refusal> {
+            ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
                 Ok(#header_value)
             }
 
@@ -141,7 +141,7 @@ fn implementation(document: &Document, operation: &Operation) -> TokenStream {
                 query: &codegen_runtime::Parameters<'_>,
                 headers: Self::Headers,
                 body: Self::Body,
-            ) -> ::std::result::Result<Self, codegen_runtime::Refusal> {
+            ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
                 Ok(Self { #(#values,)* #body })
             }
 

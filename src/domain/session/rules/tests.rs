@@ -68,7 +68,7 @@ mod code {
         let (known, exchange) = case();
         for known in [None, Some(&known)] {
             let ruling = rule_on_code(known, false, &exchange);
-            assert_eq!(ruling, Err(Refusal::InvalidClient));
+            assert_eq!(ruling, Err(GrantError::InvalidClient));
         }
     }
 
@@ -92,10 +92,10 @@ mod code {
             let (mut known, mut exchange) = case();
             spoil(&mut known, &mut exchange);
             let ruling = rule_on_code(Some(&known), true, &exchange);
-            assert_eq!(ruling, Err(Refusal::InvalidGrant), "{what}");
+            assert_eq!(ruling, Err(GrantError::InvalidGrant), "{what}");
         }
         let ruling = rule_on_code(None, true, &case().1);
-        assert_eq!(ruling, Err(Refusal::InvalidGrant), "unknown code");
+        assert_eq!(ruling, Err(GrantError::InvalidGrant), "unknown code");
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod code {
             known.code.expires_at = ago(3600);
             exchange.client_id = ClientId::new("other");
             let ruling = rule_on_code(Some(&known), client_exists, &exchange);
-            assert_eq!(ruling, Err(Refusal::Reused(session)));
+            assert_eq!(ruling, Err(GrantError::Reused(session)));
         }
     }
 }
@@ -190,9 +190,9 @@ mod refresh {
         ended.ended = true;
         for known in [None, Some(&expired), Some(&ended)] {
             let ruling = rule_on_refresh(known, true, &refresh);
-            assert_eq!(ruling, Err(Refusal::InvalidGrant));
+            assert_eq!(ruling, Err(GrantError::InvalidGrant));
             let ruling = rule_on_refresh(known, false, &refresh);
-            assert_eq!(ruling, Err(Refusal::InvalidClient));
+            assert_eq!(ruling, Err(GrantError::InvalidClient));
         }
     }
 
@@ -202,7 +202,7 @@ mod refresh {
             let (known, mut refresh) = case();
             spoil(&mut refresh);
             let ruling = rule_on_refresh(Some(&known), true, &refresh);
-            assert_eq!(ruling, Err(Refusal::InvalidGrant), "{what}");
+            assert_eq!(ruling, Err(GrantError::InvalidGrant), "{what}");
         }
     }
 
@@ -221,7 +221,7 @@ mod refresh {
     fn r7_a_spent_token_ends_the_session_after_30_seconds() {
         let (known, refresh) = spent(30_000);
         let ruling = rule_on_refresh(Some(&known), true, &refresh);
-        assert_eq!(ruling, Err(Refusal::Reused(known.session_id)));
+        assert_eq!(ruling, Err(GrantError::Reused(known.session_id)));
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod refresh {
         let (mut known, refresh) = spent(1);
         known.successor = None;
         let ruling = rule_on_refresh(Some(&known), true, &refresh);
-        assert_eq!(ruling, Err(Refusal::Reused(known.session_id)));
+        assert_eq!(ruling, Err(GrantError::Reused(known.session_id)));
     }
 
     #[test]
@@ -238,11 +238,11 @@ mod refresh {
             let (known, mut refresh) = spent(1);
             spoil(&mut refresh);
             let ruling = rule_on_refresh(Some(&known), true, &refresh);
-            assert_eq!(ruling, Err(Refusal::Reused(known.session_id)), "{what}");
+            assert_eq!(ruling, Err(GrantError::Reused(known.session_id)), "{what}");
         }
         let (known, refresh) = spent(1);
         let ruling = rule_on_refresh(Some(&known), false, &refresh);
-        assert_eq!(ruling, Err(Refusal::Reused(known.session_id)));
+        assert_eq!(ruling, Err(GrantError::Reused(known.session_id)));
     }
 }
 

@@ -18,7 +18,7 @@ fn of_body(body: &str) -> Problem {
         Ok(value) => check(schema, &value),
         Err(violation) => violation.into(),
     };
-    of_refusal(Refusal {
+    of_request_error(RequestError {
         cause: Cause::Body,
         violations,
     })
@@ -26,7 +26,7 @@ fn of_body(body: &str) -> Problem {
 
 fn problem(cause: Cause, violations: impl IntoIterator<Item = Violation>) -> Problem {
     let violations = violations.into_iter().collect();
-    of_refusal(Refusal { cause, violations })
+    of_request_error(RequestError { cause, violations })
 }
 
 /// The answer, in the words of the catalog.

@@ -1,14 +1,14 @@
 //! A rolling upgrade never breaks an older replica that still runs: what each release says to PostgreSQL is kept in
 //! `tests/store/postgres/statements/VERSION.jsonl`, and is answered on the newest schema as it was on its own.
 //!
-//! - `story.rs`: what a replica does, so that it says everything once.
+//! - `scenario.rs`: what a replica does, so that it says everything once.
 //! - `record.rs`: how that is written down, and said again.
 //!
 //! CONTRIBUTING.md has the rule for migrations, and says when a file is written, kept and deleted. SQLite needs none
 //! of this: its one server is stopped before a newer one starts.
 
 pub mod record;
-mod story;
+mod scenario;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ fn recorded(file: &Path) -> Vec<Statement> {
         .collect()
 }
 
-/// What this binary says in the course of the story.
+/// What this binary says in the course of the scenario.
 pub async fn said() -> Vec<Statement> {
     let (relay, url) = Relay::before(&migrated().await).await;
     let store = open(&url.parse().unwrap()).await.unwrap();
@@ -50,7 +50,7 @@ pub async fn said() -> Vec<Statement> {
     let app = App::new(store, clock.clone(), "https://links.example")
         .await
         .unwrap();
-    story::live(&app, &clock).await;
+    scenario::run(&app, &clock).await;
     statements(&relay.take().concat())
 }
 
@@ -205,7 +205,10 @@ async fn the_story_says_every_statement_that_is_written_in_the_store() {
                 .any(|sql| pieces.iter().all(|piece| sql.contains(piece)))
         })
         .collect();
-    assert!(missing.is_empty(), "story.rs leads nobody to {missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "scenario.rs leads nobody to {missing:#?}"
+    );
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! 1. Every request is answered in the end, and none is refused: a client may repeat what is in doubt.
 //! 2. A key has one result. However often it is used, it is executed once, and every success answers the
 //!    same: status, location and body.
-//! 3. A product is a register with one writer, so its versions come one after the other. Whoever looks at it,
+//! 3. A product is a register with one writer, so its versions come one after the other. A request that looks at it,
 //!    by its id or in the list at the end, sees a version that was asked for by then, and none older than what
 //!    was acknowledged to the writer or seen by a reader before he asked. So nothing acknowledged is lost,
 //!    and nothing that was seen is taken back.

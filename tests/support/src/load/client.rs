@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::history::{Asked, History, Operation};
 use crate::caller::{Caller, Request};
-use crate::judge::Received;
+use crate::response_validator::Received;
 
 /// What a client leaves to a service that does not answer.
 const PAUSE: Duration = Duration::from_millis(20);

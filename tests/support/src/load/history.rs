@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::judge::Received;
+use crate::response_validator::Received;
 
 /// What a client asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -38,7 +38,7 @@ const WRITERS: usize = 6;
 const READERS: usize = 3;
 
 /// How long settling may take. Nothing fails any more by then.
-const PATIENCE: Duration = Duration::from_secs(60);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The clients of one team.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl Clients {
             );
         };
         // What is not settled by then is in doubt for ever, and the check says so.
-        let _ = tokio::time::timeout(PATIENCE, settling).await;
+        let _ = tokio::time::timeout(SETTLE_TIMEOUT, settling).await;
         list(&replicas[0], &self.api_key).await
     }
 
@@ -143,7 +143,7 @@ impl Running {
     /// When an answer came that the published document does not list, or one does not come at all.
     pub async fn stop(self) -> Clients {
         self.stop.store(true, Ordering::Relaxed);
-        let clients = tokio::time::timeout(PATIENCE, self.clients).await;
+        let clients = tokio::time::timeout(SETTLE_TIMEOUT, self.clients).await;
         clients
             .expect("a client waits for ever")
             .unwrap_or_else(|failure| std::panic::resume_unwind(failure.into_panic()))

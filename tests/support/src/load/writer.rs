@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::client::Client;
 use super::history::Asked;
 use crate::caller::Request;
-use crate::judge::Received;
+use crate::response_validator::Received;
 
 /// Where the products are.
 pub const PRODUCTS: &str = "/api/v1/products";

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::{Cluster, path};
 
 /// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Cluster {
     /// Restarts the server, and waits until it takes connections again. `mode` is `fast`, which rolls back what
@@ -137,7 +137,7 @@ impl Drop for Frozen<'_> {
 }
 
 fn wait(otherwise: &str, until: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !until() {
         assert!(Instant::now() < end, "{otherwise}");
         std::thread::sleep(Duration::from_millis(10));

@@ -3,13 +3,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::judge::Received;
+use crate::response_validator::Received;
 
 /// A history that grows by one operation every 10 ms, each of which takes 5 ms.
 #[derive(Default)]
-struct Story(Vec<Operation>);
+struct Scenario(Vec<Operation>);
 
-impl Story {
+impl Scenario {
     fn add(&mut self, asked: Asked, answer: Option<Received>) -> &mut Self {
         let invoked = Duration::from_millis(10 * self.0.len() as u64);
         self.0.push(Operation {
@@ -57,7 +57,7 @@ impl Story {
         self.add(Asked::Refresh { token }, answer)
     }
 
-    /// Asserts that the checker says exactly this of the story, when the catalog is such in the end.
+    /// Asserts that the checker says exactly this of the scenario, when the catalog is such in the end.
     #[track_caller]
     fn is(&self, catalog: &[Value], said: &[&str]) {
         let problems = check(&self.0, catalog);
@@ -108,17 +108,17 @@ fn pair_of(number: u8) -> Option<Received> {
 }
 
 /// Created and changed, both acknowledged.
-fn two_versions() -> Story {
-    let mut story = Story::default();
-    story
+fn two_versions() -> Scenario {
+    let mut scenario = Scenario::default();
+    scenario
         .change(1, shows(&product(1)))
         .change(2, shows(&product(2)));
-    story
+    scenario
 }
 
 #[test]
 fn a_service_that_keeps_its_promises_while_answers_are_lost() {
-    Story::default()
+    Scenario::default()
         .change(1, None)
         .change(1, answer(503, &json!({})))
         .change(1, replays(&product(1)))
@@ -148,10 +148,10 @@ fn a_lost_change() {
 
 #[test]
 fn a_lost_archiving() {
-    let mut story = two_versions();
-    story.archive(answer(204, &Value::Null));
-    story.is(&[product(3)], &[]);
-    story.is(&[product(2)], &["version 2, but 3 to 3 could be seen"]);
+    let mut scenario = two_versions();
+    scenario.archive(answer(204, &Value::Null));
+    scenario.is(&[product(3)], &[]);
+    scenario.is(&[product(2)], &["version 2, but 3 to 3 could be seen"]);
 }
 
 #[test]
@@ -165,48 +165,52 @@ fn a_product_that_is_there_twice() {
 fn a_key_that_was_executed_twice() {
     let mut again = product(1);
     again["id"] = "another".into();
-    let mut story = Story::default();
-    story.change(1, shows(&product(1))).change(1, shows(&again));
-    story.is(&[product(1)], &["executed 2 times", "several results"]);
+    let mut scenario = Scenario::default();
+    scenario
+        .change(1, shows(&product(1)))
+        .change(1, shows(&again));
+    scenario.is(&[product(1)], &["executed 2 times", "several results"]);
 }
 
 #[test]
 fn a_replay_of_something_else() {
     let mut later = product(2);
     later["updatedAt"] = "t9".into();
-    let mut story = two_versions();
-    story.change(2, replays(&later));
-    story.is(&[product(2)], &["key key-2 has several results"]);
+    let mut scenario = two_versions();
+    scenario.change(2, replays(&later));
+    scenario.is(&[product(2)], &["key key-2 has several results"]);
 }
 
 #[test]
 fn a_replay_of_an_older_answer() {
-    let mut story = two_versions();
-    story.change(2, replays(&product(1)));
-    story.is(&[product(2)], &["answered with version 1"]);
+    let mut scenario = two_versions();
+    scenario.change(2, replays(&product(1)));
+    scenario.is(&[product(2)], &["answered with version 1"]);
 }
 
 #[test]
 fn a_read_behind_what_was_acknowledged() {
-    let mut story = two_versions();
-    story.read(shows(&product(1)));
-    story.is(&[product(2)], &["version 1, but 2 to 2 could be seen"]);
+    let mut scenario = two_versions();
+    scenario.read(shows(&product(1)));
+    scenario.is(&[product(2)], &["version 1, but 2 to 2 could be seen"]);
 }
 
 #[test]
 fn a_read_that_is_taken_back() {
-    let mut story = Story::default();
-    story.change(1, shows(&product(1))).change(2, None);
-    story.read(shows(&product(2))).read(shows(&product(1)));
-    story.change(2, shows(&product(2)));
-    story.is(&[product(2)], &["version 1, but 2 to 2 could be seen"]);
+    let mut scenario = Scenario::default();
+    scenario.change(1, shows(&product(1))).change(2, None);
+    scenario.read(shows(&product(2))).read(shows(&product(1)));
+    scenario.change(2, shows(&product(2)));
+    scenario.is(&[product(2)], &["version 1, but 2 to 2 could be seen"]);
 }
 
 #[test]
 fn a_read_of_what_nobody_asked_for() {
-    let mut story = Story::default();
-    story.change(1, shows(&product(1))).read(shows(&product(2)));
-    story.is(&[product(1)], &["version 2, but 1 to 1 could be seen"]);
+    let mut scenario = Scenario::default();
+    scenario
+        .change(1, shows(&product(1)))
+        .read(shows(&product(2)));
+    scenario.is(&[product(1)], &["version 2, but 1 to 1 could be seen"]);
     two_versions().is(
         &[product(2), json!({ "name": "q" })],
         &["nobody asked for product q"],
@@ -221,61 +225,63 @@ fn a_change_that_is_half_there() {
 
     let mut half = product(3);
     half["description"] = Value::Null;
-    let mut story = two_versions();
-    story.archive(answer(204, &Value::Null));
-    story.is(&[half], &["came to version 3"]);
+    let mut scenario = two_versions();
+    scenario.archive(answer(204, &Value::Null));
+    scenario.is(&[half], &["came to version 3"]);
 }
 
 #[test]
 fn a_change_that_does_not_move_the_time_of_change() {
     let mut stuck = product(2);
     stuck["updatedAt"] = "t1".into();
-    let mut story = Story::default();
-    story.change(1, shows(&product(1))).change(2, shows(&stuck));
-    story.is(&[stuck], &["came to version 2"]);
+    let mut scenario = Scenario::default();
+    scenario
+        .change(1, shows(&product(1)))
+        .change(2, shows(&stuck));
+    scenario.is(&[stuck], &["came to version 2"]);
 }
 
 #[test]
 fn a_request_that_is_refused() {
-    let mut story = two_versions();
-    story.change(2, answer(409, &json!({})));
-    story.is(&[product(2)], &["refused"]);
+    let mut scenario = two_versions();
+    scenario.change(2, answer(409, &json!({})));
+    scenario.is(&[product(2)], &["refused"]);
 
-    let mut story = two_versions();
-    story.archive(answer(409, &json!({})));
-    story.is(&[product(3)], &["refused"]);
+    let mut scenario = two_versions();
+    scenario.archive(answer(409, &json!({})));
+    scenario.is(&[product(3)], &["refused"]);
 
-    let mut story = two_versions();
-    story.read(answer(500, &json!({})));
-    story.is(&[product(2)], &["refused"]);
+    let mut scenario = two_versions();
+    scenario.read(answer(500, &json!({})));
+    scenario.is(&[product(2)], &["refused"]);
 }
 
 #[test]
 fn a_request_that_cannot_be_repeated() {
-    let mut story = two_versions();
-    story.archive(None);
-    story.is(&[product(2)], &["in doubt for ever"]);
+    let mut scenario = two_versions();
+    scenario.archive(None);
+    scenario.is(&[product(2)], &["in doubt for ever"]);
 }
 
 #[test]
 fn a_refresh_whose_lost_answer_cannot_be_had_again() {
-    let mut story = Story::default();
-    story
+    let mut scenario = Scenario::default();
+    scenario
         .refresh("r0", None)
         .refresh("r0", answer(400, &json!({})));
-    story.is(&[], &["refused"]);
+    scenario.is(&[], &["refused"]);
 }
 
 #[test]
 fn a_refresh_token_that_gives_two_pairs() {
-    let mut story = Story::default();
-    story.refresh("r0", pair_of(1)).refresh("r0", pair_of(2));
-    story.is(&[], &["gave 2 pairs"]);
+    let mut scenario = Scenario::default();
+    scenario.refresh("r0", pair_of(1)).refresh("r0", pair_of(2));
+    scenario.is(&[], &["gave 2 pairs"]);
 }
 
 #[test]
 fn two_refresh_tokens_that_give_one_pair() {
-    let mut story = Story::default();
-    story.refresh("r0", pair_of(1)).refresh("r1", pair_of(1));
-    story.is(&[], &["gave one pair"]);
+    let mut scenario = Scenario::default();
+    scenario.refresh("r0", pair_of(1)).refresh("r1", pair_of(1));
+    scenario.is(&[], &["gave one pair"]);
 }

@@ -1,0 +1,377 @@
+//! What is wrong in progenitor's output, put right in its syntax tree.
+//!
+//! 1. The markers of [`super::prepare`] become real types: `::patch::Field<T>` the `Field` that both
+//!    sides share, `::patch::Nullable<T>` an `Option<T>`, and so on. An optional `Field` comes as
+//!    `Option<Field<T>>` and becomes a `Field<T>`, in structs, builders and bounds alike.
+//! 2. The members concerned get the serde attributes that keep absent, null and value apart.
+//! 3. Members stand, and are written, in the document's order instead of the alphabet's.
+//! 4. `Debug` of secrets shows nothing.
+//! 5. Every string can be displayed but a secret: typify leaves those with limits out.
+//! 6. The client sends no header that the document does not have: progenitor's `api-version`.
+//! 7. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be rounded.
+//! 8. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
+//! 9. Strings with limits are moved into their types, not copied ([`checked`]).
+//! 10. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
+//! 11. No member of the client is called `type_` that could have a better name ([`members`]).
+
+use std::collections::BTreeSet;
+
+use syn::punctuated::Punctuated;
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    Attribute, Expr, ExprMethodCall, Field, GenericArgument, Ident, Item, ItemImpl, ItemMod,
+    ItemStruct, Path, PathArguments, Stmt, Type, parse_quote,
+};
+
+use crate::model::{Document, Format, Kind};
+use crate::names;
+
+use super::prepare::MARKER;
+use super::{checked, members, strings};
+
+/// Patches a whole file.
+pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
+    let secrets = document
+        .schemas
+        .iter()
+        .filter(|(_, schema)| match &schema.kind {
+            Kind::String(text) => text.format == Some(Format::Password),
+            _ => false,
+        })
+        .map(|(name, _)| names::of_type(name))
+        .collect();
+    Mender {
+        document,
+        shared,
+        modules: Vec::new(),
+        secrets,
+    }
+    .visit_file_mut(file);
+}
+
+/// Patches a whole file of mocks.
+pub(super) fn mock(file: &mut syn::File, document: &Document, shared: &Shared) {
+    self::file(file, document, shared);
+    ExactAnswers.visit_file_mut(file);
+}
+
+/// Step 7.
+struct ExactAnswers;
+
+impl VisitMut for ExactAnswers {
+    /// What a mock expects, progenitor calls `When`: there the value of a body counts, however it is written.
+    fn visit_item_impl_mut(&mut self, item: &mut ItemImpl) {
+        let name = match &*item.self_ty {
+            Type::Path(path) => path.path.segments.last(),
+            _ => None,
+        };
+        if name.is_some_and(|name| name.ident.to_string().ends_with("Then")) {
+            visit_mut::visit_item_impl_mut(self, item);
+        }
+    }
+
+    fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
+        visit_mut::visit_expr_method_call_mut(self, call);
+        if call.method == "json_body_obj" {
+            let value = &call.args;
+            let text: Expr = parse_quote!(::serde_json::to_vec(#value).expect("it is JSON"));
+            call.args = Punctuated::from_iter([text]);
+            call.method = quote::format_ident!("body");
+        }
+    }
+}
+
+/// Where `Decimal` and `Field` are.
+pub(super) enum Shared {
+    /// In the crate `codegen-runtime`.
+    Runtime,
+    /// In the module around the file.
+    Parent,
+}
+
+impl Shared {
+    /// The path of their module, from this many modules inside the file.
+    pub(super) fn path(&self, depth: usize) -> Path {
+        match self {
+            Self::Runtime => parse_quote!(::codegen_runtime),
+            Self::Parent => {
+                let up = vec![quote::quote!(super); depth + 1];
+                parse_quote!(#(#up)::*)
+            }
+        }
+    }
+}
+
+struct Mender<'a> {
+    document: &'a Document,
+    shared: &'a Shared,
+    /// The modules around what is visited, outermost first.
+    modules: Vec<String>,
+    // In one order, so that the same document always makes the same text.
+    secrets: BTreeSet<String>,
+}
+
+impl VisitMut for Mender<'_> {
+    fn visit_item_mod_mut(&mut self, module: &mut ItemMod) {
+        self.modules.push(module.ident.to_string());
+        visit_mut::visit_item_mod_mut(self, module);
+        if self.modules == ["types"]
+            && let Some((_, items)) = &mut module.content
+        {
+            for secret in &self.secrets {
+                items.push(redacted(&quote::format_ident!("{secret}")));
+            }
+            let hidden: Vec<Ident> = hidden_strings(items)
+                .filter(|name| !self.secrets.contains(&name.to_string()))
+                .cloned()
+                .collect();
+            items.extend(hidden.iter().map(displayed));
+            checked::strings(items);
+            strings::convenient(items, &self.shared.path(self.modules.len()));
+            if matches!(self.shared, Shared::Parent) {
+                members::named(items, self.document);
+            }
+        }
+        self.modules.pop();
+    }
+
+    fn visit_item_struct_mut(&mut self, item: &mut ItemStruct) {
+        if self.modules == ["types"] {
+            if self.secrets.contains(&item.ident.to_string()) {
+                remove_debug(&mut item.attrs);
+            }
+            self.order(item);
+        }
+        visit_mut::visit_item_struct_mut(self, item);
+    }
+
+    fn visit_field_mut(&mut self, field: &mut Field) {
+        if self.modules == ["types"] {
+            self.attributes(field);
+        }
+        visit_mut::visit_field_mut(self, field);
+    }
+
+    fn visit_type_mut(&mut self, ty: &mut Type) {
+        if let Some(inner) = argument(ty, "Option")
+            && is_marker(inner, "Field")
+        {
+            *ty = inner.clone();
+        }
+        if let Some(inner) = argument(ty, "Nullable").filter(|_| is_marker(ty, "Nullable")) {
+            *ty = parse_quote!(::std::option::Option<#inner>);
+        }
+        if let Some(inner) = argument(ty, "List").filter(|_| is_marker(ty, "List")) {
+            *ty = parse_quote!(::std::vec::Vec<#inner>);
+        }
+        visit_mut::visit_type_mut(self, ty);
+    }
+
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        self.resolve(path);
+        visit_mut::visit_path_mut(self, path);
+    }
+
+    fn visit_lit_str_mut(&mut self, literal: &mut syn::LitStr) {
+        // progenitor names types in messages, too.
+        let marked = format!(":: {MARKER} :: types :: ");
+        let text = literal.value();
+        if text.contains(&marked) {
+            *literal = syn::LitStr::new(&text.replace(&marked, ""), literal.span());
+        }
+    }
+
+    fn visit_block_mut(&mut self, block: &mut syn::Block) {
+        block
+            .stmts
+            .retain(|statement| !sends_api_version(statement));
+        visit_mut::visit_block_mut(self, block);
+    }
+}
+
+impl Mender<'_> {
+    /// Turns `::patch::X` into the path of `X`, as seen from the module around it; for the server,
+    /// `::regress::X` into the one of its runtime.
+    fn resolve(&self, path: &mut Path) {
+        let mut segments = path.segments.iter();
+        let Some(first) = segments.next().filter(|_| path.leading_colon.is_some()) else {
+            return;
+        };
+        let rest: Vec<_> = segments.cloned().collect();
+        if first.ident == "regress" && matches!(self.shared, Shared::Runtime) {
+            *path = parse_quote!(::codegen_runtime::schema::#(#rest)::*);
+            return;
+        }
+        if first.ident != MARKER {
+            return;
+        }
+        *path = match rest.as_slice() {
+            [types, rest @ ..] if types.ident == "types" => match self.modules.as_slice() {
+                [first] if first == "types" => parse_quote!(#(#rest)::*),
+                [first, _] if first == "types" => parse_quote!(super::#(#rest)::*),
+                _ => parse_quote!(types::#(#rest)::*),
+            },
+            rest => {
+                let shared = self.shared.path(self.modules.len());
+                parse_quote!(#shared::#(#rest)::*)
+            }
+        };
+    }
+
+    /// The serde attributes of a member that may be null, or be an absent list.
+    fn attributes(&self, field: &mut Field) {
+        let optional = argument(&field.ty, "Option").is_some();
+        let inner = argument(&field.ty, "Option").unwrap_or(&field.ty);
+        let attribute: Attribute = if is_marker(inner, "Field") {
+            let shared = self.shared.path(self.modules.len());
+            let absent = quote::quote!(#shared::Field::is_absent)
+                .to_string()
+                .replace(' ', "");
+            parse_quote!(#[serde(default, skip_serializing_if = #absent)])
+        } else if is_marker(inner, "Nullable") && !optional {
+            // A function of its own makes serde insist that the member is there.
+            parse_quote!(#[serde(deserialize_with = "::std::option::Option::deserialize")])
+        } else {
+            return;
+        };
+        field
+            .attrs
+            .retain(|it| !it.path().is_ident("serde") || renames(it));
+        for old in &mut field.attrs {
+            if let Some(name) = renamed(old) {
+                *old = parse_quote!(#[serde(rename = #name)]);
+            }
+        }
+        field.attrs.push(attribute);
+    }
+
+    /// Puts the members of a struct into the document's order.
+    fn order(&self, item: &mut ItemStruct) {
+        let of_this = |name: &&String| item.ident == names::of_type(name);
+        let Some(name) = self.document.schemas.keys().find(of_this) else {
+            return;
+        };
+        let Kind::Object { properties, .. } = &self.document.schemas[name].kind else {
+            return;
+        };
+        let order: Vec<_> = properties.keys().map(|it| names::value(it)).collect();
+        let syn::Fields::Named(members) = &mut item.fields else {
+            return;
+        };
+        let mut sorted: Vec<_> = std::mem::take(&mut members.named).into_iter().collect();
+        sorted.sort_by_key(|it| {
+            order
+                .iter()
+                .position(|name| it.ident.as_ref().is_some_and(|ident| ident == name))
+        });
+        members.named = sorted.into_iter().collect();
+    }
+}
+
+/// The first argument of a generic type that ends in this name.
+fn argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|it| it.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(inner) => Some(inner),
+        _ => None,
+    })
+}
+
+fn is_marker(ty: &Type, name: &str) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let segments = &path.path.segments;
+    segments.len() == 2 && segments[0].ident == MARKER && segments[1].ident == name
+}
+
+fn renames(attribute: &Attribute) -> bool {
+    renamed(attribute).is_some()
+}
+
+/// What `#[serde(rename = "...", ...)]` says.
+pub(super) fn renamed(attribute: &Attribute) -> Option<String> {
+    if !attribute.path().is_ident("serde") {
+        return None;
+    }
+    let mut name = None;
+    // Other keys have values of other forms, or none; a mistake in one of them is not of interest.
+    let _ = attribute.parse_nested_meta(|meta| {
+        let value = meta.value().and_then(|value| value.parse::<syn::LitStr>());
+        if meta.path.is_ident("rename") {
+            name = value.ok().map(|literal| literal.value());
+        }
+        Ok(())
+    });
+    name
+}
+
+fn remove_debug(attributes: &mut [Attribute]) {
+    for attribute in attributes
+        .iter_mut()
+        .filter(|it| it.path().is_ident("derive"))
+    {
+        let mut kept: Vec<Path> = Vec::new();
+        // Only paths stand in a derive.
+        let _ = attribute.parse_nested_meta(|meta| {
+            kept.push(meta.path);
+            Ok(())
+        });
+        kept.retain(|path| !path.is_ident("Debug"));
+        *attribute = parse_quote!(#[derive(#(#kept),*)]);
+    }
+}
+
+fn redacted(name: &Ident) -> Item {
+    let shown = format!("{name}(..)");
+    parse_quote! {
+        impl ::std::fmt::Debug for #name {
+            /// Shows nothing: the document marks it as a secret.
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(#shown)
+            }
+        }
+    }
+}
+
+/// The newtypes over a string that have no `Display`.
+fn hidden_strings(items: &[Item]) -> impl Iterator<Item = &Ident> {
+    let displayed = |name: &Ident| {
+        items.iter().any(|item| match item {
+            Item::Impl(it) => {
+                let (of, ty) = (it.trait_.as_ref(), &it.self_ty);
+                of.and_then(|(_, path, _)| path.segments.last())
+                    .is_some_and(|last| last.ident == "Display")
+                    && *ty == parse_quote!(#name)
+            }
+            _ => false,
+        })
+    };
+    items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Struct(it) => strings::is_string(it).then_some(&it.ident),
+            _ => None,
+        })
+        .filter(move |name| !displayed(name))
+}
+
+fn displayed(name: &Ident) -> Item {
+    parse_quote! {
+        impl ::std::fmt::Display for #name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    }
+}
+
+fn sends_api_version(statement: &Stmt) -> bool {
+    let Stmt::Expr(Expr::MethodCall(call), _) = statement else {
+        return false;
+    };
+    let first = call.args.first().map(|it| quote::quote!(#it).to_string());
+    call.method == "append" && first.is_some_and(|it| it.contains("\"api-version\""))
+}

@@ -1,0 +1,143 @@
+//! What a replica tells those who operate it, on a listener of its own (`--operations-listen`), apart from the published
+//! interface.
+//!
+//! - `/healthz` is 200 as long as the process answers. It asks for nothing else: a process is not made
+//!   well by a restart because its database is away.
+//! - `/readyz` is 200 while requests should be sent here: the database answers within a second, has every
+//!   migration that this binary knows, and the server is not draining. Otherwise it is 503, and its body
+//!   says which of these fails: `{"ready":false,"failing":["database"]}`.
+//! - `/metrics` has the counters in the text format of Prometheus ([`metrics`]).
+//!
+//! Draining, which a balancer needs to take a replica away without a failed request:
+//!
+//! 1. The server is asked to stop. `/readyz` turns 503, and everything else goes on as before, for the
+//!    time that the balancer takes to see it (`drain_delay`).
+//! 2. Meanwhile every answer of HTTP/1 carries `Connection: close`, so that nobody has a connection left
+//!    to send a request on just when the server closes it.
+//! 3. Then the server stops, by the steps of [`crate::server`].
+//!
+//! Each is read with GET, or with HEAD for its headers alone. They answer also when the process has no file left to open
+//! (`listener.rs`): the database is asked over a connection that it has already.
+//!
+//! The listener does not speak TLS and asks for no credential: it belongs on an address that only the
+//! operators reach.
+
+mod listener;
+pub mod metrics;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::FutureExt as _;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+use slog::{Logger, info};
+
+use crate::app::App;
+use crate::app::health::HealthProblem;
+use crate::log::Strangers;
+use crate::start_error::StartError;
+use crate::traffic::Traffic;
+use listener::Request;
+use metrics::Metrics;
+
+pub use listener::Listener;
+
+/// What a replica knows of itself.
+#[derive(Default)]
+pub struct ReplicaState {
+    draining: AtomicBool,
+    /// What is under way, which the server waits for before it stops.
+    pub(crate) traffic: Arc<Traffic>,
+    /// The counters.
+    pub metrics: Metrics,
+    /// The lines of the log that strangers have had.
+    pub strangers: Arc<Strangers>,
+}
+
+impl ReplicaState {
+    /// Step 1.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server was asked to stop.
+    pub fn draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
+
+/// Starts the listener on `address`.
+///
+/// # Errors
+/// [`StartError`], whose text is for the person who starts the program.
+pub fn listen(
+    address: SocketAddr,
+    app: Arc<App>,
+    replica: Arc<ReplicaState>,
+    log: &Logger,
+) -> Result<Listener, StartError> {
+    let answer = move |request| answer(request, Arc::clone(&app), Arc::clone(&replica)).boxed();
+    let listener = Listener::start(address, Arc::new(answer), log.clone());
+    let listener = listener.map_err(|source| StartError::Listen {
+        option: "--operations-listen",
+        address,
+        source,
+    })?;
+    let url = format!("http://{}", listener.local_addr());
+    info!(log, "listening for operators"; "url" => url);
+    Ok(listener)
+}
+
+/// The answer to any request. Those to HEAD are sent without their body.
+async fn answer(request: Request, app: Arc<App>, replica: Arc<ReplicaState>) -> Response<String> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let refused = json!({ "message": "only GET and HEAD are answered here" });
+        let mut answer = said(StatusCode::METHOD_NOT_ALLOWED, &refused);
+        let methods = HeaderValue::from_static("GET, HEAD");
+        answer.headers_mut().insert(ALLOW, methods);
+        return answer;
+    }
+    match request.uri().path() {
+        "/healthz" => said(StatusCode::OK, &json!({ "alive": true })),
+        "/readyz" => readyz(&app, &replica).await,
+        "/metrics" => {
+            let page = replica.metrics.page();
+            answered(StatusCode::OK, metrics::CONTENT_TYPE, page)
+        }
+        _ => {
+            let pages = json!({ "message": "there are /healthz, /readyz and /metrics here" });
+            said(StatusCode::NOT_FOUND, &pages)
+        }
+    }
+}
+
+/// Whether requests should be sent here.
+async fn readyz(app: &App, replica: &ReplicaState) -> Response<String> {
+    let ailment = app.check_health().await.err().map(|ailment| match ailment {
+        HealthProblem::Database => "database",
+        HealthProblem::Migrations => "migrations",
+    });
+    let draining = replica.draining().then_some("draining");
+    let failing: Vec<&str> = ailment.into_iter().chain(draining).collect();
+    if failing.is_empty() {
+        return said(StatusCode::OK, &json!({ "ready": true }));
+    }
+    let body = json!({ "ready": false, "failing": failing });
+    said(StatusCode::SERVICE_UNAVAILABLE, &body)
+}
+
+fn said(status: StatusCode, body: &Value) -> Response<String> {
+    answered(status, "application/json", body.to_string())
+}
+
+fn answered(status: StatusCode, content_type: &'static str, body: String) -> Response<String> {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}

@@ -1,0 +1,133 @@
+//! How many requests are worked on at once.
+//!
+//! A permit is for work: a request has one while its credential is looked up, and one from the moment at which its body is
+//! there until its answer is made. It has none while its body is on the way, which takes as long as its client likes;
+//! [`received`](super::received) bounds those separately. When all permits are taken, the next request is refused at once:
+//! it would only wait, and hold memory while it does. That the server is busy says nothing about anybody's data, so callers
+//! learn it whether they are known or not, as they do when a store that does not answer cannot tell whether they are.
+//!
+//! Nobody has more than [its share](Holder::share), so that requests which wait for one thing, such as a row, never have all.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::rejection::Error;
+use crate::domain::holder::Holder;
+
+/// How many requests a server works on at once, and who has how many of them.
+pub(super) struct ConcurrencyLimit(Arc<Shared>);
+
+struct Shared {
+    limit: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    all: usize,
+    /// Of everybody who has any.
+    by: HashMap<Holder, usize>,
+}
+
+/// Leave to work on one request, until it is dropped.
+pub(super) struct Permit {
+    shared: Arc<Shared>,
+    holder: Holder,
+}
+
+impl ConcurrencyLimit {
+    /// A limit of so many requests.
+    pub(super) fn new(limit: u32) -> ConcurrencyLimit {
+        ConcurrencyLimit(Arc::new(Shared {
+            limit: limit as usize,
+            taken: Mutex::default(),
+        }))
+    }
+
+    /// A permit for a request of `holder`.
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`] when all are taken, or as many as `holder` may have.
+    pub(super) fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
+        let shared = &self.0;
+        let mut taken = shared.taken();
+        if taken.all == shared.limit {
+            return Err(Error::Overloaded);
+        }
+        match taken.by.entry(holder) {
+            Entry::Occupied(mut its) if *its.get() < holder.share(shared.limit) => {
+                *its.get_mut() += 1
+            }
+            Entry::Occupied(_) => return Err(Error::Overloaded),
+            Entry::Vacant(none) => {
+                none.insert(1);
+            }
+        }
+        taken.all += 1;
+        Ok(Permit {
+            shared: Arc::clone(shared),
+            holder,
+        })
+    }
+}
+
+impl Shared {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        // Nothing panics while it is locked.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut taken = self.shared.taken();
+        taken.all -= 1;
+        if let Entry::Occupied(mut its) = taken.by.entry(self.holder) {
+            *its.get_mut() -= 1;
+            if *its.get() == 0 {
+                its.remove();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    const LIMIT: u32 = 8;
+
+    fn team(number: u128) -> Holder {
+        Holder::Team(Uuid::from_u128(number))
+    }
+
+    /// As many as there are.
+    fn all(limit: &ConcurrencyLimit, holder: Holder) -> Vec<Permit> {
+        std::iter::from_fn(|| limit.acquire(holder).ok()).collect()
+    }
+
+    #[test]
+    fn a_team_has_three_quarters_and_strangers_have_one() {
+        let limit = ConcurrencyLimit::new(LIMIT);
+        let mut strangers = all(&limit, Holder::Strangers);
+        assert_eq!(strangers.len(), 2);
+        let one = all(&limit, team(1));
+        assert_eq!(one.len(), 6);
+        assert!(all(&limit, team(2)).is_empty());
+        drop(one);
+        assert_eq!(all(&limit, team(2)).len(), 6);
+        strangers.pop();
+        assert_eq!(all(&limit, Holder::Strangers).len(), 1);
+    }
+
+    #[test]
+    fn what_is_dropped_leaves_nothing() {
+        let limit = ConcurrencyLimit::new(LIMIT);
+        drop([all(&limit, team(1)), all(&limit, team(2))]);
+        let taken = limit.0.taken();
+        assert_eq!((taken.all, taken.by.len()), (0, 0));
+    }
+}

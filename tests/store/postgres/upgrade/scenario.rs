@@ -1,0 +1,159 @@
+//! What a replica does in its life, in which each of its statements is sent at least once.
+
+use std::time::Duration;
+
+use codegen_runtime::json;
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::id::{TeamId, UserId};
+use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::item::ItemId;
+use invoicing::domain::member::Role;
+use invoicing::domain::oauth_client::ClientId;
+use invoicing::domain::product::StatusFilter;
+use invoicing::domain::secret::{Digest, Secret};
+use invoicing::domain::session::{Device, TokenRequest, TokenSet};
+use invoicing::domain::share_link::{Audience, CreateLink};
+use invoicing::domain::time::ManualClock;
+
+use super::super::support::with_sku;
+
+const REDIRECT_URI: &str = "com.example.app:/signed-in";
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
+pub async fn run(app: &App, clock: &ManualClock) {
+    app.check_health().await.unwrap();
+    let team = app.create_team("Acme").await.unwrap().id;
+    app.list_teams().await.unwrap();
+    sell(app, team).await;
+    let user = app.create_user("ada@example.com", "Ada").await.unwrap().id;
+    app.add_member(team, user, Role::Admin).await.unwrap();
+    app.membership(team, user).await.unwrap();
+    share(app, team, user).await;
+    sign_in(app, clock, user).await;
+    app.remove_member(team, user).await.unwrap();
+    app.remove_user(user).await.unwrap();
+    clock.advance(Duration::from_secs(400 * 24 * 3600));
+    app.delete_expired().await.unwrap();
+}
+
+async fn sell(app: &App, team: TeamId) {
+    let created = app.create_api_key(team, Mode::Live, Scope::ReadWrite, Some("Shop"), None);
+    let (_, secret) = created.await.unwrap();
+    let key = app.authenticate_api_key(secret.reveal()).await.unwrap();
+    let request = || {
+        Some(IdempotentRequest::new(
+            "one",
+            "POST",
+            "/api/v1/products",
+            &json::Value::Number("1"),
+        ))
+    };
+    for replayed in [false, true] {
+        let made = app.create_product(&key, with_sku("A"), request()).await;
+        assert_eq!(made.unwrap().replayed, replayed);
+    }
+    // The index that refuses it is known by its name.
+    app.create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap_err();
+    app.list_products(&key, StatusFilter::Active, 10, None)
+        .await
+        .unwrap();
+    let page = app
+        .list_products(&key, StatusFilter::All, 10, None)
+        .await
+        .unwrap();
+    let id = page.items[0].id;
+    app.get_product(&key, id).await.unwrap();
+    app.update_product(&key, id, Default::default(), None)
+        .await
+        .unwrap();
+    app.archive_product(&key, id).await.unwrap();
+    app.record_uses().await.unwrap();
+    app.list_api_keys(team).await.unwrap();
+    app.revoke_api_key(key.id).await.unwrap();
+}
+
+async fn share(app: &App, team: TeamId, user: UserId) {
+    let folder = app.create_folder(team, "Contracts").await.unwrap().id;
+    let file = app
+        .create_file(team, "a.pdf", Some(folder))
+        .await
+        .unwrap()
+        .id;
+    for item_id in [ItemId::Folder(folder), ItemId::File(file)] {
+        let create = CreateLink {
+            item_id,
+            user_id: user,
+            name: Some("For the auditor".into()),
+            audience: Audience::Public,
+            can_download: true,
+            password: None,
+            expires_in: Some(Duration::from_secs(60)),
+        };
+        let link = app.create_link(create).await.unwrap();
+        assert_eq!(app.list_links(user, team, item_id).await.unwrap().len(), 1);
+        app.revoke_link(link.id).await.unwrap();
+    }
+}
+
+async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
+    let client = ClientId::new("app");
+    let uris = [REDIRECT_URI.to_owned()];
+    app.create_oauth_client("app", "An app", &uris)
+        .await
+        .unwrap();
+    let code = || async {
+        let challenge = CodeChallenge::from_digest(Digest::of(VERIFIER.as_bytes()));
+        let issued = app.issue_auth_code(user, &client, REDIRECT_URI, challenge);
+        issued.await.unwrap().code
+    };
+    let first = exchange(app, &code().await).await;
+    clock.advance(Duration::from_secs(60)); // Uses are noted by the minute.
+    let caller = app.authenticate_access_token(&first.access_token).await;
+    assert_eq!(caller.unwrap().user_id, user);
+    app.record_uses().await.unwrap();
+    // A repeat within the grace gets the same again; one beyond it ends the session.
+    let second = refresh(app, &first).await.unwrap();
+    let repeat = refresh(app, &first).await.unwrap();
+    assert_eq!(repeat.access_token.reveal(), second.access_token.reveal());
+    clock.advance(Duration::from_secs(31));
+    app.erase_successors().await.unwrap();
+    refresh(app, &first).await.unwrap_err();
+    exchange(app, &code().await).await;
+    let sessions = app.list_sessions(user).await.unwrap();
+    assert_eq!(sessions.len(), 1);
+    app.revoke_session(sessions[0].id).await.unwrap();
+    code().await;
+}
+
+fn phone() -> Device {
+    Device {
+        install_id: Some("phone".into()),
+        user_agent: Some("App/1".into()),
+    }
+}
+
+async fn exchange(app: &App, code: &Secret) -> TokenSet {
+    let request = TokenRequest::AuthorizationCode {
+        code: code.clone(),
+        code_verifier: Secret::from_text(VERIFIER),
+        redirect_uri: REDIRECT_URI.into(),
+        client_id: ClientId::new("app"),
+        device: phone(),
+    };
+    app.exchange_token(request).await.unwrap()
+}
+
+async fn refresh(app: &App, tokens: &TokenSet) -> Result<TokenSet, Error> {
+    let request = TokenRequest::RefreshToken {
+        refresh_token: tokens.refresh_token.clone(),
+        client_id: ClientId::new("app"),
+        device: phone(),
+    };
+    app.exchange_token(request).await
+}
