@@ -27,11 +27,14 @@ const DOCUMENTS: [(&str, HeaderValue, Text); 4] = [
 /// Adds one unpublished endpoint for each document and format.
 pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     for (path, content_type, text) in DOCUMENTS {
-        unpublished::get(api, path, move |_| {
+        unpublished::get(api, path, move |context| {
             let mut answer = Response::new(Bytes::from_static(text().as_bytes()));
             answer
                 .headers_mut()
                 .insert(CONTENT_TYPE, content_type.clone());
+            if let Some(cors) = &context.context().cors {
+                cors.allow(context.request.headers(), answer.headers_mut());
+            }
             answer
         })?;
     }

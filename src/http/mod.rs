@@ -18,6 +18,7 @@ mod api;
 mod catalog;
 mod concurrency_limit;
 mod context;
+mod cors;
 mod credential;
 mod docs;
 mod document;

@@ -14,6 +14,7 @@ mod docs;
 mod given;
 mod links;
 mod methods;
+mod origins;
 mod overload;
 mod products;
 mod properties;
