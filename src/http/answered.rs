@@ -9,6 +9,7 @@ use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Response, Version};
 use serde::Serialize;
 
+use super::compression::compress;
 use super::context::RequestContext;
 use super::credential;
 use super::rate_limit::RATE_LIMIT_HEADERS;
@@ -34,6 +35,7 @@ pub(super) fn answered<E: Serialize>(
         let (method, headers) = (context.request.method(), context.request.headers());
         cors.preflight(method, headers, &mut answer);
     }
+    compress(operation, context.request.headers(), &mut answer);
     let has_happened = !operation.method.is_safe() && answer.status().is_success();
     let bytes = std::mem::take(answer.body_mut());
     let body = match has_happened {

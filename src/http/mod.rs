@@ -16,6 +16,7 @@
 mod answered;
 mod api;
 mod catalog;
+mod compression;
 mod concurrency_limit;
 mod context;
 mod cors;
@@ -23,6 +24,7 @@ mod credential;
 mod docs;
 mod document;
 mod error;
+mod file;
 mod interceptor;
 mod mobile;
 mod product;

@@ -8,6 +8,7 @@
 //! are laid out like the interface.
 
 mod boundaries;
+mod compression;
 mod coverage;
 mod credentials;
 mod docs;
