@@ -21,6 +21,7 @@ mod body;
 mod decimal;
 mod field;
 mod head;
+mod hint;
 mod metadata;
 mod operation;
 mod parameters;
