@@ -84,7 +84,6 @@ pub use handle::{Access, Handle, Rows, Sent};
 pub use address::{Address, AddressError};
 pub(crate) use copy::Copy;
 pub use open_error::OpenError;
-pub(crate) use retry::Attempts;
 
 /// A store in one PostgreSQL database.
 pub struct Postgres {
@@ -117,7 +116,7 @@ impl Postgres {
     /// # Errors
     /// [`Error::Unavailable`] when it does not answer in time.
     pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
-        let mut attempts = Attempts::begin();
+        let mut attempts = self.attempts();
         loop {
             let attempt = async {
                 let handle = self.handle(Access::Reading, Holder::Service).await?;

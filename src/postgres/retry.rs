@@ -37,6 +37,14 @@ pub(crate) struct Attempts {
 }
 
 impl Postgres {
+    /// A script is about to be run.
+    pub(crate) fn attempts(&self) -> Attempts {
+        Attempts {
+            deadline: Instant::now() + DEADLINE,
+            pause: FIRST_PAUSE,
+        }
+    }
+
     /// A connection for a script. It ends with [`Handle::end`].
     ///
     /// # Errors
@@ -96,14 +104,6 @@ impl Handle {
 }
 
 impl Attempts {
-    /// A script is about to be run.
-    pub(crate) fn begin() -> Attempts {
-        Attempts {
-            deadline: Instant::now() + DEADLINE,
-            pause: FIRST_PAUSE,
-        }
-    }
-
     /// What an attempt answers, within the deadline of all of them. Breaks with what the caller gets, unless there is time
     /// for another attempt, for which it has waited.
     pub(crate) async fn next<T>(

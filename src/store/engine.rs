@@ -8,7 +8,7 @@ use super::sql::Sql;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
-use crate::postgres::{Access, Attempts, Postgres};
+use crate::postgres::{Access, Postgres};
 use crate::sql::ScriptError;
 use crate::sqlite::Sqlite;
 
@@ -108,7 +108,7 @@ async fn on_postgres<T>(
     holder: Holder,
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, Error> {
-    let mut attempts = Attempts::begin();
+    let mut attempts = postgres.attempts();
     loop {
         let attempt = async {
             let handle = postgres.handle(access, holder).await?;
