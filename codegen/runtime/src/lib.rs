@@ -23,6 +23,7 @@ mod choice;
 mod decimal;
 mod field;
 mod head;
+mod hint;
 mod metadata;
 mod operation;
 mod parameters;
