@@ -37,7 +37,7 @@ use slog::{Logger, info};
 
 use crate::app::App;
 use crate::app::health::HealthProblem;
-use crate::log::Strangers;
+use crate::log::Quotas;
 use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use listener::Request;
@@ -53,8 +53,8 @@ pub struct ReplicaState {
     pub(crate) traffic: Arc<Traffic>,
     /// The counters.
     pub metrics: Metrics,
-    /// The lines of the log that strangers have had.
-    pub strangers: Arc<Strangers>,
+    /// The lines of the log that were caused, as far as they are bounded.
+    pub quotas: Arc<Quotas>,
 }
 
 impl ReplicaState {

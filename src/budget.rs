@@ -6,8 +6,12 @@
 //! 2. Everybody may hold a share, a 64th of the whole, however much others hold.
 //! 3. Beyond its share, a holder may have up to a quarter of the whole, while the whole is not used up.
 //!
-//! So nobody who stays within a share is refused because of others, and what is held at most is the whole, and one
-//! share, or one thing, for each who holds anything.
+//! 4. All client addresses together may hold half of the whole, and a quarter beyond their shares: one person may have a
+//!    thousand of them, and a share for each would bound nothing (docs/decisions.md, R12).
+//!
+//! So no team or user who stays within a share is refused because of others, and no address because of a few. What is held
+//! at most is the whole, half of it once more for addresses, and one share, or one thing, for each team and user who
+//! holds anything.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -28,6 +32,8 @@ pub(crate) struct Budget {
     whole: usize,
     /// The sum of `holders`, to be read without their lock.
     held: AtomicUsize,
+    /// What client addresses have of it.
+    by_addresses: AtomicUsize,
     /// Everybody who holds anything.
     holders: Mutex<HashMap<Holder, Account>>,
 }
@@ -54,6 +60,7 @@ impl Budget {
         Arc::new(Budget {
             whole,
             held: AtomicUsize::new(0),
+            by_addresses: AtomicUsize::new(0),
             holders: Mutex::default(),
         })
     }
@@ -61,14 +68,14 @@ impl Budget {
     /// Holds `bytes` for `holder`; `None` when that is more than it may have.
     pub(crate) fn charge(self: &Arc<Self>, holder: Holder, bytes: usize) -> Option<Charge> {
         let mut holders = self.holders();
-        if let Some(account) = holders.get_mut(&holder) {
-            if !self.admits(account.held, bytes) {
-                account.refused = account.refused.max(bytes);
-                return None;
-            }
-            if bytes >= account.refused {
-                account.refused = 0;
-            }
+        let mut nothing = Account::default();
+        let account = holders.get_mut(&holder).unwrap_or(&mut nothing);
+        if !self.admits(holder, account.held, bytes) {
+            account.refused = account.refused.max(bytes);
+            return None;
+        }
+        if bytes >= account.refused {
+            account.refused = 0;
         }
         Some(self.hold(&mut holders, holder, bytes))
     }
@@ -84,7 +91,11 @@ impl Budget {
         self.held() < self.whole / QUARTER / 2 || {
             let account = self.holders().get(&holder).copied().unwrap_or_default();
             // Within its share nobody is kept out by what it was refused when others had the rest.
-            account.held < self.whole / SHARES || self.admits(account.held, account.refused.max(1))
+            let bytes = match account.held < self.whole / SHARES {
+                true => 1,
+                false => account.refused.max(1),
+            };
+            self.admits(holder, account.held, bytes)
         }
     }
 
@@ -94,10 +105,17 @@ impl Budget {
     }
 
     /// The rules, in their order.
-    fn admits(&self, already: usize, bytes: usize) -> bool {
+    fn admits(&self, holder: Holder, already: usize, bytes: usize) -> bool {
         let then = already.saturating_add(bytes);
-        already == 0
-            || then <= self.whole / SHARES
+        let is_first_or_share = already == 0 || then <= self.whole / SHARES;
+        if holder.is_address() {
+            let part = self.whole / if is_first_or_share { 2 } else { QUARTER };
+            let by_addresses = self.by_addresses.load(Ordering::Relaxed);
+            if by_addresses.saturating_add(bytes) > part {
+                return false;
+            }
+        }
+        is_first_or_share
             || then <= self.whole / QUARTER && self.held().saturating_add(bytes) <= self.whole
     }
 
@@ -109,6 +127,9 @@ impl Budget {
     ) -> Charge {
         holders.entry(holder).or_default().held += bytes;
         self.held.fetch_add(bytes, Ordering::Relaxed);
+        if holder.is_address() {
+            self.by_addresses.fetch_add(bytes, Ordering::Relaxed);
+        }
         Charge {
             budget: Arc::clone(self),
             holder,
@@ -132,6 +153,10 @@ impl Drop for Charge {
             }
         }
         self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        if self.holder.is_address() {
+            let by_addresses = &self.budget.by_addresses;
+            by_addresses.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 }
 
@@ -167,6 +192,25 @@ mod tests {
         drop(small);
         // Who holds nothing may hold one thing that is larger than a share.
         assert!(budget.charge(team(5), SHARE * 5).is_some());
+    }
+
+    #[test]
+    fn all_addresses_together_have_half_and_a_few_of_them_a_quarter() {
+        let budget = Budget::new(WHOLE);
+        let address = |last: u8| Holder::Address([192, 0, 2, last].into());
+        let charge = |last| budget.charge(address(last), SHARE);
+        // Two take what they get.
+        let few: Vec<_> = std::iter::repeat_with(|| charge(1).or_else(|| charge(2)))
+            .map_while(|charge| charge)
+            .collect();
+        assert_eq!(few.len(), SHARES / QUARTER + 1);
+        let many: Vec<_> = (3..=255).filter_map(charge).collect();
+        assert_eq!(few.len() + many.len(), SHARES / 2);
+        assert!(!budget.has_room(address(255)));
+        assert!(budget.charge(team(1), WHOLE / 4).is_some());
+        drop((few, many));
+        assert_eq!(budget.by_addresses.load(Ordering::Relaxed), 0);
+        assert!(charge(255).is_some());
     }
 
     #[test]

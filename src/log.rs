@@ -1,8 +1,8 @@
 //! What the server writes to standard error: one line a request, and what somebody should know.
 //!
-//! - Every request of a known caller has exactly one line, written by [`request`]: the generated glue calls it once the
-//!   answer is known. So has a request of anybody else, with the address that it comes from, until an address has had
-//!   enough of them ([`Strangers`]). Requests that no route takes never reach the glue; their line is made from what
+//! - Every request of a known caller within its rate limit has exactly one line, written by [`request`]: the generated glue
+//!   calls it once the answer is known. So has a request of anybody else, with the address that it comes from, until an
+//!   address has had enough of them; and so has one beyond the limit ([`Quotas`]). Requests that no route takes never reach the glue; their line is made from what
 //!   dropshot says about them ([`for_framework`]).
 //! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that
 //!   was sent: the secret of a share link stands in a path, and a query may hold anything. Bodies and
@@ -14,11 +14,12 @@
 //!   proven later is kept in the log alone.
 //! - A panic is a line like any other ([`panics`]), so that the log has nothing but lines.
 
+mod counts;
 mod json;
 mod lines;
+mod quotas;
 mod request;
 mod seldom;
-mod strangers;
 
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, SocketAddr};
@@ -36,9 +37,9 @@ use slog_async::{Async, OverflowStrategy};
 
 use crate::settings::{LogFormat, LogLevel, Settings, TrustedProxies};
 
+pub use quotas::Quotas;
 pub use request::{Caller, Request, request};
 pub use seldom::Seldom;
-pub use strangers::Strangers;
 
 /// How long the process, at its end, waits for the reader of the log.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
@@ -125,11 +126,11 @@ pub fn for_framework(log: &Logger) -> Logger {
 /// The same of a server that strangers reach.
 pub fn for_public_framework(
     log: &Logger,
-    strangers: Arc<Strangers>,
+    quotas: Arc<Quotas>,
     trusted_proxies: TrustedProxies,
 ) -> Logger {
     let public = Some(Public {
-        strangers,
+        quotas,
         trusted_proxies,
     });
     let log = log.clone();
@@ -145,7 +146,7 @@ struct Framework {
 }
 
 struct Public {
-    strangers: Arc<Strangers>,
+    quotas: Arc<Quotas>,
     trusted_proxies: TrustedProxies,
 }
 
@@ -215,7 +216,7 @@ impl Framework {
         let (mut client_address, mut may_be_written) = (None, true);
         if let (Some(public), Some(peer)) = (&self.public, values.peer) {
             client_address = Some(peer).filter(|peer| !public.trusted_proxies.contains(*peer));
-            may_be_written = public.strangers.admit(peer);
+            may_be_written = public.quotas.admit(peer);
         }
         if may_be_written {
             let line = Request {

@@ -131,9 +131,9 @@ impl<C: ServerContext> Server<C> {
             default_handler_task_mode: HandlerTaskMode::Detached,
             ..ConfigDropshot::default()
         };
-        let strangers = Arc::clone(&replica.strangers);
+        let quotas = Arc::clone(&replica.quotas);
         let proxies = settings.trusted_proxies.clone();
-        let of_framework = log::for_public_framework(log, strangers, proxies);
+        let of_framework = log::for_public_framework(log, quotas, proxies);
         let http = ServerBuilder::new(api, context, of_framework)
             .config(config)
             .version_policy(methods.into())

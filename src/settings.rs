@@ -148,7 +148,8 @@ pub struct Settings {
     ///
     /// It bounds what waits for the database. A request whose body is still on the way is not among them;
     /// `transfer_memory` bounds those. How many connections there are is bounded by the files that the process
-    /// may open, such as `LimitNOFILE` of systemd.
+    /// may open, such as `LimitNOFILE` of systemd. A team or a user may have three quarters of these requests, and all client
+    /// addresses without a credential together a quarter.
     #[arg(
         long,
         env = "INVOICING_MAX_CONCURRENT_REQUESTS",
@@ -163,8 +164,9 @@ pub struct Settings {
     /// that their clients have not taken yet.
     ///
     /// A request counts for its body and its headers, and for 24 KiB and 300 bytes a header besides, which is what they take.
-    /// A team, a user or, without a credential, a client address may have a quarter of it while there is room, and a
-    /// 64th of it whatever others have; beyond that, requests are refused with 503 `unavailable`. A larger answer than 64 KiB of which
+    /// A team or a user may have a quarter of it while there is room, and a 64th of it whatever others have. All client
+    /// addresses without a credential together may have half of it, and a quarter beyond a 64th for each. Beyond
+    /// that, requests are refused with 503 `unavailable`. A larger answer than 64 KiB of which
     /// nothing is taken for ten seconds is given up.
     #[arg(
         long,
@@ -279,8 +281,9 @@ pub struct Settings {
 
     /// The least severe message that is logged: error, warn, info or debug.
     ///
-    /// A line a request comes with `info`: each of a known caller, and of strangers (a wrong credential or none, a path that
-    /// nothing has) the first twenty a minute from one address, with `client_address`, and then one that counts the others.
+    /// A line a request comes with `info`: each of a known caller within its rate limit, of one beyond it the first twenty a
+    /// minute, and of strangers (a wrong credential or none, a path that nothing has) the first twenty a minute from one
+    /// address, with `client_address`. The others are counted in one line each minute.
     #[arg(
         long,
         env = "INVOICING_LOG_LEVEL",

@@ -8,7 +8,7 @@ use slog::{Logger, error, info, warn};
 use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::http;
-use crate::log::{self, Strangers};
+use crate::log::{self, Quotas};
 use crate::server::Server;
 use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
@@ -45,7 +45,7 @@ impl Serve {
         let result = runtime.block_on(async {
             let app = Arc::new(open(settings).await?);
             let replica: Arc<ReplicaState> = Arc::default();
-            let strangers = Arc::clone(&replica.strangers);
+            let quotas = Arc::clone(&replica.quotas);
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
             let server = start(settings, http::api()?, context, Arc::clone(&replica), &log)?;
@@ -54,7 +54,7 @@ impl Serve {
                 .operations_listen
                 .map(|address| admin::listen(address, Arc::clone(&app), replica, &log))
                 .transpose()?;
-            run(server, &app, &strangers, &log).await
+            run(server, &app, &quotas, &log).await
         });
         // Requests that were left behind must not hold up the end.
         runtime.shutdown_background();
@@ -100,15 +100,15 @@ pub(super) fn start(
 pub(super) async fn run(
     server: Server<http::Context>,
     app: &App,
-    strangers: &Strangers,
+    quotas: &Quotas,
     log: &Logger,
 ) -> Result<(), CommandError> {
     let ended = tokio::select! {
         ended = server.run() => ended,
         () = app.run_background_tasks(log) => Ok(()),
-        () = strangers.tell_each_minute(log) => Ok(()),
+        () = quotas.tell_each_minute(log) => Ok(()),
     };
-    strangers.tell(log);
+    quotas.tell(log);
     if let Err(failure) = app.record_uses().await {
         let cause = failure
             .cause()

@@ -26,13 +26,26 @@ pub enum Holder {
 
 impl Holder {
     /// How much of `whole` this one may have at once, at least 1. Nobody may have all of it, so that others go on
-    /// whatever it does, such as to wait for locks of its own; and strangers, whom nobody counts, may have less.
+    /// whatever it does, such as to wait for locks of its own; and strangers, whom nobody counts, may have less. An address
+    /// has its share of what [all of them](Holder::share_of_addresses) may have.
     pub fn share(self, whole: usize) -> usize {
-        let quarters = match self {
-            Holder::Strangers => 1,
-            _ => 3,
+        let (whole, quarters) = match self {
+            Holder::Strangers => (whole, 1),
+            Holder::Address(_) => (Holder::share_of_addresses(whole), 3),
+            _ => (whole, 3),
         };
         (whole * quarters / 4).max(1)
+    }
+
+    /// How much of `whole` all addresses together may have at once, at least 1: like [`Strangers`](Holder::Strangers), since
+    /// whoever has one address may have a thousand.
+    pub fn share_of_addresses(whole: usize) -> usize {
+        (whole / 4).max(1)
+    }
+
+    /// Whether it is an address, of which one person may have many.
+    pub fn is_address(self) -> bool {
+        matches!(self, Holder::Address(_))
     }
 }
 
@@ -64,5 +77,7 @@ mod tests {
         let team = Holder::Team(Uuid::nil());
         assert_eq!(shares(team), [1, 1, 2, 3, 3, 12, 768]);
         assert_eq!(shares(Holder::Strangers), [1, 1, 1, 1, 1, 4, 256]);
+        let address = Holder::Address([192, 0, 2, 1].into());
+        assert_eq!(shares(address), [1, 1, 1, 1, 1, 3, 192]);
     }
 }

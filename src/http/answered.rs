@@ -104,7 +104,7 @@ pub(super) fn finish<B>(
         caller,
         client_address,
     };
-    shared.replica.strangers.request(&shared.log, &line);
+    shared.replica.quotas.request(&shared.log, &line);
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //! learn it whether they are known or not, as they do when a store that does not answer cannot tell whether they are.
 //!
 //! Nobody has more than [its share](Holder::share), so that requests which wait for one thing, such as a row, never have all.
+//! Nor have all client addresses together more than [theirs](Holder::share_of_addresses): they cost nothing, and each may ask
+//! for tokens that nobody has (docs/decisions.md, R10).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -26,6 +28,8 @@ struct Shared {
 #[derive(Default)]
 struct Taken {
     all: usize,
+    /// Of all client addresses.
+    addresses: usize,
     /// Of everybody who has any.
     by: HashMap<Holder, usize>,
 }
@@ -48,11 +52,13 @@ impl ConcurrencyLimit {
     /// A permit for a request of `holder`.
     ///
     /// # Errors
-    /// [`Error::Overloaded`] when all are taken, or as many as `holder` may have.
+    /// [`Error::Overloaded`] when all are taken, or as many as `holder` or all of its kind may have.
     pub(super) fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
         let shared = &self.0;
         let mut taken = shared.taken();
-        if taken.all == shared.limit {
+        let is_address = holder.is_address();
+        let addresses_are_full = taken.addresses >= Holder::share_of_addresses(shared.limit);
+        if taken.all == shared.limit || is_address && addresses_are_full {
             return Err(Error::Overloaded);
         }
         match taken.by.entry(holder) {
@@ -65,6 +71,7 @@ impl ConcurrencyLimit {
             }
         }
         taken.all += 1;
+        taken.addresses += usize::from(is_address);
         Ok(Permit {
             shared: Arc::clone(shared),
             holder,
@@ -83,6 +90,7 @@ impl Drop for Permit {
     fn drop(&mut self) {
         let mut taken = self.shared.taken();
         taken.all -= 1;
+        taken.addresses -= usize::from(self.holder.is_address());
         if let Entry::Occupied(mut its) = taken.by.entry(self.holder) {
             *its.get_mut() -= 1;
             if *its.get() == 0 {
@@ -124,10 +132,25 @@ mod tests {
     }
 
     #[test]
+    fn all_addresses_have_a_quarter_and_one_of_them_never_all_of_that() {
+        let limit = ConcurrencyLimit::new(16);
+        let address = |last: u8| Holder::Address([192, 0, 2, last].into());
+        let one = all(&limit, address(1));
+        assert_eq!(one.len(), 3);
+        let two = all(&limit, address(2));
+        assert_eq!(two.len(), 1);
+        assert!(all(&limit, address(3)).is_empty());
+        assert_eq!(all(&limit, team(1)).len(), 12);
+        drop(one);
+        assert_eq!(all(&limit, address(3)).len(), 3);
+    }
+
+    #[test]
     fn what_is_dropped_leaves_nothing() {
         let limit = ConcurrencyLimit::new(LIMIT);
-        drop([all(&limit, team(1)), all(&limit, team(2))]);
+        let address = Holder::Address([192, 0, 2, 1].into());
+        drop([team(1), team(2), address].map(|holder| all(&limit, holder)));
         let taken = limit.0.taken();
-        assert_eq!((taken.all, taken.by.len()), (0, 0));
+        assert_eq!((taken.all, taken.addresses, taken.by.len()), (0, 0, 0));
     }
 }

@@ -116,7 +116,11 @@ pub(super) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> P
     match rejection {
         Rejection::Request(error) => of_request_error(error),
         Rejection::Error(Error::Domain(error)) => {
-            if let Some(cause) = error.cause() {
+            let quotas = &context.context().replica.quotas;
+            let is_failure = matches!(error, domain::Error::Unavailable(_));
+            if let Some(cause) = error.cause()
+                && (!is_failure || quotas.admit_failure())
+            {
                 slog::error!(context.log, "{}", error; "cause" => %cause);
             }
             if let domain::Error::GrantReused(session_id) = &error {

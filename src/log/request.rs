@@ -8,7 +8,7 @@ use slog::{KV, Level, Logger, Record, Serializer};
 use uuid::Uuid;
 
 /// Who made a request, as far as is known when it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// Nobody that was recognized.
     Unknown,
@@ -56,8 +56,23 @@ pub(super) fn named(method: &str) -> &str {
     }
 }
 
-impl KV for Request<'_> {
+impl KV for Caller {
     fn serialize(&self, _: &Record<'_>, to: &mut dyn Serializer) -> slog::Result {
+        let mut id = Uuid::encode_buffer();
+        match self {
+            Caller::Unknown => Ok(()),
+            Caller::ApiKey(key) => {
+                to.emit_str("key_id".into(), key.hyphenated().encode_lower(&mut id))
+            }
+            Caller::User(user) => {
+                to.emit_str("user_id".into(), user.hyphenated().encode_lower(&mut id))
+            }
+        }
+    }
+}
+
+impl KV for Request<'_> {
+    fn serialize(&self, record: &Record<'_>, to: &mut dyn Serializer) -> slog::Result {
         to.emit_str("method".into(), named(self.method))?;
         match self.route {
             Some(route) => to.emit_str("route".into(), route)?,
@@ -70,15 +85,6 @@ impl KV for Request<'_> {
         if let Some(address) = &self.client_address {
             to.emit_arguments("client_address".into(), &format_args!("{address}"))?;
         }
-        let mut id = Uuid::encode_buffer();
-        match self.caller {
-            Caller::Unknown => Ok(()),
-            Caller::ApiKey(key) => {
-                to.emit_str("key_id".into(), key.hyphenated().encode_lower(&mut id))
-            }
-            Caller::User(user) => {
-                to.emit_str("user_id".into(), user.hyphenated().encode_lower(&mut id))
-            }
-        }
+        self.caller.serialize(record, to)
     }
 }

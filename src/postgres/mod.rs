@@ -47,7 +47,7 @@
 //! - `connect.rs`: which of the servers it is now.
 //! - `pool.rs`: the pool of connections.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
-//! - `turns.rs`: who is next to have a connection.
+//! - `turns.rs`, `pace.rs`: who is next to have a connection, and who would wait for too long.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the database, for those who move to another store.
@@ -63,6 +63,7 @@ mod error;
 mod handle;
 mod migrate;
 mod open_error;
+mod pace;
 mod pool;
 mod retry;
 mod tls;

@@ -8,13 +8,18 @@
 //!    there is a connection for the others.
 //! 3. Otherwise no turn stays free while somebody waits.
 //!
-//! How many may wait is bounded before they come here: by the concurrency limit of the server, of which each holder has its share, too.
+//! 4. Who would [wait for too long](super::pace) in its line is refused at once.
+//!
+//! How many may wait is bounded before they come here, too: by the concurrency limit of the server, of which each holder has its
+//! share.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
+use super::pace::Pace;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 
@@ -44,6 +49,7 @@ struct Line {
     since: u64,
     /// In the order in which they came.
     waiting: BTreeMap<u64, oneshot::Sender<Turn>>,
+    pace: Pace,
 }
 
 /// The right to one connection, until it is dropped.
@@ -71,19 +77,30 @@ impl Turns {
     /// Waits for a turn.
     ///
     /// # Errors
-    /// None that a caller could bring about.
+    /// [`Error::Unavailable`] when that would take too long.
     pub(super) async fn take(&self, holder: Holder) -> Result<Turn, Error> {
         let queue = &self.0;
         let (place, turn) = {
             let mut state = queue.state();
-            let in_hand = state.lines.get(&holder).map_or(0, |line| line.in_hand);
+            let line = state.lines.get(&holder);
+            let in_hand = line.map_or(0, |line| line.in_hand);
             // Step 3: nobody waits who may have it.
             if state.in_hand < queue.size && in_hand < queue.share(holder) {
                 return Ok(state.hand(queue, holder));
             }
+            let now = Instant::now();
+            // Step 4.
+            if line.is_some_and(|line| !line.pace.admits(line.waiting.len(), now)) {
+                return Err(Error::unavailable("too many wait for a connection"));
+            }
             let (sender, turn) = oneshot::channel();
             let number = state.event();
-            state.change(queue, holder, |line| line.waiting.insert(number, sender));
+            state.change(queue, holder, |line| {
+                if line.waiting.is_empty() {
+                    line.pace = Pace::begin(now);
+                }
+                line.waiting.insert(number, sender)
+            });
             let queue = Arc::clone(queue);
             let place = Place {
                 queue,
@@ -116,7 +133,10 @@ impl Queue {
         state.change(self, holder, |line| line.in_hand -= 1);
         // Step 1.
         let (_, _, next) = state.next.first().copied()?;
-        let (_, waiting) = state.change(self, next, |line| line.waiting.pop_first())?;
+        let (_, waiting) = state.change(self, next, |line| {
+            line.pace.moves(Instant::now());
+            line.waiting.pop_first()
+        })?;
         Some((waiting, state.hand(self, next)))
     }
 }
@@ -151,6 +171,7 @@ impl State {
             in_hand: 0,
             since: self.events,
             waiting: BTreeMap::new(),
+            pace: Pace::begin(Instant::now()),
         });
         self.next.remove(&(line.in_hand, line.since, holder));
         let changed = change(line);
@@ -188,6 +209,7 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
+    use std::time::Duration;
 
     use futures::FutureExt;
     use uuid::Uuid;
@@ -284,6 +306,24 @@ mod tests {
         drop(is_served(&mut last).unwrap());
         assert!(turns.0.state().lines.is_empty());
         assert_eq!(turns.0.state().in_hand, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_would_wait_for_too_long_is_refused_and_who_has_a_line_of_its_own_is_not() {
+        let turns = Turns::new(1);
+        let mut turn = taken(&turns, team(1), 1).pop();
+        let mut slow: Vec<_> = (0..40)
+            .map(|_| waiting(&turns, Holder::Exchanges))
+            .collect();
+        for _ in 0..20 {
+            tokio::time::advance(Duration::from_millis(100)).await;
+            drop(turn.take());
+            turn = is_served(&mut slow.remove(0));
+            assert!(turn.is_some());
+        }
+        let refused = turns.take(Holder::Exchanges).now_or_never();
+        assert!(matches!(refused, Some(Err(Error::Unavailable(_)))));
+        let _others: Vec<_> = (0..100).map(|_| waiting(&turns, team(2))).collect();
     }
 
     #[test]

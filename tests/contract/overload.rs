@@ -4,9 +4,12 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use serde_json::json;
 use test_support::caller::{Answer, Request};
 use test_support::given;
+use test_support::postgres::Locked;
 
 use crate::given::{Given, PRODUCTS, TOKEN, given_own, product};
 use crate::scenarios::lock_writes;
@@ -91,4 +94,42 @@ async fn a_request_whose_body_is_still_coming_stands_in_nobodys_way() {
         .expect_status(200);
     held.write_all(body.as_bytes()).expect("it reads");
     expect(&mut held, "HTTP/1.1 201 Created\r\n");
+}
+
+/// Keeps token requests waiting, and nobody else.
+fn lock_exchanges(address: &str) -> Box<dyn std::any::Any> {
+    match address.starts_with("sqlite:") {
+        true => lock_writes(address),
+        false => Box::new(Locked::by(address, "LOCK TABLE refresh_token")),
+    }
+}
+
+/// A token request from an address of its own.
+async fn token_from(given: &Given, number: u32) -> u16 {
+    let body = json!({ "grant_type": "refresh_token",
+        "refresh_token": format!("unknown{number}"), "client_id": "unknown" });
+    let request = Request::new("POST", TOKEN).json(&body);
+    let request = request.header("X-Forwarded-For", format!("192.0.2.{number}"));
+    given.send(request).await.status()
+}
+
+#[tokio::test]
+async fn token_requests_from_many_addresses_leave_known_keys_their_permits() {
+    let given = given!(given_own(&[
+        ("INVOICING_MAX_CONCURRENT_REQUESTS", "16"),
+        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+    ]));
+    let list = || given.live("GET", PRODUCTS);
+    given.send(list()).await.expect_status(200);
+    let locked = given!(given.service.own_database().map(lock_exchanges));
+    let mut tokens: FuturesUnordered<_> =
+        (0..32).map(|number| token_from(&given, number)).collect();
+    // Then all permits that they may have are taken.
+    for _ in 0..16 {
+        assert_eq!(tokens.next().await, Some(503));
+    }
+    for _ in 0..4 {
+        given.send(list()).await.expect_status(200);
+    }
+    drop((locked, tokens));
 }

@@ -129,3 +129,25 @@ async fn a_body_in_chunks_of_one_byte_takes_no_more_than_its_size() {
 async fn a_body_in_frames_of_one_byte_takes_no_more_than_its_size() {
     pieces_cost_little(Protocol::Http2).await;
 }
+
+/// What all addresses may have of the default `transfer_memory` is 32 MiB. What hyper has read of the others comes to it for a
+/// while; without that bound it would be 200.
+const MAX_GROWTH_MIB: f64 = 96.0;
+
+/// Each address stays within a 64th of `transfer_memory`.
+#[tokio::test]
+async fn bodies_from_many_addresses_take_no_more_than_their_part() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[]));
+    let others = given!(Others::of(&service).await);
+    let target = Target::new(service.caller.base_url());
+    let memory = Process::of(&service).watch();
+    let each = (200, 11);
+    let held = bodies::unended_by_many(&target, &Request::token(), each, 64_000);
+    assert!(!held.is_empty(), "the attack has not begun");
+    others.get_for(SENDING / 2).await;
+    let growth = memory.growth();
+    println!("{} connections; {growth:.0} MiB more", held.len());
+    assert!(growth <= MAX_GROWTH_MIB, "memory grew by {growth:.0} MiB");
+    drop(held);
+}

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use futures::future::join_all;
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_support::caller::{Caller, Request};
@@ -25,9 +27,14 @@ struct Noisy {
 }
 
 impl Noisy {
+    /// A server that lets everybody call as often as they like.
     fn start(options: &[&str]) -> Self {
+        Self::start_limited(&[&["--rate-limit", "off"], options].concat())
+    }
+
+    fn start_limited(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let serve = ["serve", "--listen", "127.0.0.1:0", "--rate-limit", "off"];
+        let serve = ["serve", "--listen", "127.0.0.1:0"];
         let server = Server::start(&mut command(&folder, &[&serve, options].concat()));
         let caller = Caller::new(server.url.as_str());
         Self {
@@ -51,11 +58,26 @@ impl Noisy {
             .status
     }
 
-    /// Stops the server, and gives its lines about requests, then those that count others.
-    fn lines(mut self) -> (Vec<Value>, Vec<Value>) {
+    /// A key of a new team that reads and writes, and its id.
+    fn new_key(&self) -> (String, Value) {
+        let team = self.run(&["team", "create", "--name", "noise"]);
+        let team = team["id"].as_str().expect("an id");
+        let make = ["api-key", "create", "--team", team, "--mode", "live"];
+        let key = self.run(&[&make[..], &["--scope", "read-write"]].concat());
+        let text = key["key"].as_str().expect("a key");
+        (text.to_owned(), key["id"].clone())
+    }
+
+    /// Stops the server, and gives all of its lines.
+    fn log(mut self) -> Vec<Value> {
         self.server.signal("TERM");
         assert!(self.server.wait().success());
-        let log = self.server.whole_log();
+        self.server.whole_log()
+    }
+
+    /// Stops the server, and gives its lines about requests, then those that count others.
+    fn lines(self) -> (Vec<Value>, Vec<Value>) {
+        let log = self.log();
         let of = |message: &str| {
             let lines = log.iter().filter(|line| line["msg"] == message);
             lines.cloned().collect()
@@ -150,14 +172,10 @@ async fn a_method_as_long_as_hyper_takes_makes_no_long_line() {
 #[tokio::test]
 async fn every_request_of_a_known_caller_has_its_line_without_an_address() {
     let noisy = Noisy::start(&[]);
-    let team = noisy.run(&["team", "create", "--name", "noise"]);
-    let team = team["id"].as_str().expect("an id");
-    let make = ["api-key", "create", "--team", team, "--mode", "live"];
-    let key = noisy.run(&[&make[..], &["--scope", "read-write"]].concat());
-    let (id, key) = (key["id"].clone(), key["key"].as_str().expect("a key"));
+    let (key, id) = noisy.new_key();
     for _ in 0..3 * IN_FULL {
         let list = Request::new("GET", "/api/v1/products");
-        assert_eq!(noisy.send(list.clone().bearer(key)).await, 200);
+        assert_eq!(noisy.send(list.clone().bearer(&key)).await, 200);
         assert_eq!(noisy.send(list).await, 401);
     }
     let lines = noisy.lines();
@@ -170,6 +188,54 @@ async fn every_request_of_a_known_caller_has_its_line_without_an_address() {
             .all(|it| it["client_address"].is_null())
     );
     assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL, 2 * IN_FULL as u64));
+}
+
+#[tokio::test]
+async fn a_key_beyond_its_limit_has_few_lines_of_that_and_a_count() {
+    let noisy = Noisy::start_limited(&["--rate-limit-per-second", "1", "--rate-limit-burst", "30"]);
+    let (key, id) = noisy.new_key();
+    let mut statuses = Vec::new();
+    for _ in 0..200 {
+        let list = Request::new("GET", "/api/v1/products").bearer(&key);
+        statuses.push(noisy.send(list).await);
+    }
+    let answered = |status: u16| statuses.iter().filter(|it| **it == status).count();
+    let (lines, counts) = noisy.lines();
+    let of = |status: u16| lines.iter().filter(|line| line["status"] == status).count();
+    assert!(answered(200) >= 30 && answered(429) > 2 * IN_FULL);
+    assert_eq!((of(200), of(429)), (answered(200), IN_FULL));
+    let [count] = &counts[..] else {
+        panic!("{counts:#?}");
+    };
+    let unwritten = u64::try_from(answered(429) - IN_FULL).expect("it is small");
+    assert_eq!(
+        (&count["key_id"], &count["count"]),
+        (&id, &json!(unwritten))
+    );
+}
+
+#[tokio::test]
+async fn a_database_that_does_not_answer_has_few_lines_and_a_count() {
+    let noisy = Noisy::start(&[]);
+    let (key, _) = noisy.new_key();
+    let file = noisy.folder.path().join("invoicing.db");
+    let database = Connection::open(file).expect("it is a database");
+    let locked = database.execute_batch("BEGIN IMMEDIATE");
+    locked.expect("no request holds a lock for long");
+    let create = || {
+        let product = json!({ "name": "noise", "unitPrice": 1, "currency": "EUR" });
+        let create = Request::new("POST", "/api/v1/products").bearer(&key);
+        noisy.send(create.json(&product))
+    };
+    let answers = join_all((0..2 * IN_FULL).map(|_| create())).await;
+    assert_eq!(answers, [503; 2 * IN_FULL]);
+    let log = noisy.log();
+    let failures = log.iter().filter(|line| !line["cause"].is_null());
+    assert_eq!(failures.count(), IN_FULL, "{log:#?}");
+    let count = |line: &&Value| line["msg"] == "failures without a line of their own";
+    let counts: Vec<_> = log.iter().filter(count).collect();
+    assert_eq!(counts.len(), 1, "{log:#?}");
+    assert_eq!(counts[0]["count"], IN_FULL);
 }
 
 #[tokio::test]

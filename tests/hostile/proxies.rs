@@ -103,6 +103,18 @@ async fn answers_that_nobody_takes(kind: Kind) {
         .await;
 }
 
+/// Addresses enough to have more requests under way than a proxy might let through at once.
+async fn answers_to_strangers_that_nobody_takes(kind: Kind) {
+    let _turn = attack::turn().await;
+    let trial = given!(Trial::start(kind).await);
+    let addresses = sized(40, 100);
+    trial
+        .survives((kind, "documentation", addresses), |target| {
+            answers::over_streams(target, &Request::docs(), (addresses, LET), 0)
+        })
+        .await;
+}
+
 async fn bodies_that_do_not_end(kind: Kind) {
     let _turn = attack::turn().await;
     let trial = given!(Trial::start(kind).await);
@@ -165,6 +177,11 @@ mod haproxy {
     }
 
     #[tokio::test]
+    async fn answers_to_strangers_that_nobody_takes_cost_others_nothing() {
+        super::answers_to_strangers_that_nobody_takes(Haproxy).await;
+    }
+
+    #[tokio::test]
     async fn bodies_that_do_not_end_cost_others_nothing() {
         super::bodies_that_do_not_end(Haproxy).await;
     }
@@ -186,6 +203,11 @@ mod nginx {
     #[tokio::test]
     async fn answers_that_nobody_takes_cost_others_nothing() {
         super::answers_that_nobody_takes(Nginx).await;
+    }
+
+    #[tokio::test]
+    async fn answers_to_strangers_that_nobody_takes_cost_others_nothing() {
+        super::answers_to_strangers_that_nobody_takes(Nginx).await;
     }
 
     #[tokio::test]

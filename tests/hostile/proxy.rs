@@ -103,6 +103,10 @@ fn haproxy(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
                 "server service 127.0.0.1:8080",
                 &format!("server service {upstream}"),
             ),
+            (
+                "server documentation 127.0.0.1:8080",
+                &format!("server documentation {upstream}"),
+            ),
         ],
     );
     let file = write(folder, "haproxy.cfg", &text);

@@ -90,7 +90,7 @@ impl Demo {
                 sign_in::register(&mut api, &app, seed.credentials.user)?;
             }
             let replica: Arc<ReplicaState> = Arc::default();
-            let strangers = Arc::clone(&replica.strangers);
+            let quotas = Arc::clone(&replica.quotas);
             let context =
                 http::Context::new(Arc::clone(&app), &settings, Arc::clone(&replica), &log)
                     .await
@@ -102,7 +102,7 @@ impl Demo {
                 &seed,
                 &std::env::current_exe()?,
             ))?;
-            serve::run(server, &app, &strangers, &log).await
+            serve::run(server, &app, &quotas, &log).await
         });
         runtime.shutdown_background();
         folder.close()?;

@@ -70,6 +70,32 @@ pub fn announce_over_http2(
     Ok(connection)
 }
 
+/// Requests of so many addresses, each with `each_sends` of them on one connection, and of each body all of `size` bytes but
+/// the end.
+pub fn unended_by_many(
+    target: &Target,
+    request: &Request,
+    (addresses, each_sends): (u32, u32),
+    size: usize,
+) -> Vec<Connection> {
+    let mut body = BEGINNING.to_vec();
+    body.resize(size, b'x');
+    let mut bytes = Vec::new();
+    for stream in (0..each_sends).map(http2::stream) {
+        bytes.extend(http2::head(stream, request, true));
+        for piece in body.chunks(piece_size(Cut::Plain)) {
+            bytes.extend(http2::data(stream, piece));
+        }
+    }
+    each(addresses, |number| {
+        let mut connection = target.connect(number, Protocol::Http2)?;
+        connection.write_all(&http2::preface(http2::WIDE))?;
+        http2::wait_for_window(&mut connection)?;
+        connection.write_all(&bytes)?;
+        Ok(connection)
+    })
+}
+
 /// How a body is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {

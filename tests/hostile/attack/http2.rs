@@ -1,5 +1,7 @@
 //! As much of HTTP/2 (RFC 9113) as an attacker writes: frames that are correct, and no waiting for the other side.
 
+use std::io::{self, Read};
+
 use super::Request;
 
 /// The largest window (section 6.9.1): everything may be sent.
@@ -21,6 +23,19 @@ pub fn preface(window: u32) -> Vec<u8> {
         bytes.extend(frame(8, 0, 0, &(window - FIRST_WINDOW).to_be_bytes()));
     }
     bytes
+}
+
+/// Waits until the other side has said that more than the first window may be sent on the connection.
+pub fn wait_for_window(connection: &mut impl Read) -> io::Result<()> {
+    const WINDOW_UPDATE: u8 = 8;
+    let mut head = [0; 9];
+    while head[3] != WINDOW_UPDATE {
+        connection.read_exact(&mut head)?;
+        let [_, high, low, ..] = head;
+        let mut payload = vec![0; usize::from(u16::from_be_bytes([high, low]))];
+        connection.read_exact(&mut payload)?;
+    }
+    Ok(())
 }
 
 /// The id of the client's stream `number`, from 0.
