@@ -7,24 +7,24 @@
 //!    literal takes itself, in any case and with one letter more, less or other ([`is_close`]).
 //! 2. What is meant is the published path of which most segments agree, and at least as far as its last literal.
 //! 3. The answer names the path as it is published, and nothing that the caller wrote.
-//! 4. The work is bounded: a path of more than [`MOST_BYTES`] or [`MOST_SEGMENTS`] is compared with none.
+//! 4. The work is bounded: a path of more than [`MAX_PATH_BYTES`] or [`MAX_PATH_SEGMENTS`] is compared with none.
 
 /// The longest path that is looked at; the published ones are far shorter.
-const MOST_BYTES: usize = 256;
+const MAX_PATH_BYTES: usize = 256;
 
 /// The most segments of a path that is looked at.
-const MOST_SEGMENTS: usize = 16;
+const MAX_PATH_SEGMENTS: usize = 16;
 
 /// The published path that `path` may mean, if there is one.
 pub(crate) fn meant(
     published: impl Iterator<Item = &'static str>,
     path: &str,
 ) -> Option<&'static str> {
-    if path.len() > MOST_BYTES {
+    if path.len() > MAX_PATH_BYTES {
         return None;
     }
     let segments = || path.rsplit('/').filter(|it| !it.is_empty());
-    if segments().count() > MOST_SEGMENTS {
+    if segments().count() > MAX_PATH_SEGMENTS {
         return None;
     }
     let agreeing = published.filter_map(|route| Some((agreeing(route, segments())?, route)));
@@ -128,11 +128,11 @@ mod tests {
     #[test]
     fn a_long_path_is_not_looked_at() {
         let at_most = |bytes: usize| format!("/{}/products", "a".repeat(bytes - 10));
-        assert_eq!(of(&at_most(MOST_BYTES)), Some(PUBLISHED[0]));
-        assert_eq!(of(&at_most(MOST_BYTES + 1)), None);
+        assert_eq!(of(&at_most(MAX_PATH_BYTES)), Some(PUBLISHED[0]));
+        assert_eq!(of(&at_most(MAX_PATH_BYTES + 1)), None);
         let with = |segments: usize| format!("{}/token", "/a".repeat(segments - 1));
-        assert_eq!(of(&with(MOST_SEGMENTS)), Some(PUBLISHED[2]));
-        assert_eq!(of(&with(MOST_SEGMENTS + 1)), None);
+        assert_eq!(of(&with(MAX_PATH_SEGMENTS)), Some(PUBLISHED[2]));
+        assert_eq!(of(&with(MAX_PATH_SEGMENTS + 1)), None);
     }
 
     #[test]
