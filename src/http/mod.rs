@@ -11,7 +11,8 @@
 //!    400), then what the service has to say (404, 409): the traits in `catalog` and `mobile`, whose
 //!    operations are in `product`, `session` and `share_link`, and `received` for the body;
 //! 4. whatever is not a success (`rejection`) becomes an answer in `error`, and only there;
-//! 5. the answer waits to be sent in `unsent`, which bounds what callers leave unread.
+//! 5. it is in gzip if that is asked for (`compression`), and pages of other origins may read it (`cors`);
+//! 6. the answer waits to be sent in `unsent`, which bounds what callers leave unread.
 
 mod answered;
 mod api;

@@ -235,6 +235,13 @@ impl fmt::Display for UnexpectedResponse {
             let start = &self.body[..self.body.len().min(SHOWN)];
             write!(f, "; it begins {:?}", String::from_utf8_lossy(start))?;
         }
+        // What the API misses itself, it says in its Error object.
+        if self.status == Some(StatusCode::NOT_FOUND) {
+            write!(
+                f,
+                "; nothing is at this address: the base URL is probably wrong, which ends before /api"
+            )?;
+        }
         match &self.request_id {
             Some(request_id) => write!(f, " (request {request_id})"),
             None => Ok(()),

@@ -289,3 +289,17 @@ async fn plain_http_to_a_port_of_tls_says_so_and_what_to_do() {
         "{told}"
     );
 }
+
+#[tokio::test]
+async fn a_base_url_that_has_the_path_already_is_told_of() {
+    let message = "Not Found: the published path closest to this one is /api/v1/products";
+    let not_found = format!(r#"{{"request_id":"r","message":"{message}"}}"#);
+    let stub = Stub::script([Reply::new(404).body(&not_found)]);
+    let base_url = format!("{}/api/v1", stub.url());
+    let client = Client::builder(base_url).api_key("k").build().unwrap();
+    let error = client.products().get(ID).send().await.unwrap_err();
+    assert!(matches!(error, Error::UnexpectedResponse(_)), "{error:?}");
+    let said = error.to_string();
+    let told = "the base URL is probably wrong, which ends before /api";
+    assert!(said.contains(message) && said.contains(told), "{said}");
+}
