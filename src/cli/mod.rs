@@ -21,9 +21,12 @@ mod member;
 mod oauth_client;
 mod openapi;
 mod output;
+mod part;
+mod record;
 mod serve;
 mod session;
 mod share_link;
+mod table;
 mod team;
 mod user;
 
@@ -43,7 +46,7 @@ use output::Output;
 #[command(
     after_help = r#"`invoicing demo` shows all of it at once. To run it in earnest, make a team and a key, then serve:
     invoicing team create --name "Acme"
-    invoicing api-key create --team ID --mode live --scope read-write
+    invoicing api-key create --team Acme --mode live --scope read-write
     invoicing serve
 
 Every command explains itself: `invoicing api-key create --help`."#
@@ -148,12 +151,13 @@ fn finish(
     answer: impl Future<Output = Result<Output, CommandError>>,
     matches: &ArgMatches,
 ) -> Result<(), CommandError> {
+    let given = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime
         .block_on(answer)?
-        .print(matches.get_flag(output::JSON))
+        .print(given(output::JSON), given(output::UTC))
 }
 
 async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output, CommandError> {
@@ -223,10 +227,13 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
         .collect();
     let command = match path {
         "serve" | "demo" | "openapi" => command,
-        _ => command.arg(output::json_flag()),
+        "copy" => command.arg(output::json_flag()),
+        _ => command.arg(output::json_flag()).arg(output::utc_flag()),
     };
     sources::complete(command, texts).mut_args(|arg| {
-        let ours = own.contains(arg.get_id()) || arg.get_id() == output::JSON;
+        let ours = own.contains(arg.get_id())
+            || arg.get_id() == output::JSON
+            || arg.get_id() == output::UTC;
         let hidden = !ours && !shown(arg.get_id().as_str());
         arg.hide(hidden)
     })

@@ -232,7 +232,11 @@ mod tests {
         let app = App::new(store, clock, "https://links.example").await;
         let app = app.unwrap();
         let team_id = TeamId(uuid::Uuid::nil());
-        let key = app.list_api_keys(team_id).await.unwrap().remove(0);
+        let key = app
+            .list_api_keys(Some(team_id), Default::default())
+            .await
+            .unwrap()
+            .remove(0);
         for product in [&product, &old] {
             let found = app.get_product(&key, product.id).await;
             assert_eq!(found.unwrap(), *product);

@@ -108,6 +108,6 @@ fn wrong_arguments_fail_with_2() {
         .failed(2, "live, test");
     place
         .run(&["api-key", "list", "--team", "acme"])
-        .failed(2, "--team");
+        .failed(1, "`invoicing team list`");
     place.run(&["api-key", "revoke"]).failed(2, "<ID>");
 }

@@ -9,6 +9,7 @@ mod fault_injection;
 mod help;
 mod item;
 mod link;
+mod list;
 mod member;
 mod openapi;
 mod operations;
