@@ -41,6 +41,9 @@ use crate::settings::sources::{self, Resolved, Texts};
 use command_error::CommandError;
 use output::Output;
 
+/// The version of this program, with the commit that it was built from (`build.rs`).
+const VERSION: &str = env!("VERSION_AND_COMMIT");
+
 /// An invoicing service: product catalogs, and device sessions for a mobile app.
 #[derive(Debug, Parser)]
 #[command(
@@ -53,10 +56,9 @@ Every command explains itself: `invoicing api-key create --help`."#
 )]
 #[command(
     name = "invoicing",
-    version,
+    version = VERSION,
     arg_required_else_help = true,
     subcommand_required = true,
-    disable_help_subcommand = true,
     max_term_width = 100
 )]
 struct Cli {
@@ -161,7 +163,16 @@ fn finish(
 }
 
 async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output, CommandError> {
-    let app = &database::open(settings).await?;
+    let app = &match &command {
+        OnDatabase::Team(team) if team.may_begin() => {
+            let app = database::open_or_make(settings).await?;
+            if app.database_is_new() {
+                output::say(&format!("note: made a new database, {}", settings.database));
+            }
+            app
+        }
+        _ => database::open(settings).await?,
+    };
     match command {
         OnDatabase::Team(command) => command.run(app).await,
         OnDatabase::ApiKey(command) => command.run(app).await,

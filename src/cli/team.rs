@@ -12,7 +12,7 @@ use super::record::Record;
 /// Teams: each has a catalog, API keys, members and files of its own.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Team {
-    /// Makes a team.
+    /// Makes a team, and the database, if there is none.
     #[command(after_help = r#"Example:
     invoicing team create --name "Acme""#)]
     Create {
@@ -33,6 +33,11 @@ pub(super) enum Team {
 }
 
 impl Team {
+    /// Whether it may be the first command on a database, which makes that.
+    pub(super) fn may_begin(&self) -> bool {
+        matches!(self, Self::Create { .. })
+    }
+
     pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Create { name } => Ok(record(app.create_team(&name).await?).into()),

@@ -12,6 +12,16 @@ pub struct Part<Id> {
 /// How many a part has unless somebody says otherwise.
 pub const PART_LIMIT: u32 = 1_000;
 
+impl<Id> Part<Id> {
+    /// The first one alone.
+    pub const fn one() -> Self {
+        Part {
+            after: None,
+            limit: 1,
+        }
+    }
+}
+
 impl<Id> Default for Part<Id> {
     /// The first part.
     fn default() -> Self {

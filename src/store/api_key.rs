@@ -56,6 +56,15 @@ pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
     .all(row::read)
 }
 
+/// Whether there is a key that is valid.
+pub fn exists_valid(now: Timestamp) -> impl Batch<Out = bool> {
+    sql!(
+        "SELECT 1 FROM api_key WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) LIMIT 1"
+    )
+    .with(values![now])
+    .exists()
+}
+
 /// The key of that id, whose ever it is.
 pub fn find_id(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     sql!("SELECT ", row::COLUMNS, " FROM api_key WHERE id = $1")

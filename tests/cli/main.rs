@@ -4,6 +4,7 @@
 mod api_key;
 mod auth_code;
 mod copy;
+mod database;
 mod demo;
 mod fault_injection;
 mod help;

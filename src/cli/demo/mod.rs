@@ -21,7 +21,7 @@ use crate::settings::{Database, PublicUrl, Settings};
 use crate::start_error::StartError;
 
 use super::command_error::CommandError;
-use super::database::open;
+use super::database::open_or_make;
 use super::{output, serve};
 use credentials::Credentials;
 use fault_injection::FaultInjection;
@@ -79,7 +79,7 @@ impl Demo {
             .enable_all()
             .build()?;
         let result = runtime.block_on(async {
-            let app = Arc::new(open(&settings).await?);
+            let app = Arc::new(open_or_make(&settings).await?);
             let credentials = match self.fixed {
                 true => Credentials::fixed(),
                 false => Credentials::drawn(),

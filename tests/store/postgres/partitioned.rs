@@ -22,14 +22,16 @@ const MIGRATIONS: [&str; 2] = [
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 15] = [
+const ASK_ALL: [&str; 16] = [
     // A request brings the key alone.
     "SELECT id, team_id, mode, scope, name, created_at, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
     // The background task, for many teams.
     "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), locked AS (SELECT api_key",
     "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
     "UPDATE idempotency SET created_at",
-    // The command line knows an id alone.
+    // A server that starts knows none.
+    "SELECT 1 FROM api_key WHERE revoked_at",
+    // The command line knows an id alone, or wants all.
     "UPDATE api_key SET revoked_at",
     "SELECT team_id FROM file WHERE id",
     "SELECT team_id FROM folder WHERE id",

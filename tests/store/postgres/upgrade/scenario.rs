@@ -28,6 +28,7 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 pub async fn run(app: &App, clock: &ManualClock) {
     app.check_health().await.unwrap();
+    app.overview().await.unwrap();
     let team = app.create_team("Acme").await.unwrap().id;
     app.list_teams(Default::default()).await.unwrap();
     app.get_team(team.into()).await.unwrap();
