@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::app::App;
     use crate::domain::Error;
-    use crate::domain::id::{ProductId, TeamId};
+    use crate::domain::id::{ApiKeyId, ProductId};
     use crate::domain::idempotency::IdempotentRequest;
     use crate::domain::product::{NewProduct, Product, ProductStatus, StatusFilter};
     use crate::domain::time::{ManualClock, Timestamp};
@@ -233,12 +233,8 @@ mod tests {
         let clock = Arc::new(ManualClock::new(now));
         let app = App::new(store, clock, "https://links.example").await;
         let app = app.unwrap();
-        let team_id = TeamId(uuid::Uuid::nil());
-        let key = app
-            .list_api_keys(Some(team_id), Default::default())
-            .await
-            .unwrap()
-            .remove(0);
+        let key = app.get_api_key(ApiKeyId(uuid::Uuid::nil()));
+        let key = key.await.unwrap();
         for product in [&product, &old] {
             let found = app.get_product(&key, product.id).await;
             assert_eq!(found.unwrap(), *product);
