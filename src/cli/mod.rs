@@ -1,6 +1,6 @@
 //! The command line: what an operator types, what comes back.
 //!
-//! - Every command takes the settings that concern it ([`crate::settings`]), and `--json` when it works
+//! - Every command takes the settings that it uses ([`crate::settings`]) and no others, and `--json` when it works
 //!   on the database. Both are added here, to all commands at once, not in each of them.
 //! - Standard output has the answer and nothing else: one JSON value, or text for people. Notes, warnings
 //!   and failures go to standard error.
@@ -33,6 +33,7 @@ mod user;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::builder::Resettable;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -113,7 +114,7 @@ pub fn main() -> ExitCode {
             return report(CommandError::Usage(error.to_string()));
         }
     };
-    let settings = Settings::from_matches(sources::leaf(&resolved.matches));
+    let settings = Settings::from_matches(&resolved.settings);
     let parsed =
         settings.and_then(|settings| Ok((settings, Cli::from_arg_matches(&resolved.matches)?)));
     let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
@@ -133,7 +134,12 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
             .for_each(|warning| output::say(&format!("warning: {warning}")));
     }
     match command {
-        Command::Serve(serve) => serve.run(settings, &resolved.warnings),
+        Command::Serve(serve) => {
+            settings
+                .check_for_serving()
+                .unwrap_or_else(|error| error.exit());
+            serve.run(settings, &resolved.warnings)
+        }
         Command::Demo(demo) => {
             let given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
             if given("database") {
@@ -212,14 +218,36 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
             complete(below, texts, path.trim_start())
         });
     }
-    let shown: fn(&str) -> bool = match path {
+    let command = match path {
+        "serve" | "demo" | "openapi" => command,
+        "copy" => command.arg(output::json_flag()),
+        _ => command.arg(output::json_flag()).arg(output::utc_flag()),
+    };
+    let own: Vec<_> = command
+        .get_arguments()
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let takes = takes(path);
+    sources::complete(command, texts, takes).mut_args(|arg| {
+        if own.contains(arg.get_id()) || path == "serve" {
+            return arg;
+        }
+        // What a page says about the setting would bury what the command says about itself.
+        let arg = arg.long_help(Resettable::Reset);
+        // The demo takes it in order to refuse it with better words.
+        let hidden = path == "demo" && arg.get_id() == "database";
+        arg.hide(hidden)
+    })
+}
+
+/// Which settings a command takes, by their names: those that it uses.
+fn takes(path: &str) -> fn(&str) -> bool {
+    match path {
         "serve" => |_| true,
         "demo" => |name| {
             !matches!(
                 name,
-                "database"
-                    | "config"
-                    | "public_url"
+                "public_url"
                     | "tls_cert"
                     | "tls_key"
                     | "hsts"
@@ -229,25 +257,11 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
             )
         },
         "openapi" => |_| false,
-        "link create" => |name| matches!(name, "database" | "config" | "public_url"),
+        "link create" | "link list" | "link show" => {
+            |name| matches!(name, "database" | "config" | "public_url")
+        }
         _ => |name| matches!(name, "database" | "config"),
-    };
-    let own: Vec<_> = command
-        .get_arguments()
-        .map(|arg| arg.get_id().clone())
-        .collect();
-    let command = match path {
-        "serve" | "demo" | "openapi" => command,
-        "copy" => command.arg(output::json_flag()),
-        _ => command.arg(output::json_flag()).arg(output::utc_flag()),
-    };
-    sources::complete(command, texts).mut_args(|arg| {
-        let ours = own.contains(arg.get_id())
-            || arg.get_id() == output::JSON
-            || arg.get_id() == output::UTC;
-        let hidden = !ours && !shown(arg.get_id().as_str());
-        arg.hide(hidden)
-    })
+    }
 }
 
 #[cfg(test)]

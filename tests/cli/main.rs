@@ -14,6 +14,7 @@ mod list;
 mod member;
 mod openapi;
 mod operations;
+mod options;
 mod place;
 mod serve;
 mod server;

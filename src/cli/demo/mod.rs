@@ -3,7 +3,7 @@
 //! Everything lies in a temporary folder, which is removed at the end. The requests are printed to
 //! standard output as a shell script: what is not a request is a comment, so that all of it may be
 //! pasted at once, and every request stands alone, so that each may be pasted by itself. Log lines go
-//! to standard error as usual.
+//! to standard error as usual; those of the start are written before, so that none cuts through.
 
 mod credentials;
 mod fault_injection;
@@ -73,7 +73,7 @@ impl Demo {
             redis: None,
             ..settings.clone()
         };
-        let (log, _written_at_the_end) = log::to_standard_error(&settings)?;
+        let (log, _written_at_the_end, begun) = log::to_standard_error_at_once(&settings)?;
         log::panics(&log);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -102,6 +102,7 @@ impl Demo {
                 &seed,
                 &std::env::current_exe()?,
             ))?;
+            begun.set();
             serve::run(server, &app, &strangers, &log).await
         });
         runtime.shutdown_background();
