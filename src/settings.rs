@@ -19,6 +19,7 @@
 //! about, because an environment is shared with other programs.
 #![doc = include_str!("settings/page.md")]
 
+mod origins;
 pub mod page;
 mod redis;
 pub mod sources;
@@ -31,6 +32,7 @@ use codegen_runtime::header_value;
 use http::HeaderValue;
 
 pub use crate::store::Address as Database;
+pub use origins::CorsOrigins;
 pub use redis::RedisUrl;
 pub use values::{LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
 
@@ -258,6 +260,22 @@ pub struct Settings {
         help_heading = heading::ADDRESSES
     )]
     pub trusted_proxies: TrustedProxies,
+
+    /// Origins whose pages may call the operations and read the documents from a browser, such as
+    /// `https://app.example.com,http://localhost:3000`; `*` for all.
+    ///
+    /// None unless given, which needs nothing: apps and servers have no origin. What a page holds, everybody who opens it can
+    /// read: never put an API key into one. Keep keys on a server of yours that the page asks, or give the page the
+    /// access token of the person who signed in. Cookies never count.
+    #[arg(
+        long,
+        env = "INVOICING_CORS_ORIGINS",
+        default_value = "",
+        value_name = "ORIGIN,...",
+        hide_default_value = true,
+        help_heading = heading::ADDRESSES
+    )]
+    pub cors_origins: CorsOrigins,
 
     /// The least severe message that is logged: error, warn, info or debug.
     ///

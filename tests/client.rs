@@ -153,12 +153,53 @@ async fn a_stream_shows_every_product_once() -> Result<(), Box<dyn std::error::E
     Ok(())
 }
 
+#[tokio::test]
+async fn https_to_the_port_of_plain_http_says_what_to_write() -> Result<(), Error> {
+    let Ok(given) = given().map_err(|skip| skip.print()) else {
+        return Ok(());
+    };
+    let base_url = given.service.caller.base_url().replace("http:", "https:");
+    let client = Client::builder(base_url).api_key("inv_live_x").build()?;
+    let error = client.products().list().send().await.unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::Transport(_)), "{text}");
+    assert!(text.contains("write http:// in the base URL"), "{text}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn pages_go_on_from_where_a_walk_stopped() -> Result<(), Box<dyn std::error::Error>> {
+    let Ok(given) = given().map_err(|skip| skip.print()) else {
+        return Ok(());
+    };
+    for number in 0..7 {
+        given
+            .client
+            .products()
+            .create("x", number, "EUR")
+            .send()
+            .await?;
+    }
+    let list = given.client.products().list().limit(3);
+    let mut pages = list.clone().pages();
+    let first = pages.try_next().await?.expect("a page").data;
+    let cursor = pages.cursor().expect("more to come").to_string();
+    drop(pages);
+    let rest = list.clone().after(cursor).all().await?;
+    assert_eq!([first, rest].concat(), list.all().await?);
+    Ok(())
+}
+
 /// Counts the sessions that it was given to save.
 #[derive(Clone, Default)]
 struct Saved(Arc<AtomicUsize>);
 
 impl SessionStore for Saved {
     type Error = std::convert::Infallible;
+
+    async fn load(&self) -> Result<Option<Session>, Self::Error> {
+        Ok(None)
+    }
 
     async fn save(&self, _: &Session) -> Result<(), Self::Error> {
         self.0.fetch_add(1, Ordering::SeqCst);

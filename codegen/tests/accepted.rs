@@ -207,8 +207,78 @@ mod limits {
         assert_eq!(*Copies::default(), 2);
         assert_eq!(Rate::default().to_string(), "0.25");
         assert_eq!(Speed::default(), Speed::Fast);
-        assert_eq!(*Memo::default(), "none");
+        assert_eq!(Memo::default(), "none");
         assert!(*Urgent::default());
+    }
+}
+
+mod texts {
+    use std::collections::{BTreeMap, HashMap};
+
+    use crate::client::scalars::types::{Cash, Label, Memo, Pin, Speed};
+
+    #[test]
+    fn a_newtype_over_a_string_is_a_string_to_whoever_reads_it() {
+        fn takes(text: impl AsRef<str>) -> usize {
+            text.as_ref().len()
+        }
+        let label = Label::try_from("B-1").unwrap();
+        let owned = "B-1".to_owned();
+        assert!(label == "B-1" && label == *"B-1" && label == owned);
+        assert!("B-1" == label && *"B-1" == label && owned == label);
+        assert_ne!(label, "B-2");
+        let text: &str = &label;
+        assert_eq!((text, label.as_str(), &*label), ("B-1", "B-1", "B-1"));
+        assert_eq!((label.to_string(), takes(&label)), ("B-1".to_owned(), 3));
+        assert!(label.starts_with('B'));
+        assert_eq!(Some(label.clone()).as_deref(), Some("B-1"));
+        assert_eq!("B-1".parse::<Label>().unwrap(), label);
+        assert_eq!(Label::try_from(String::from("B-1")).unwrap(), label);
+        assert_eq!(String::from(label), "B-1");
+    }
+
+    #[test]
+    fn a_map_is_asked_by_the_text_of_its_keys() {
+        let label = || Label::try_from("B-1").unwrap();
+        assert_eq!(HashMap::from([(label(), 1)]).get("B-1"), Some(&1));
+        assert_eq!(BTreeMap::from([(label(), 1)]).get("B-1"), Some(&1));
+    }
+
+    #[test]
+    fn a_string_without_limits_is_made_of_any_text() {
+        let memo = Memo::from("none");
+        assert_eq!(memo, Memo::from(String::from("none")));
+        assert_eq!((&*memo, memo.as_ref()), ("none", "none"));
+        assert_eq!(memo.to_string(), "none");
+    }
+
+    #[test]
+    fn a_secret_compares_and_shows_nothing() {
+        let pin = Pin::try_from("0123").unwrap();
+        assert_eq!(pin.as_str(), "0123");
+        assert!(pin == "0123" && format!("{pin:?}") == "Pin(..)");
+    }
+
+    #[test]
+    fn an_enumeration_that_refuses_a_text_says_it_and_what_there_is() {
+        let refusal = |text: &str| text.parse::<Speed>().unwrap_err().to_string();
+        assert_eq!(refusal("brisk"), "\"brisk\" is none of slow, fast");
+        assert_eq!(
+            refusal("Fast"),
+            "\"Fast\" is none of slow, fast (did you mean fast?)"
+        );
+        assert_eq!(Speed::ALL, [Speed::Slow, Speed::Fast]);
+        assert_eq!(Speed::Slow.as_str(), "slow");
+    }
+
+    #[test]
+    fn a_member_that_would_be_a_keyword_is_called_after_its_type_in_the_client() {
+        let text = r#"{"method":"cash","amount":1,"type":"slow"}"#;
+        let cash: Cash = serde_json::from_str(text).unwrap();
+        assert_eq!(cash.speed, Some(Speed::Slow));
+        assert_eq!(serde_json::to_string(&cash).unwrap(), text);
+        let built = Cash::builder().method("cash").amount(1).speed(Speed::Slow);
+        assert_eq!(Cash::try_from(built).unwrap(), cash);
     }
 }
 

@@ -17,13 +17,11 @@
 //! has to sign in.
 
 use std::error::Error;
-use std::path::PathBuf;
 
-use invoicing_client::{Client, Pkce, Session, SessionStore};
+use invoicing_client::{Client, Pkce, Session, SessionFile, SessionStore};
 use reqwest::Url;
 use reqwest::header::LOCATION;
 use reqwest::redirect::Policy;
-use tokio::fs;
 
 const CLIENT_ID: &str = "demo-app";
 const REDIRECT_URI: &str = "com.example.demo:/signed-in";
@@ -31,47 +29,32 @@ const INSTALL_ID: &str = "example-laptop";
 const TEAM: &str = "01900000-0000-7000-8000-000000000001";
 const FILE: &str = "01900000-0000-7000-8000-000000000003";
 
-/// Where the session is kept. An app has a better place: the keychain of its system.
-#[derive(Clone)]
-struct Kept(PathBuf);
-
-impl SessionStore for Kept {
-    type Error = std::io::Error;
-
-    /// Replaces the file at once, so that no crash leaves half a session.
-    async fn save(&self, session: &Session) -> std::io::Result<()> {
-        let new = self.0.with_extension("new");
-        fs::write(&new, serde_json::to_vec(session)?).await?;
-        fs::File::open(&new).await?.sync_all().await?;
-        fs::rename(&new, &self.0).await
-    }
-
-    async fn forget(&self) -> std::io::Result<()> {
-        fs::remove_file(&self.0).await
-    }
-}
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let store = Kept(std::env::args_os().nth(1).ok_or("name a file")?.into());
+    let path = std::env::args_os().nth(1).ok_or("name a file")?;
+    // An app may have a better place: the keychain of its system, as a `SessionStore` of its own.
+    let store = SessionFile::new(path);
     let url = std::env::var("INVOICING_BASE_URL").unwrap_or("http://127.0.0.1:8080".to_owned());
     let client = Client::builder(&url).build()?;
-    let session = match fs::read(&store.0).await {
-        Ok(kept) => serde_json::from_slice(&kept)?,
-        Err(_) => sign_in(&client, &url, &store).await?,
+    // From here on the session renews itself, and each new pair of tokens is kept before it is used. Two of
+    // these programs with one file do not end each other's session.
+    let client = match client.with_kept_session(store.clone()).await? {
+        Some(client) => client,
+        None => client.with_session(sign_in(&client, &url, &store).await?, store),
     };
-
-    // From here on the session renews itself, and each new pair of tokens is kept before it is used.
-    let client = client.with_session(session, store);
     let links = client.links().list(TEAM, "file", FILE).send().await?;
     for link in links.data {
-        let name = link.name.as_deref().map_or("(no name)", |name| name);
-        println!("{name}: {}", *link.url);
+        let name = link.name.as_deref().unwrap_or("(no name)");
+        println!("{name}: {}", link.url.as_str());
     }
     Ok(())
 }
 
-async fn sign_in(client: &Client, url: &str, store: &Kept) -> Result<Session, Box<dyn Error>> {
+async fn sign_in(
+    client: &Client,
+    url: &str,
+    store: &SessionFile,
+) -> Result<Session, Box<dyn Error>> {
     let pkce = Pkce::generate();
     let code = authorize(url, &pkce).await?;
     let session = client
@@ -81,7 +64,7 @@ async fn sign_in(client: &Client, url: &str, store: &Kept) -> Result<Session, Bo
         .send()
         .await?;
     store.save(&session).await?;
-    println!("signed in as {}", *session.user_id);
+    println!("signed in as {}", session.user_id);
     Ok(session)
 }
 

@@ -1,15 +1,18 @@
 //! Making a client: its settings, checked.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::HeaderValue;
-use reqwest::{Url, redirect};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect;
 
+use crate::attempt::{Attempt, OnAttempt};
 use crate::client::{Client, MobileCredential};
 use crate::error::{Error, InvalidRequest};
+use crate::inputs::Inputs;
 use crate::retry::RetryPolicy;
+use crate::settings::Settings;
 use crate::token_source::TokenSource;
 
 /// How long one attempt may take unless said otherwise.
@@ -40,9 +43,10 @@ pub struct ClientBuilder {
     access_token: Option<String>,
     token_source: Option<TokenSource>,
     user_agent: Option<String>,
-    timeout: Option<Duration>,
     connect_timeout: Duration,
-    policy: RetryPolicy,
+    settings: Settings,
+    /// Keeps what is wrong with a header until `build`.
+    inputs: Inputs,
     http: Option<reqwest::Client>,
 }
 
@@ -54,9 +58,14 @@ impl ClientBuilder {
             access_token: None,
             token_source: None,
             user_agent: None,
-            timeout: None,
             connect_timeout: CONNECT_TIMEOUT,
-            policy: RetryPolicy::new(),
+            settings: Settings {
+                policy: Arc::new(RetryPolicy::new()),
+                timeout: None,
+                headers: HeaderMap::new(),
+                on_attempt: None,
+            },
+            inputs: Inputs::default(),
             http: None,
         }
     }
@@ -129,7 +138,7 @@ impl ClientBuilder {
     /// # Ok::<(), invoicing_client::Error>(())
     /// ```
     pub fn timeout(mut self, timeout: Duration) -> ClientBuilder {
-        self.timeout = Some(timeout);
+        self.settings.timeout = Some(timeout);
         self
     }
 
@@ -154,7 +163,51 @@ impl ClientBuilder {
     /// # Ok::<(), invoicing_client::Error>(())
     /// ```
     pub fn retry(mut self, policy: RetryPolicy) -> ClientBuilder {
-        self.policy = policy;
+        self.settings.policy = Arc::new(policy);
+        self
+    }
+
+    /// A header of your own for every request, such as one that a proxy wants. Those that the client
+    /// sends itself are refused by [`build`](ClientBuilder::build).
+    ///
+    /// ```
+    /// # use invoicing_client::Client;
+    /// let client = Client::builder("https://invoices.example").header("x-tenant", "shop-7").build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn header<K, V>(mut self, name: K, value: V) -> ClientBuilder
+    where
+        K: TryInto<HeaderName, Error: Display>,
+        V: TryInto<HeaderValue, Error: Display>,
+    {
+        self.settings.header(&mut self.inputs, name, value);
+        self
+    }
+
+    /// What to call after each attempt of each call, renewals of sessions included: for metrics, logs
+    /// and alarms. It runs where the call runs, and holds it up for as long as it takes.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// # use invoicing_client::Client;
+    ///
+    /// let retries = Arc::new(AtomicU64::new(0));
+    /// let counter = retries.clone();
+    /// let client = Client::builder("https://invoices.example")
+    ///     .on_attempt(move |attempt| {
+    ///         if attempt.retry_in.is_some() {
+    ///             counter.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), invoicing_client::Error>(())
+    /// ```
+    pub fn on_attempt(
+        mut self,
+        callback: impl Fn(&Attempt<'_>) + Send + Sync + 'static,
+    ) -> ClientBuilder {
+        self.settings.on_attempt = Some(OnAttempt::new(callback));
         self
     }
 
@@ -178,7 +231,8 @@ impl ClientBuilder {
     ///
     /// # Errors
     /// [`Error::InvalidRequest`] when the base URL is not one of http or https, or has a user name,
-    /// a query or a fragment, or when a key, token or user agent cannot be sent in a header.
+    /// a query or a fragment, when a key, token or user agent cannot be sent in a header, or when a
+    /// header is not one or is the client's own.
     ///
     /// ```
     /// # use invoicing_client::{Client, Error};
@@ -186,6 +240,7 @@ impl ClientBuilder {
     /// assert!(matches!(built, Err(Error::InvalidRequest(error)) if error.field == "base_url"));
     /// ```
     pub fn build(self) -> Result<Client, Error> {
+        self.inputs.check(Some(()))?;
         let access_token = self.access_token.as_deref();
         let access_token = access_token
             .map(|token| bearer("access_token", token))
@@ -199,14 +254,13 @@ impl ClientBuilder {
             None => http_client(
                 self.user_agent.as_deref(),
                 self.connect_timeout,
-                self.timeout,
+                self.settings.timeout,
             )?,
         };
         Ok(Client {
             http,
-            base_url: base_url(&self.base_url)?,
-            policy: Arc::new(self.policy),
-            timeout: self.timeout,
+            base_url: crate::base_url::parse(&self.base_url)?,
+            settings: self.settings,
             api_key: self
                 .api_key
                 .as_deref()
@@ -221,24 +275,9 @@ impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
             .field("base_url", &self.base_url)
-            .field("retry", &self.policy)
+            .field("retry", &self.settings.policy)
             .finish_non_exhaustive()
     }
-}
-
-fn base_url(text: &str) -> Result<Arc<str>, InvalidRequest> {
-    let wrong = |reason: &str| InvalidRequest::new("base_url", reason);
-    let url = Url::parse(text).map_err(|error| InvalidRequest::new("base_url", error))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("it must begin with http:// or https://"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(wrong("it must have neither a query nor a fragment"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(wrong("it must hold no user name or password"));
-    }
-    Ok(url.as_str().trim_end_matches('/').into())
 }
 
 /// The header of a bearer credential, which no debug output shows.

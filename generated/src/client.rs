@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 
@@ -12,9 +11,10 @@ use crate::links::Links;
 use crate::openapi::{catalog, mobile};
 use crate::products::Products;
 use crate::response::Response;
-use crate::retry::{Repeat, RetryPolicy};
+use crate::retry::Repeat;
 use crate::session::{Session, SessionStore};
 use crate::sessions::Sessions;
+use crate::settings::Settings;
 use crate::token_source::TokenSource;
 use crate::transport::Transport;
 
@@ -43,8 +43,7 @@ use crate::transport::Transport;
 pub struct Client {
     pub(crate) http: reqwest::Client,
     pub(crate) base_url: Arc<str>,
-    pub(crate) policy: Arc<RetryPolicy>,
-    pub(crate) timeout: Option<Duration>,
+    pub(crate) settings: Settings,
     pub(crate) api_key: Option<HeaderValue>,
     pub(crate) mobile: Option<MobileCredential>,
 }
@@ -127,7 +126,8 @@ impl Client {
 
     /// This client, acting for the user of a session, which it renews when need be.
     ///
-    /// See [`TokenSource`], which this makes, for what the store has to do.
+    /// The session itself is not saved: save it as soon as it is made. See [`SessionStore`] for what
+    /// a store has to do, and [`SessionFile`](crate::SessionFile) for one that does it.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -151,6 +151,34 @@ impl Client {
     /// ```
     pub fn with_session(&self, session: Session, store: impl SessionStore) -> Client {
         self.with_token_source(TokenSource::new(self, session, store))
+    }
+
+    /// This client, acting for the user whose session a store keeps; nothing when nobody is signed in.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the store cannot be read.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// use invoicing_client::{Client, SessionFile};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = Client::builder(stub.url()).build()?;
+    /// match client.with_kept_session(SessionFile::new("session.json")).await? {
+    ///     Some(client) => println!("{client:?} acts for a user"),
+    ///     None => println!("sign in first"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn with_kept_session(
+        &self,
+        store: impl SessionStore,
+    ) -> Result<Option<Client>, Error> {
+        let tokens = TokenSource::open(self, store).await?;
+        Ok(tokens.map(|tokens| self.with_token_source(tokens)))
     }
 
     /// This client, acting for the user of a token source.
@@ -293,10 +321,9 @@ impl Client {
 
     fn transport(&self, authorization: Option<HeaderValue>) -> Transport {
         Transport {
-            policy: self.policy.clone(),
+            settings: self.settings.clone(),
             repeat: Repeat::ByMethod,
             authorization,
-            timeout: self.timeout,
         }
     }
 }
@@ -305,7 +332,7 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
             .field("base_url", &self.base_url)
-            .field("retry", &self.policy)
+            .field("retry", &self.settings.policy)
             .finish_non_exhaustive()
     }
 }

@@ -27,6 +27,12 @@ impl Inputs {
         }
     }
 
+    /// Keeps a problem that shows only when several inputs are seen together.
+    pub(crate) fn refuse(&mut self, field: &'static str, reason: impl Display) {
+        let problem = || InvalidRequest::new(field, reason);
+        self.problem.get_or_insert_with(problem);
+    }
+
     /// Whether all inputs fitted, so that all values are there.
     pub(crate) fn check<T>(&self, values: Option<T>) -> Result<T, InvalidRequest> {
         match (&self.problem, values) {

@@ -1,6 +1,35 @@
+//! The invoicing service's products, share links and sessions, typed.
+//!
+//! | to | call |
+//! |---|---|
+//! | make a client | [`Client::builder`], with [`api_key`](ClientBuilder::api_key) |
+//! | create a product, safely repeated | [`products().create`](products::Products::create) |
+//! | read one, or learn that there is none | [`products().get`](products::Products::get), [`Error::is_not_found`] |
+//! | change some of its fields, clear others | [`products().update`](products::Products::update) |
+//! | archive it | [`products().archive`](products::Products::archive) |
+//! | go through all products | [`products().stream`](products::Products::stream) |
+//! | go by the page, and on after an interruption | [`list().pages`](products::List::pages), [`cursor`](products::PageStream::cursor) |
+//! | have a small catalog at once | [`list().all`](products::List::all) |
+//! | list the share links of a file or folder | [`links().list`](links::Links::list) |
+//! | sign a user in | [`Pkce`], [`sessions().exchange_code`](sessions::Sessions::exchange_code) |
+//! | stay signed in, in several processes too | [`Client::with_session`], [`Client::with_kept_session`], [`SessionFile`] |
+//! | keep sessions elsewhere | [`SessionStore`] |
+//! | have an access token for calls of your own | [`TokenSource::access_token`] |
+//! | tell errors apart | [`Error`], [`Code`], [`Error::is_retryable`], [`Error::request_id`] |
+//! | see status, headers and rate limit | `send_for_response`, [`Response`] |
+//! | set how often and how long is tried | [`RetryPolicy`], [`ClientBuilder::timeout`], both also on each call |
+//! | send headers of your own | [`ClientBuilder::header`], also on each call |
+//! | watch every attempt | [`ClientBuilder::on_attempt`], the feature `tracing` |
+//! | bring a proxy, roots or another TLS | [`ClientBuilder::http_client`] |
+//! | calculate with prices | [`Decimal`], the feature `rust_decimal` |
+//! | test code that uses this crate | [`mock`](#features), the feature `mock` |
+//! | do what none of this does | [`Client::catalog`], [`Client::mobile`] |
+//!
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod attempt;
+mod base_url;
 mod builder;
 mod client;
 mod code;
@@ -17,11 +46,15 @@ mod retry;
 #[cfg(feature = "rust_decimal")]
 mod rust_decimal;
 mod session;
+mod session_file;
 pub mod sessions;
+mod settings;
 mod token_source;
+mod trace;
 mod transport;
 pub mod types;
 
+pub use attempt::Attempt;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use code::{Code, OAuthCode};
@@ -30,7 +63,8 @@ pub use openapi::{Decimal, DecimalError, Field};
 pub use pkce::Pkce;
 pub use response::{RateLimit, Response};
 pub use retry::RetryPolicy;
-pub use session::{InMemory, Session, SessionStore};
+pub use session::{InMemory, Session, SessionStore, StoreLock};
+pub use session_file::SessionFile;
 pub use token_source::TokenSource;
 
 // What appears in the types of this crate, in the versions that it does.

@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::response::Response;
+use crate::settings::call_settings;
 use crate::types::{ItemId, ShareLinkPage, TargetType, TeamId};
 
 /// The share links of files and folders, seen by the user whose access token the client has.
@@ -19,7 +20,7 @@ use crate::types::{ItemId, ShareLinkPage, TargetType, TeamId};
 /// # let team = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a00";
 /// # let file = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a03";
 /// for link in client.links().list(team, "file", file).send().await?.data {
-///     println!("{} seen {} times", *link.url, link.view_count);
+///     println!("{} seen {} times", link.url.as_str(), link.view_count);
 /// }
 /// # Ok(())
 /// # }
@@ -91,6 +92,8 @@ pub struct ListLinks {
 }
 
 impl ListLinks {
+    call_settings!("links().list(uuid::Uuid::nil(), \"file\", uuid::Uuid::nil())");
+
     /// Lists the links. There is only ever one page.
     ///
     /// # Errors

@@ -9,7 +9,6 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest, Sha256};
 
 /// A code verifier and its challenge, for one sign-in.
 ///
@@ -31,6 +30,9 @@ pub struct Pkce {
 impl Pkce {
     /// A fresh verifier of 256 random bits, as RFC 7636, section 4.1, recommends.
     ///
+    /// # Panics
+    /// When the system has no randomness to give, which is to say never.
+    ///
     /// ```
     /// use invoicing_client::Pkce;
     ///
@@ -39,8 +41,11 @@ impl Pkce {
     /// # assert!(!sign_in.contains(pkce.verifier()));
     /// ```
     pub fn generate() -> Pkce {
+        let mut bits = [0; 32];
+        // A system without randomness cannot make the id of a request or a TLS connection either.
+        getrandom::fill(&mut bits).expect("the system has randomness");
         Pkce {
-            verifier: URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>()),
+            verifier: URL_SAFE_NO_PAD.encode(bits),
         }
     }
 
@@ -79,7 +84,7 @@ impl Pkce {
     /// assert_eq!(pkce.challenge(), Pkce::from_verifier(pkce.verifier()).challenge());
     /// ```
     pub fn challenge(&self) -> String {
-        URL_SAFE_NO_PAD.encode(Sha256::digest(&self.verifier))
+        URL_SAFE_NO_PAD.encode(hmac_sha256::Hash::hash(self.verifier.as_bytes()))
     }
 }
 

@@ -118,6 +118,14 @@ impl<T> Response<T> {
         RateLimit::parse(self.header("ratelimit")?)
     }
 
+    pub(crate) fn new(value: T, status: StatusCode, headers: HeaderMap) -> Response<T> {
+        Response {
+            value,
+            status,
+            headers,
+        }
+    }
+
     pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Response<U> {
         Response {
             value: change(self.value),

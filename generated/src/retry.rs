@@ -152,7 +152,9 @@ impl Attempts<'_> {
 }
 
 fn jitter(ceiling: Duration) -> Duration {
-    ceiling.mul_f64(rand::random::<f64>())
+    // Without randomness, the longest pause: a retry is no reason to panic.
+    let part = getrandom::u32().unwrap_or(u32::MAX);
+    ceiling.mul_f64(f64::from(part) / f64::from(u32::MAX))
 }
 
 /// Whether a request may be executed twice (step 1).

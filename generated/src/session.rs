@@ -83,30 +83,46 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Where an app keeps its session.
+/// Where an app keeps its session: [`SessionFile`](crate::SessionFile), or a place of your own, such as
+/// the keychain of the system.
 ///
-/// A refresh token is used once: when the new one is lost, the user has to sign in again. So a
-/// [`TokenSource`](crate::TokenSource) saves a renewed session before it uses it, and a store says
-/// that it has saved only when the session would survive a crash.
+/// A refresh token is used once: when the new one is lost, or an old one used again, the user has to
+/// sign in again. So a [`TokenSource`](crate::TokenSource) saves a renewed session before it uses it,
+/// and a store says that it has saved only when the session would survive a crash. And before it
+/// renews, a token source takes the store's [`lock`](SessionStore::lock) and
+/// [loads](SessionStore::load) what is there, so that several processes may share a session: what one
+/// has renewed, the others take over.
 ///
 /// ```
-/// use std::path::PathBuf;
+/// use std::io::{Error, ErrorKind};
 /// use invoicing_client::{Session, SessionStore};
+/// # mod keychain {
+/// #     use std::io::{Error, ErrorKind};
+/// #     pub async fn get(_: &str) -> Result<Vec<u8>, Error> { Err(ErrorKind::NotFound.into()) }
+/// #     pub async fn set(_: &str, _: Vec<u8>) -> Result<(), Error> { Ok(()) }
+/// #     pub async fn delete(_: &str) -> Result<(), Error> { Ok(()) }
+/// # }
 ///
-/// struct File(PathBuf);
+/// /// Of one process only, so that it needs no lock.
+/// struct Keychain;
 ///
-/// impl SessionStore for File {
-///     type Error = std::io::Error;
+/// impl SessionStore for Keychain {
+///     type Error = Error;
 ///
-///     async fn save(&self, session: &Session) -> std::io::Result<()> {
-///         let new = self.0.with_extension("new");
-///         tokio::fs::write(&new, serde_json::to_vec(session)?).await?;
-///         tokio::fs::File::open(&new).await?.sync_all().await?;
-///         tokio::fs::rename(&new, &self.0).await
+///     async fn load(&self) -> Result<Option<Session>, Error> {
+///         match keychain::get("session").await {
+///             Ok(kept) => Ok(Some(serde_json::from_slice(&kept)?)),
+///             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+///             Err(error) => Err(error),
+///         }
 ///     }
 ///
-///     async fn forget(&self) -> std::io::Result<()> {
-///         tokio::fs::remove_file(&self.0).await
+///     async fn save(&self, session: &Session) -> Result<(), Error> {
+///         keychain::set("session", serde_json::to_vec(session)?).await
+///     }
+///
+///     async fn forget(&self) -> Result<(), Error> {
+///         keychain::delete("session").await
 ///     }
 /// }
 /// ```
@@ -114,15 +130,28 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Why the store failed.
     type Error: Into<Box<dyn std::error::Error + Send + Sync>>;
 
+    /// The session that is kept; nothing when nobody is signed in.
+    fn load(&self) -> impl Future<Output = Result<Option<Session>, Self::Error>> + Send;
+
     /// Keeps a session in place of the one kept before.
     fn save(&self, session: &Session) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Forgets the session: it is over.
+    /// Forgets the session: it is over. It is no mistake when there is none.
     fn forget(&self) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Waits until no other process renews the session, and keeps the others from it until what it
+    /// answers is dropped, or this process ends. Unless given, there is no other process.
+    fn lock(&self) -> impl Future<Output = Result<StoreLock, Self::Error>> + Send {
+        async { Ok(StoreLock::none()) }
+    }
 }
 
 impl<S: SessionStore> SessionStore for Arc<S> {
     type Error = S::Error;
+
+    async fn load(&self) -> Result<Option<Session>, Self::Error> {
+        S::load(self).await
+    }
 
     async fn save(&self, session: &Session) -> Result<(), Self::Error> {
         S::save(self, session).await
@@ -130,6 +159,53 @@ impl<S: SessionStore> SessionStore for Arc<S> {
 
     async fn forget(&self) -> Result<(), Self::Error> {
         S::forget(self).await
+    }
+
+    async fn lock(&self) -> Result<StoreLock, Self::Error> {
+        S::lock(self).await
+    }
+}
+
+/// What keeps other processes from renewing a session, until it is dropped: see
+/// [`SessionStore::lock`].
+#[must_use = "the lock ends when this is dropped"]
+pub struct StoreLock {
+    _guard: Option<Box<dyn Send + Sync>>,
+}
+
+impl StoreLock {
+    /// A lock that ends when the guard is dropped, such as a locked file.
+    ///
+    /// ```
+    /// # use invoicing_client::StoreLock;
+    /// # fn main() -> std::io::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("invoicing-client-{}", std::process::id()));
+    /// let file = std::fs::File::create(&path)?;
+    /// file.lock()?;
+    /// let lock = StoreLock::new(file);
+    /// # std::fs::remove_file(path)
+    /// # }
+    /// ```
+    pub fn new(guard: impl Send + Sync + 'static) -> StoreLock {
+        StoreLock {
+            _guard: Some(Box::new(guard)),
+        }
+    }
+
+    /// No lock: there is no other process.
+    ///
+    /// ```
+    /// # use invoicing_client::StoreLock;
+    /// let lock = StoreLock::none();
+    /// ```
+    pub fn none() -> StoreLock {
+        StoreLock { _guard: None }
+    }
+}
+
+impl fmt::Debug for StoreLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreLock")
     }
 }
 
@@ -154,6 +230,10 @@ pub struct InMemory;
 
 impl SessionStore for InMemory {
     type Error = std::convert::Infallible;
+
+    async fn load(&self) -> Result<Option<Session>, Self::Error> {
+        Ok(None)
+    }
 
     async fn save(&self, _: &Session) -> Result<(), Self::Error> {
         Ok(())

@@ -9,6 +9,7 @@ use crate::inputs::Inputs;
 use crate::openapi::mobile;
 use crate::response::Response;
 use crate::session::Session;
+use crate::settings::call_settings;
 use crate::types::{
     AuthorizationCode, AuthorizationCodeGrant, ClientId, CodeVerifier, InstallId, RedirectUri,
     RefreshToken, RefreshTokenGrant, TokenRequest, UserAgent,
@@ -182,6 +183,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    call_settings!("sessions().refresh(\"refresh-1\", \"mobile-app\")");
+
     /// The installation of the app, in up to 128 characters. A session that began with one is renewed
     /// only with the same.
     ///

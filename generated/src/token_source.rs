@@ -4,9 +4,12 @@
 //! 2. Otherwise one renewal begins, and all callers wait for the same.
 //! 3. The renewal runs as a task of its own: a caller that gives up in the middle must not lose the
 //!    new pair, because the spent refresh token is worth something for 30 more seconds only.
-//! 4. The new session is saved before it is used. When saving fails, it is kept aside, and the next
+//! 4. It takes the store's lock and loads what is kept there. When another process has renewed the
+//!    session meanwhile, that is taken over: the refresh token at hand is spent, and using it would end
+//!    the session for both. When another process has signed out, so has this one.
+//! 5. The new session is saved before it is used. When saving fails, it is kept aside, and the next
 //!    renewal begins by saving it again instead of asking the service.
-//! 5. `invalid_grant` means that the session is over: the store forgets it, and every call from then
+//! 6. `invalid_grant` means that the session is over: the store forgets it, and every call from then
 //!    on fails without asking the service. Any other failure leaves the session as it is, and a token
 //!    that has not run out is used nevertheless.
 
@@ -21,7 +24,7 @@ use tokio::task::AbortHandle;
 use crate::client::Client;
 use crate::code::OAuthCode;
 use crate::error::Error;
-use crate::session::{Session, SessionStore};
+use crate::session::{Session, SessionStore, StoreLock};
 use crate::types::AccessToken;
 
 /// How long before its end a token is renewed: longer than a call takes.
@@ -29,12 +32,16 @@ const MARGIN: Duration = Duration::from_secs(60);
 
 /// Hands out the access tokens of one session, and renews them.
 ///
-/// It is cheap to clone; all clones are the same source. A session may have only one, and may be
-/// renewed by nothing else: a refresh token that is used twice ends the session.
+/// It is cheap to clone; all clones are the same source. A refresh token that is used twice ends the
+/// session, so a session is renewed by token sources with the same store and by nothing else; in several
+/// processes, by a store that has a [`lock`](SessionStore::lock), such as
+/// [`SessionFile`](crate::SessionFile).
 ///
 /// - A token is renewed a minute before it ends, or when the service rejects it, and only once however
 ///   many calls need it.
-/// - The renewed session is saved in the [`SessionStore`] before it is used.
+/// - Before it is renewed, what the [`SessionStore`] has is looked at, and taken over when another
+///   process has renewed it.
+/// - The renewed session is saved in the store before it is used.
 /// - When the service says that the session is over, the store forgets it, and every call fails with
 ///   [`Error::SignedOut`].
 ///
@@ -67,8 +74,11 @@ struct Source {
 struct State {
     /// What calls are made with; nothing once the session is over.
     session: Option<Session>,
-    /// A renewed session that is not saved yet (step 4).
+    /// A renewed session that is not saved yet (step 5).
     unsaved: Option<Session>,
+    /// Whether the store has had this session. When it then has none, somebody has signed out; a store
+    /// that keeps nothing says so from the start.
+    kept: bool,
     /// The latest renewal: its task, and what comes of it.
     renewal: Option<(AbortHandle, Renewal)>,
 }
@@ -101,6 +111,7 @@ impl TokenSource {
         let state = State {
             session: Some(session),
             unsaved: None,
+            kept: false,
             renewal: None,
         };
         let shared = Source {
@@ -111,6 +122,37 @@ impl TokenSource {
         TokenSource {
             shared: Arc::new(shared),
         }
+    }
+
+    /// A source for the session that a store keeps; nothing when nobody is signed in.
+    ///
+    /// # Errors
+    /// [`Error::Store`] when the store cannot be read.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// use invoicing_client::{Client, SessionFile, TokenSource};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = Client::builder(stub.url()).build()?;
+    /// let tokens = TokenSource::open(&client, SessionFile::new("no/such/file.json")).await?;
+    /// assert!(tokens.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn open(
+        client: &Client,
+        store: impl SessionStore,
+    ) -> Result<Option<TokenSource>, Error> {
+        let kept = SessionStore::load(&store).await;
+        let kept = kept.map_err(|error| Error::Store(error.into()))?;
+        Ok(kept.map(|session| {
+            let tokens = TokenSource::new(client, session, store);
+            tokens.shared.state().kept = true;
+            tokens
+        }))
     }
 
     /// A token that is valid now, renewed first if need be. Call it within a tokio runtime.
@@ -128,7 +170,7 @@ impl TokenSource {
     /// # let client = Client::builder(stub.url()).build()?;
     /// # let session = client.sessions().refresh("refresh-1", "mobile-app").send().await?;
     /// # let tokens = TokenSource::new(&client, session, InMemory);
-    /// let header = format!("Bearer {}", *tokens.access_token().await?);
+    /// let header = format!("Bearer {}", tokens.access_token().await?.as_str());
     /// # Ok(())
     /// # }
     /// ```
@@ -214,6 +256,10 @@ impl fmt::Debug for TokenSource {
 
 impl Source {
     async fn renew(&self) -> Result<AccessToken, Error> {
+        let _lock = self.store.lock().await.map_err(Error::Store)?;
+        if let Some(token) = self.take_over().await? {
+            return Ok(token);
+        }
         let unsaved = self.state().unsaved.clone();
         let renewed = match unsaved {
             Some(unsaved) => unsaved,
@@ -226,6 +272,32 @@ impl Source {
         state.session = Some(renewed);
         state.unsaved = None;
         Ok(token)
+    }
+
+    /// What another process has made of the session (step 4): its access token, when that is good for a
+    /// while.
+    async fn take_over(&self) -> Result<Option<AccessToken>, Error> {
+        let kept = self.store.load().await.map_err(Error::Store)?;
+        let mut state = self.state();
+        let known = state.session.clone().ok_or(Error::SignedOut)?;
+        match kept {
+            Some(kept) if kept.refresh_token == known.refresh_token => {
+                state.kept = true;
+                Ok(None)
+            }
+            Some(kept) if kept.user_id == known.user_id => {
+                let token = kept.outlives(MARGIN).then(|| kept.access_token.clone());
+                state.session = Some(kept);
+                (state.unsaved, state.kept) = (None, true);
+                Ok(token)
+            }
+            None if !state.kept => Ok(None),
+            // There is nobody any more, or somebody else, whom this process must not act for.
+            _ => {
+                (state.session, state.unsaved) = (None, None);
+                Err(Error::SignedOut)
+            }
+        }
     }
 
     async fn refresh(&self) -> Result<Session, Error> {
@@ -256,13 +328,21 @@ impl Source {
 
 /// A [`SessionStore`] of any type.
 trait Store: Send + Sync {
+    fn load(&self) -> BoxFuture<'_, Result<Option<Session>, StoreError>>;
     fn save<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Result<(), StoreError>>;
     fn forget(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+    fn lock(&self) -> BoxFuture<'_, Result<StoreLock, StoreError>>;
 }
 
 type StoreError = Box<dyn std::error::Error + Send + Sync>;
 
 impl<S: SessionStore> Store for S {
+    fn load(&self) -> BoxFuture<'_, Result<Option<Session>, StoreError>> {
+        SessionStore::load(self)
+            .map(|result| result.map_err(Into::into))
+            .boxed()
+    }
+
     fn save<'a>(&'a self, session: &'a Session) -> BoxFuture<'a, Result<(), StoreError>> {
         SessionStore::save(self, session)
             .map(|result| result.map_err(Into::into))
@@ -271,6 +351,12 @@ impl<S: SessionStore> Store for S {
 
     fn forget(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         SessionStore::forget(self)
+            .map(|result| result.map_err(Into::into))
+            .boxed()
+    }
+
+    fn lock(&self) -> BoxFuture<'_, Result<StoreLock, StoreError>> {
+        SessionStore::lock(self)
             .map(|result| result.map_err(Into::into))
             .boxed()
     }

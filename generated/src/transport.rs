@@ -1,7 +1,8 @@
 //! What happens between a generated request and its answer, hooked into the generated clients.
 //!
-//! 1. The bearer credential of the call is added.
-//! 2. The request is sent and its whole answer read, again if need be (see [`retry`](crate::retry)).
+//! 1. The bearer credential of the call is added, and the headers that the program wants.
+//! 2. The request is sent and its whole answer read, again if need be (see [`retry`](crate::retry));
+//!    who watches is told of each attempt.
 //!    An attempt counts as answered only when the last byte has come: a connection that breaks in
 //!    the middle of a body is a lost answer like any other.
 //! 3. An answer that is not a success in JSON is handed over as it is, as `UnexpectedResponse`, with
@@ -9,59 +10,89 @@
 //!    and loses status and headers when a proxy's page comes instead of JSON.
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use progenitor_client::{ClientHooks, ClientInfo, Error, OperationInfo};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Request, Response, StatusCode};
 
+use crate::attempt::Attempt;
+use crate::error::is_permanent;
 use crate::openapi::{catalog, mobile};
-use crate::retry::{Repeat, RetryPolicy, retry_after};
+use crate::retry::{Repeat, retry_after};
+use crate::settings::Settings;
+use crate::trace::Span;
 
 /// What one call needs beyond its request. The generated clients carry it; only this crate makes it.
 #[derive(Clone)]
 pub struct Transport {
-    pub(crate) policy: Arc<RetryPolicy>,
+    pub(crate) settings: Settings,
     pub(crate) repeat: Repeat,
     pub(crate) authorization: Option<HeaderValue>,
-    pub(crate) timeout: Option<Duration>,
 }
 
 impl Transport {
     /// Lets the call be repeated within a window, which a single attempt must not use up.
     pub(crate) fn repeat_within(&mut self, window: Duration, timeout: Duration) {
         self.repeat = Repeat::Within(window);
-        self.timeout = Some(self.timeout.map_or(timeout, |given| given.min(timeout)));
+        let given = self.settings.timeout;
+        self.settings.timeout = Some(given.map_or(timeout, |given| given.min(timeout)));
     }
 
     /// Step 1.
     fn prepare(&self, request: &mut Request) {
+        for (name, value) in &self.settings.headers {
+            request.headers_mut().insert(name, value.clone());
+        }
         if let Some(authorization) = &self.authorization {
             request
                 .headers_mut()
                 .insert(AUTHORIZATION, authorization.clone());
         }
-        if let Some(timeout) = self.timeout {
+        if let Some(timeout) = self.settings.timeout {
             *request.timeout_mut() = Some(timeout);
         }
     }
 
     /// Step 2.
-    async fn execute(&self, http: &reqwest::Client, request: Request) -> reqwest::Result<Response> {
-        let policy = self.repeat.policy(&self.policy, &request);
+    async fn execute(
+        &self,
+        http: &reqwest::Client,
+        request: Request,
+        operation: &'static str,
+    ) -> reqwest::Result<Response> {
+        let policy = self.repeat.policy(&self.settings.policy, &request);
         let mut attempts = policy.start();
         let mut lost_answer = false;
-        let mut request = request;
+        let (mut request, mut number) = (request, 0);
         loop {
+            number += 1;
             // The generated bodies are bytes, never streams, so that there is always a copy.
             let copy = request.try_clone();
-            let result = attempt(http, request).await;
+            let method = request.method().clone();
+            let span = Span::begin(operation, &method, number);
+            let began = Instant::now();
+            let result = span.cover(attempt(http, request)).await;
             let again = FailedAttempt::of(&result).and_then(|failure| {
                 let pause = attempts.failed(failure.retry_after)?;
                 Some((pause, copy?, failure.maybe_executed))
             });
+            let seen = Attempt {
+                operation,
+                method: &method,
+                number,
+                status: result.as_ref().ok().map(|answer| answer.status),
+                request_id: result.as_ref().ok().and_then(BufferedResponse::request_id),
+                error: result.as_ref().err(),
+                elapsed: began.elapsed(),
+                retry_in: again.as_ref().map(|(pause, ..)| *pause),
+            };
+            span.end(&seen);
+            self.settings
+                .on_attempt
+                .iter()
+                .for_each(|it| it.call(&seen));
             let Some((pause, copy, maybe_executed)) = again else {
                 return result.map(|answer| answer.into_response(lost_answer));
             };
@@ -97,8 +128,13 @@ macro_rules! hooks {
                 Ok(())
             }
 
-            async fn exec(&self, request: Request, _: &OperationInfo) -> reqwest::Result<Response> {
-                self.inner().execute(self.client(), request).await
+            async fn exec(
+                &self,
+                request: Request,
+                info: &OperationInfo,
+            ) -> reqwest::Result<Response> {
+                let operation = info.operation_id;
+                self.inner().execute(self.client(), request, operation).await
             }
 
             async fn post<E>(
@@ -130,6 +166,10 @@ async fn attempt(http: &reqwest::Client, request: Request) -> reqwest::Result<Bu
 }
 
 impl BufferedResponse {
+    fn request_id(&self) -> Option<&str> {
+        self.headers.get("x-request-id")?.to_str().ok()
+    }
+
     fn is_json(&self) -> bool {
         let content_type = self.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         content_type.is_some_and(|value| value.starts_with(b"application/json"))
@@ -199,6 +239,7 @@ impl FailedAttempt {
                 _ => None,
             },
             Err(error) if error.is_builder() || error.is_redirect() => None,
+            Err(error) if is_permanent(error) => None,
             Err(error) => Some(FailedAttempt {
                 maybe_executed: !error.is_connect(),
                 retry_after: None,

@@ -1,4 +1,4 @@
-//! The types of both documents, in one place.
+//! The types of both documents, in one place: what calls take and give.
 //!
 //! They are generated: their limits are those of the documents, checked when a value is made. What
 //! both documents define alike (such as `ErrorDetail`) is the catalog's here; each document's own
@@ -12,13 +12,27 @@
 //! assert!(Sku::try_from("").is_err());
 //! assert!(Amount::try_from("-1").is_err());
 //! ```
+//!
+//! Those over text are `str` to whoever reads them: they compare with one, deref to one, and a map with
+//! such keys is asked by one.
+//!
+//! ```
+//! use invoicing_client::types::{CurrencyCode, ProductName};
+//!
+//! let name = ProductName::try_from("Beans").unwrap();
+//! assert!(name == "Beans" && name.starts_with('B'));
+//! let text: &str = &name;
+//! assert_eq!(CurrencyCode::ALL[0].as_str(), "AED");
+//! ```
 
+#[doc(inline)]
 pub use crate::openapi::catalog::types::{
     Amount, CreateProduct, CurrencyCode, Cursor, ErrorDetail, ErrorType, IdempotencyKey,
     NextCursor, PageLimit, Product, ProductDescription, ProductId, ProductName, ProductPage,
     ProductStatus, ProductStatusFilter, ProductType, Sku, TaxRate, Timestamp, UnitOfMeasure,
     UpdateProduct,
 };
+#[doc(inline)]
 pub use crate::openapi::mobile::types::{
     AccessToken, AuthorizationCode, AuthorizationCodeGrant, ClientId, CodeVerifier, InstallId,
     ItemId, RedirectUri, RefreshToken, RefreshTokenGrant, ShareLink, ShareLinkAudience,

@@ -80,7 +80,7 @@ impl App {
         recorded.and(self.session_uses.hand_over(sessions).await)
     }
 
-    /// Erases the sealed pairs whose grace has ended ([`super::session`], R6).
+    /// Erases the sealed pairs whose grace has ended ([`super::session`], Refresh 6).
     ///
     /// # Errors
     /// What the store answers; what was erased until then stays erased.

@@ -1,7 +1,11 @@
 //! What the service does: one method of [`App`] for each operation of the published documents, named after its
 //! operationId, and one for each command.
 //!
-//! A method says who may do it, what is decided, in which order, and under which locks. The rules themselves are plain
+//! A method with a caller (an [`ApiKey`](crate::domain::api_key::ApiKey), a user) says what the caller may do, and asks
+//! again what may have ended since. One without is the operator's: who can open the database by the command line may do
+//! all of it, such as revoke any key.
+//!
+//! A method says what is decided, in which order, and under which locks. The rules themselves are plain
 //! functions of [`crate::domain`]; what is read and written, and how, is the business of [`crate::store`].
 
 mod api_key;

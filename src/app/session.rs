@@ -8,35 +8,35 @@
 //!
 //! # Exchange of an authorization code (RFC 6749, 4.1.3; RFC 7636, 4.6)
 //!
-//! - **C1** Before the transaction: take the digests of the code and of the verifier, and draw the
+//! - **Code 1** Before the transaction: take the digests of the code and of the verifier, and draw the
 //!   session's id and a pair of tokens. A refusal costs what a grant costs.
-//! - **C2** A code that was used before ends the session that its first use began, whatever comes with
+//! - **Code 2** A code that was used before ends the session that its first use began, whatever comes with
 //!   it: one of the two uses is a thief's (RFC 6749, 4.1.2). `invalid_grant`.
-//! - **C3** A client that does not exist is `invalid_client`.
-//! - **C4** An unknown code, one that is 60 seconds old, another client than the code's, another redirect
+//! - **Code 3** A client that does not exist is `invalid_client`.
+//! - **Code 4** An unknown code, one that is 60 seconds old, another client than the code's, another redirect
 //!   URI in any character, or a verifier that does not answer the challenge: `invalid_grant`, one answer
 //!   for all of them. The code stays as it was.
-//! - **C5** Otherwise the session begins, and the code is marked with it. A used code is kept as long as
-//!   its session, for C2; after that there is nothing that another use could end.
+//! - **Code 5** Otherwise the session begins, and the code is marked with it. A used code is kept as long as
+//!   its session, for Code 2; after that there is nothing that another use could end.
 //!
 //! # Refresh (RFC 6749, 6; RFC 9700, 4.14.2)
 //!
-//! - **R1** Before the transaction: take the digest of the presented token, draw the successor pair, and
+//! - **Refresh 1** Before the transaction: take the digest of the presented token, draw the successor pair, and
 //!   seal it under a key derived from the presented token ([`grace`]).
-//! - **R2** A token that is unknown, or whose session is over, is `invalid_grant`. A spent token stays
+//! - **Refresh 2** A token that is unknown, or whose session is over, is `invalid_grant`. A spent token stays
 //!   known as long as its session.
-//! - **R3** An unspent token ends the grace of the token before it, whether it is granted or not: whoever
+//! - **Refresh 3** An unspent token ends the grace of the token before it, whether it is granted or not: whoever
 //!   presents it has received it, so no answer was lost. The sealed pair is erased.
-//! - **R4** An unspent token with another client than the session's, or with another or no install id when
+//! - **Refresh 4** An unspent token with another client than the session's, or with another or no install id when
 //!   the session began with one, is `invalid_grant`, and stays unspent.
-//! - **R5** Otherwise the unspent token is spent. The successor pair is stored, sealed for the grace; the
+//! - **Refresh 5** Otherwise the unspent token is spent. The successor pair is stored, sealed for the grace; the
 //!   session lives 30 days from now, but never beyond 90 days from its beginning.
-//! - **R6** A spent token that comes with the right client and install id, within 30 seconds of R5 and
-//!   before R3 has erased the pair, gets the same pair again, with what is left of the access token's hour:
+//! - **Refresh 6** A spent token that comes with the right client and install id, within 30 seconds of Refresh 5 and
+//!   before Refresh 3 has erased the pair, gets the same pair again, with what is left of the access token's hour:
 //!   the answer was lost on its way, or two refreshes ran at once.
-//! - **R7** Any other spent token ends its session: two parties hold it, and one is a thief. `invalid_grant`.
+//! - **Refresh 7** Any other spent token ends its session: two parties hold it, and one is a thief. `invalid_grant`.
 //!
-//! In R2 and R4 a client that does not exist is `invalid_client` instead. It changes nothing in C2 and R7:
+//! In Refresh 2 and Refresh 4 a client that does not exist is `invalid_client` instead. It changes nothing in Code 2 and Refresh 7:
 //! naming one must not be a way to try a spent secret in silence. No client is ever
 //! `unauthorized_client`, since each may use both grants.
 //!
@@ -54,7 +54,7 @@ use crate::domain::secret::Secret;
 use crate::domain::session::pair::TokenPair;
 use crate::domain::session::rules::{
     ACCESS_TOKEN_LIFETIME, GrantError, KnownToken, RefreshGrant, access_token_expires_at,
-    rule_on_code, rule_on_refresh, session_expires_at,
+    grace_to_end, rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::domain::session::{
     CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
@@ -101,7 +101,7 @@ impl App {
         client_id: ClientId,
         device: Device,
     ) -> Result<TokenSet, Error> {
-        // C1
+        // Code 1
         let now = self.now();
         let pair = TokenPair::draw();
         let exchange = CodeExchange {
@@ -129,7 +129,7 @@ impl App {
         client_id: ClientId,
         device: Device,
     ) -> Result<TokenSet, Error> {
-        // R1
+        // Refresh 1
         let now = self.now();
         let pair = TokenPair::draw();
         let refresh = Refresh {
@@ -154,7 +154,7 @@ impl App {
         ))
     }
 
-    /// Steps C2 to C5: who is signed in, with the session and the pair of tokens that are given.
+    /// Steps Code 2 to Code 5: who is signed in, with the session and the pair of tokens that are given.
     pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
@@ -249,7 +249,7 @@ impl App {
     }
 }
 
-/// Steps C2 to C5: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
+/// Steps Code 2 to Code 5: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
 /// which would undo that.
 async fn exchange_code(
     sql: Sql<'_>,
@@ -266,7 +266,7 @@ async fn exchange_code(
     Ok(ruling)
 }
 
-/// C5
+/// Code 5
 async fn begin_session(
     sql: Sql<'_>,
     user_id: UserId,
@@ -290,7 +290,7 @@ async fn begin_session(
     Ok(())
 }
 
-/// Steps R2 to R7: the pair that counts, or why there is none. A refused grant is a result, as in [`exchange_code`].
+/// Steps Refresh 2 to Refresh 7: the pair that counts, or why there is none. A refused grant is a result, as in [`exchange_code`].
 async fn refresh_token(
     sql: Sql<'_>,
     refresh: &Refresh,
@@ -298,23 +298,19 @@ async fn refresh_token(
     let token = session::lock_refresh_token(&refresh.token);
     let client = oauth_client::exists(&refresh.client_id);
     let (known, client_exists) = sql.run((token, client)).await?;
-    match (
-        rule_on_refresh(known.as_ref(), client_exists, refresh),
-        known,
-    ) {
-        (Ok(grant), Some(known)) => carry_out_refresh(sql, grant, &known, refresh).await.map(Ok),
+    let known = known.as_ref();
+    match (rule_on_refresh(known, client_exists, refresh), known) {
+        (Ok(grant), Some(known)) => carry_out_refresh(sql, grant, known, refresh).await.map(Ok),
         (Ok(_), None) => Err(Error::internal("an unknown token was granted").into()),
         (Err(error), known) => {
-            let unspent = known.filter(|known| known.spent_at.is_none());
-            let end_grace = unspent.map(|known| session::end_grace(known.session_id)); // R3
-            sql.run(end_grace).await?;
+            sql.run(grace_to_end(known).map(session::end_grace)).await?;
             end_session_if_reused(sql, error, refresh.now).await?;
             Ok(Err(error))
         }
     }
 }
 
-/// R5 and R6
+/// Refresh 5 and Refresh 6
 async fn carry_out_refresh(
     sql: Sql<'_>,
     grant: RefreshGrant,
@@ -336,7 +332,7 @@ async fn carry_out_refresh(
     })
 }
 
-/// R3 and R5: the grace of the token before ends, and only then that of this one begins.
+/// Refresh 3 and Refresh 5: the grace of the token before ends, and only then that of this one begins.
 async fn rotate(
     sql: Sql<'_>,
     known: &KnownToken,
@@ -346,7 +342,7 @@ async fn rotate(
     let (id, now) = (known.session_id, refresh.now);
     let session_ends = session_expires_at(known.created_at, now);
     sql.run((
-        session::end_grace(id),
+        grace_to_end(Some(known)).map(session::end_grace),
         session::mark_spent(refresh),
         session::insert_pair(id, &refresh.pair, expires_at),
         session::extend(id, session_ends, now, &refresh.device.user_agent),
@@ -355,7 +351,7 @@ async fn rotate(
     Ok(())
 }
 
-/// C2 and R7
+/// Code 2 and Refresh 7
 async fn end_session_if_reused(
     sql: Sql<'_>,
     error: GrantError,

@@ -35,11 +35,12 @@ impl App {
     ) -> Result<Vec<ShareLink>, Error> {
         self.store
             .read(team_id, async move |sql| {
+                // In the order of B3 (docs/decisions.md): only a member is told whether there is such an item.
+                let member = require_member(team_id, caller);
                 let exists = item::exists(team_id, item_id).rule(|exists| match exists {
                     true => Ok(()),
                     false => Err(Error::ItemNotFound),
                 });
-                let member = require_member(team_id, caller);
                 let links = share_link::list(team_id, item_id);
                 let (_, (), links) = sql.run((member, exists, links)).await?;
                 Ok(links)

@@ -9,6 +9,7 @@ use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Response, Version};
 use serde::Serialize;
 
+use super::compression::compress;
 use super::context::RequestContext;
 use super::credential;
 use super::rate_limit::RATE_LIMIT_HEADERS;
@@ -30,6 +31,11 @@ pub(super) fn answered<E: Serialize>(
     let holder = answer.extensions().get().copied();
     let holder = holder.unwrap_or_else(|| credential::stranger(context));
     let under_way = answer.extensions().get::<traffic::Request>().is_some();
+    if let Some(cors) = &shared.cors {
+        let (method, headers) = (context.request.method(), context.request.headers());
+        cors.preflight(method, headers, &mut answer);
+    }
+    compress(operation, context.request.headers(), &mut answer);
     let has_happened = !operation.method.is_safe() && answer.status().is_success();
     let bytes = std::mem::take(answer.body_mut());
     let body = match has_happened {
@@ -41,6 +47,9 @@ pub(super) fn answered<E: Serialize>(
         let bytes = put_in_place(failure, &mut answer);
         shared.unsent.body_anyway(holder, bytes, under_way)
     });
+    if let Some(cors) = &shared.cors {
+        cors.allow(context.request.headers(), answer.headers_mut());
+    }
     let metrics = &shared.replica.metrics;
     metrics.answered(operation.id, answer.status(), latency);
     finish(context, operation.path, &mut answer, latency);

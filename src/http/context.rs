@@ -6,6 +6,7 @@ use http::header::HeaderValue;
 use slog::Logger;
 
 use super::concurrency_limit::ConcurrencyLimit;
+use super::cors::Cors;
 use super::interceptor::Interceptor;
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
@@ -25,6 +26,7 @@ pub struct Context {
     pub(super) trusted_proxies: TrustedProxies,
     pub(super) replica: Arc<ReplicaState>,
     pub(super) hsts: Option<HeaderValue>,
+    pub(super) cors: Option<Cors>,
     pub(super) log: Logger,
     pub(super) interceptor: Option<Box<dyn Interceptor>>,
 }
@@ -49,6 +51,7 @@ impl Context {
             trusted_proxies: settings.trusted_proxies.clone(),
             replica,
             hsts: settings.hsts(),
+            cors: Cors::new(&settings.cors_origins),
             log: log.clone(),
             interceptor: None,
         }

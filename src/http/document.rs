@@ -1,11 +1,12 @@
 //! The published documents, as the server serves them: to anybody, and not part of themselves.
 
-use bytes::Bytes;
+use std::sync::OnceLock;
+
 use dropshot::ApiDescriptionRegisterError;
-use http::Response;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::HeaderValue;
 
 use super::api::Api;
+use super::file::File;
 use super::unpublished;
 use crate::openapi::Document;
 
@@ -13,7 +14,7 @@ use crate::openapi::Document;
 const YAML: HeaderValue = HeaderValue::from_static("application/yaml");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// The text of a document in a format; JSON is made when it is first asked for.
+/// The text of a document in a format; JSON, and gzip of both, are made when they are first asked for.
 type Text = fn() -> &'static str;
 
 /// Where each is, of which type, and its text.
@@ -27,11 +28,14 @@ const DOCUMENTS: [(&str, HeaderValue, Text); 4] = [
 /// Adds one unpublished endpoint for each document and format.
 pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
     for (path, content_type, text) in DOCUMENTS {
-        unpublished::get(api, path, move |_| {
-            let mut answer = Response::new(Bytes::from_static(text().as_bytes()));
-            answer
-                .headers_mut()
-                .insert(CONTENT_TYPE, content_type.clone());
+        let file = OnceLock::new();
+        unpublished::get(api, path, move |context| {
+            let file = file.get_or_init(|| File::new(content_type.clone(), text()));
+            let request = context.request.headers();
+            let mut answer = file.answer(request);
+            if let Some(cors) = &context.context().cors {
+                cors.allow(request, answer.headers_mut());
+            }
             answer
         })?;
     }

@@ -16,12 +16,15 @@
 mod answered;
 mod api;
 mod catalog;
+mod compression;
 mod concurrency_limit;
 mod context;
+mod cors;
 mod credential;
 mod docs;
 mod document;
 mod error;
+mod file;
 mod interceptor;
 mod mobile;
 mod product;

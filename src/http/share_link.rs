@@ -23,6 +23,7 @@ pub(super) async fn list_links(
     let permit = context.context().concurrency.acquire(caller.user_id.into());
     let _permit = permit.map_err(Rejection::Error)?;
     let team_id = request.headers()?.x_team_id.0.into();
+    // Also asked for with the links, since it may end meanwhile: here only who is told what is wrong with the rest.
     app.membership(team_id, caller.user_id).await?;
     let request = request.check().await?;
     let item_id = ItemId::new(item_type(request.target_type), request.id.0);

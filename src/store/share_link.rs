@@ -93,14 +93,14 @@ pub fn find(team_id: TeamId, id: ShareLinkId) -> impl Batch<Out = Option<ShareLi
         .first(read)
 }
 
+/// What counts as a link of an item: it is not revoked.
+const OF_ITEM: &str = "team_id = $1 AND item_type = $2 AND item_id = $3 AND revoked_at IS NULL";
+
 /// The links of an item that are not revoked, newest first: ids order them as they were made.
 pub fn list(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Vec<ShareLink>> {
-    sql!(
-        SELECT,
-        "WHERE link.team_id = $1 AND item_type = $2 AND item_id = $3 AND revoked_at IS NULL ORDER BY link.id DESC"
-    )
-    .with(values![team_id, item_id.item_type(), item_id.uuid()])
-    .all(read)
+    sql!(SELECT, "WHERE ", OF_ITEM, " ORDER BY link.id DESC")
+        .with(values![team_id, item_id.item_type(), item_id.uuid()])
+        .all(read)
 }
 
 /// The links of a team that are not revoked, newest first.
@@ -123,12 +123,9 @@ pub fn find_id(id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
 
 /// How many links an item has that are not revoked.
 pub fn count(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Option<i64>> {
-    sql!(
-        "SELECT count(*) FROM share_link \
-         WHERE team_id = $1 AND item_type = $2 AND item_id = $3 AND revoked_at IS NULL"
-    )
-    .with(values![team_id, item_id.item_type(), item_id.uuid()])
-    .first(|row| Ok(row.take()?))
+    sql!("SELECT count(*) FROM share_link WHERE ", OF_ITEM)
+        .with(values![team_id, item_id.item_type(), item_id.uuid()])
+        .first(|row| Ok(row.take()?))
 }
 
 /// Marks a link as revoked, unless it is. Says how many there are.

@@ -109,3 +109,26 @@ fn every_problem_is_on_a_line_of_its_own() {
         json!(["invoicing.toml", "invoicing.toml", "INVOICING_RATE_LIMIT"])
     );
 }
+
+#[test]
+fn origins_are_read_from_everywhere_and_a_wrong_one_is_refused_with_2() {
+    let place = Place::new();
+    let wrong = |arguments: &[&str], variable: Option<&str>, told: &str| {
+        let mut command =
+            place.command([&["serve", "--listen", "127.0.0.1:0"], arguments].concat());
+        command.envs(variable.map(|value| ("INVOICING_CORS_ORIGINS", value)));
+        let said = Said::by(&mut command, "");
+        assert_eq!(said.code, 2, "{}", said.errors);
+        assert!(said.errors.contains(told), "{}", said.errors);
+    };
+    let path = "https://app.example.com/";
+    let told = "is no scheme, host and port alone; write something like https://app.example.com";
+    wrong(&["--cors-origins", path], None, told);
+    wrong(&[], Some(path), "INVOICING_CORS_ORIGINS: ");
+    place.write("invoicing.toml", "cors_origins = [\"https://A.example\"]\n");
+    wrong(
+        &["--config", "invoicing.toml"],
+        None,
+        "invoicing.toml:1: cors_origins: ",
+    );
+}

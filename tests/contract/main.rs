@@ -8,12 +8,14 @@
 //! are laid out like the interface.
 
 mod boundaries;
+mod compression;
 mod coverage;
 mod credentials;
 mod docs;
 mod given;
 mod links;
 mod methods;
+mod origins;
 mod overload;
 mod products;
 mod properties;

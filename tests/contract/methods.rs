@@ -90,6 +90,40 @@ async fn every_405_of_the_token_endpoint_says_not_to_store_it() {
 }
 
 #[tokio::test]
+async fn a_path_that_is_close_to_a_published_one_is_told_that_one() {
+    let given = given!(given());
+    let message = async |method: &str, path: &str| {
+        let caller = &given.service.caller;
+        let received = caller.send_unchecked(Request::new(method, path)).await;
+        let received = received.expect("an answer comes");
+        assert_eq!(received.status, 404, "{method} {path}");
+        received.json()["message"].as_str().map(str::to_owned)
+    };
+    let hint = "Not Found: the published path closest to this one is ";
+    for (path, meant) in [
+        ("/api/v1/api/v1/products", "/api/v1/products"),
+        ("/products?limit=1", "/api/v1/products"),
+        ("/v1/products", "/api/v1/products"),
+        ("/api/v1/product", "/api/v1/products"),
+        ("/api/v1/products/", "/api/v1/products"),
+        ("/api/v1/api/v1/products/1", "/api/v1/products/{id}"),
+        ("/api/v1/api/auth/mobile/token", "/api/auth/mobile/token"),
+    ] {
+        for method in ["GET", "POST", "get"] {
+            let expected = Some(format!("{hint}{meant}"));
+            assert_eq!(message(method, path).await, expected, "{method} {path}");
+        }
+    }
+    for path in ["/api/v1/nothing", "/nothing", "/favicon.ico"] {
+        assert_eq!(
+            message("GET", path).await.as_deref(),
+            Some("Not Found"),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn unknown_paths_and_methods_keep_the_answers_of_the_framework() {
     let given = given!(given());
     for (method, path, status) in [

@@ -4,6 +4,7 @@
 //! and that what the pages of the repository name is there.
 
 mod caller;
+mod client;
 mod decisions;
 mod emitted;
 mod examples;

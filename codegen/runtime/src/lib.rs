@@ -4,6 +4,7 @@
 //! is the same for all documents is here, once:
 //!
 //! - exact numbers and three-valued members: [`Decimal`], [`Field`]; times as text: [`rfc3339`];
+//!   what to say of a text that is none of those that there are: [`none_of`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
@@ -18,9 +19,11 @@ pub mod schema;
 pub use {bytes::Bytes, http};
 
 mod body;
+mod choice;
 mod decimal;
 mod field;
 mod head;
+mod hint;
 mod metadata;
 mod operation;
 mod parameters;
@@ -33,6 +36,7 @@ mod time;
 mod violation;
 
 pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES};
+pub use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use head::MAX_HEADERS;

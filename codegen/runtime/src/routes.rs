@@ -12,9 +12,10 @@
 //!    `Allow`: the router's own would also name the methods that are registered only to be refused
 //!    ([`register_absent_methods`](crate::register_absent_methods)).
 //! 3. A head that is refused for what it is ([`crate::head`]) is so before step 2, on every path.
-//! 4. What remains is the router's, with its own 404 and, where a path cannot be decoded, 400.
+//! 4. A path that is written as no route, but close to a published one, is told that one with its 404 ([`crate::hint`]).
+//! 5. What remains is the router's, with its own 404 and, where a path cannot be decoded, 400.
 //!
-//! For steps 2 and 3, dropshot has one place in front of its router: it asks which version of an API a request is for. All
+//! For steps 2 to 4, dropshot has one place in front of its router: it asks which version of an API a request is for. All
 //! requests are for the same one; the question is what is needed.
 
 use dropshot::{
@@ -24,6 +25,7 @@ use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
 use slog::Logger;
 
 use crate::head::check_head;
+use crate::hint::meant;
 use crate::operation::Operation;
 use crate::rejection::header_value;
 
@@ -40,6 +42,8 @@ pub struct Methods(Vec<Route>);
 struct Route {
     path: &'static str,
     allow: HeaderValue,
+    /// Whether a document has it.
+    published: bool,
 }
 
 impl Methods {
@@ -48,14 +52,27 @@ impl Methods {
         for operation in operations {
             let of_path = operations.iter().filter(|it| it.path == operation.path);
             let names: Vec<_> = of_path.map(|it| it.method.as_str()).collect();
-            self.add(operation.path, &names.join(", "));
+            self.0.push(Route {
+                path: operation.path,
+                allow: header_value(names.join(", ")),
+                published: true,
+            });
         }
     }
 
-    /// Adds a path that has the methods that `allow` lists. What is said of it first counts.
+    /// Adds a path that no document has, and its methods, as `allow` lists them. What is said of it first counts.
     pub fn add(&mut self, path: &'static str, allow: &str) {
-        let allow = header_value(allow);
-        self.0.push(Route { path, allow });
+        self.0.push(Route {
+            path,
+            allow: header_value(allow),
+            published: false,
+        });
+    }
+
+    /// Step 4.
+    fn meant(&self, path: &str) -> Option<&'static str> {
+        let published = self.0.iter().filter(|route| route.published);
+        meant(published.map(|route| route.path), path)
     }
 }
 
@@ -66,7 +83,7 @@ impl From<Methods> for VersionPolicy {
 }
 
 impl DynamicVersionPolicy for Methods {
-    /// Steps 3 and 2.
+    /// Steps 3, 2 and 4.
     fn request_extract_version(
         &self,
         request: &http::Request<Body>,
@@ -74,13 +91,16 @@ impl DynamicVersionPolicy for Methods {
     ) -> Result<Version, HttpError> {
         const ANY: Version = Version::new(1, 0, 0);
         check_head(request)?;
-        if METHODS.contains(&request.method().as_str()) {
-            return Ok(ANY);
-        }
+        let is_method = METHODS.contains(&request.method().as_str());
         let path = request.uri().path();
         match self.0.iter().find(|route| is_written_as(route.path, path)) {
+            Some(_) if is_method => Ok(ANY),
             Some(route) => Err(method_not_allowed(route.allow.clone())),
-            None => Err(no_route()),
+            None => match self.meant(path) {
+                Some(meant) => Err(no_route_but(meant)),
+                None if is_method => Ok(ANY),
+                None => Err(no_route()),
+            },
         }
     }
 }
@@ -110,6 +130,11 @@ pub fn method_not_allowed(allow: HeaderValue) -> HttpError {
 fn no_route() -> HttpError {
     let why = "no route is written like this";
     HttpError::for_not_found(None, why.to_owned())
+}
+
+fn no_route_but(meant: &str) -> HttpError {
+    let message = format!("Not Found: the published path closest to this one is {meant}");
+    HttpError::for_client_error(None, ClientErrorStatusCode::NOT_FOUND, message)
 }
 
 fn is_written_as(mut route: &str, mut path: &str) -> bool {

@@ -10,7 +10,8 @@ use super::patch::Shared;
 use super::types::{self, Side};
 
 /// What client and server share by copying, so that the client depends on nothing of ours.
-const SHARED: [(&str, &str); 3] = [
+const SHARED: [(&str, &str); 4] = [
+    ("choice.rs", include_str!("../../runtime/src/choice.rs")),
     ("decimal.rs", include_str!("../../runtime/src/decimal.rs")),
     ("field.rs", include_str!("../../runtime/src/field.rs")),
     ("time.rs", include_str!("../../runtime/src/time.rs")),
@@ -127,6 +128,6 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
             let _ = writeln!(text, "{gate}pub mod {}_mock;", document.module);
         }
     }
-    text + "mod decimal;\nmod field;\nmod time;\n\n\
+    text + "mod choice;\nmod decimal;\nmod field;\nmod time;\n\nuse choice::none_of;\n\
             pub use decimal::{Decimal, DecimalError};\npub use field::Field;\npub use time::rfc3339;\n"
 }

@@ -1,20 +1,23 @@
 //! From a [`Document`] to Rust.
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
-//! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its strings in [`checked`], and adds the
-//!    types that this crate makes by itself ([`scalars`], [`one_of`]).
+//! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
+//!    the client's names in [`members`], and adds the types that this crate makes by itself ([`scalars`],
+//!    [`one_of`]).
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
 
 mod checked;
 mod client;
 mod doc;
+mod members;
 mod one_of;
 mod patch;
 mod prepare;
 mod scalars;
 mod schemas;
 mod server;
+mod strings;
 mod types;
 
 use crate::{Document, Problems};

@@ -11,21 +11,23 @@
 //! 7. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be rounded.
 //! 8. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
 //! 9. Strings with limits are moved into their types, not copied ([`checked`]).
+//! 10. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
+//! 11. No member of the client is called `type_` that could have a better name ([`members`]).
 
 use std::collections::BTreeSet;
 
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Expr, ExprMethodCall, Field, Fields, GenericArgument, Ident, Item, ItemImpl,
-    ItemMod, ItemStruct, Path, PathArguments, Stmt, Type, parse_quote,
+    Attribute, Expr, ExprMethodCall, Field, GenericArgument, Ident, Item, ItemImpl, ItemMod,
+    ItemStruct, Path, PathArguments, Stmt, Type, parse_quote,
 };
 
 use crate::model::{Document, Format, Kind};
 use crate::names;
 
-use super::checked;
 use super::prepare::MARKER;
+use super::{checked, members, strings};
 
 /// Patches a whole file.
 pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
@@ -125,6 +127,10 @@ impl VisitMut for Mender<'_> {
                 .collect();
             items.extend(hidden.iter().map(displayed));
             checked::strings(items);
+            strings::convenient(items, &self.shared.path(self.modules.len()));
+            if matches!(self.shared, Shared::Parent) {
+                members::named(items, self.document);
+            }
         }
         self.modules.pop();
     }
@@ -286,7 +292,7 @@ fn renames(attribute: &Attribute) -> bool {
 }
 
 /// What `#[serde(rename = "...", ...)]` says.
-fn renamed(attribute: &Attribute) -> Option<String> {
+pub(super) fn renamed(attribute: &Attribute) -> Option<String> {
     if !attribute.path().is_ident("serde") {
         return None;
     }
@@ -343,16 +349,10 @@ fn hidden_strings(items: &[Item]) -> impl Iterator<Item = &Ident> {
             _ => false,
         })
     };
-    let string: Type = parse_quote!(::std::string::String);
     items
         .iter()
-        .filter_map(move |item| match item {
-            Item::Struct(it) => match &it.fields {
-                Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                    (fields.unnamed[0].ty == string).then_some(&it.ident)
-                }
-                _ => None,
-            },
+        .filter_map(|item| match item {
+            Item::Struct(it) => strings::is_string(it).then_some(&it.ident),
             _ => None,
         })
         .filter(move |name| !displayed(name))

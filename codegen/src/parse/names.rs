@@ -206,6 +206,6 @@ fn check_case<'n>(reader: &Reader<'_>, names: impl Iterator<Item = (&'n str, &'n
 
 /// The module made of the document. In a client, it stands beside what all clients have.
 pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
-    let mut scope = Scope::new(reader, "module", &["decimal", "field", "time"]);
+    let mut scope = Scope::new(reader, "module", &["choice", "decimal", "field", "time"]);
     scope.add(module, value, &Pointer::default());
 }

@@ -38,7 +38,15 @@ pub mod types {
             match value {
                 "red" => Ok(Self::Red),
                 "dark-blue" => Ok(Self::DarkBlue),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -112,8 +120,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Text(::std::string::String);
     impl ::std::ops::Deref for Text {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -346,6 +354,66 @@ pub mod types {
     impl ::std::fmt::Display for Text {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
+        }
+    }
+    impl Color {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Red, Self::DarkBlue];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Red => "red",
+                Self::DarkBlue => "dark-blue",
+            }
+        }
+    }
+    impl Text {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Text {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Text {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Text {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Text> for str {
+        fn eq(&self, other: &Text) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Text {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Text> for &str {
+        fn eq(&self, other: &Text) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Text {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Text> for ::std::string::String {
+        fn eq(&self, other: &Text) -> bool {
+            other == self
         }
     }
 }

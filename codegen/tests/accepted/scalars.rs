@@ -46,7 +46,15 @@ pub mod types {
             match value {
                 "card" => Ok(Self::Card),
                 "virtual card" => Ok(Self::VirtualCard),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -73,6 +81,8 @@ pub mod types {
         pub amount: Amount,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub balance: ::std::option::Option<Balance>,
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub type_: ::std::option::Option<Speed>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub rate: ::std::option::Option<Rate>,
     }
@@ -107,7 +117,15 @@ pub mod types {
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             match value {
                 "cash" => Ok(Self::Cash),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -138,8 +156,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Label(::std::string::String);
     impl ::std::ops::Deref for Label {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -214,8 +232,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Memo(pub ::std::string::String);
     impl ::std::ops::Deref for Memo {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -245,8 +263,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Pin(::std::string::String);
     impl ::std::ops::Deref for Pin {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -343,7 +361,15 @@ pub mod types {
             match value {
                 "slow" => Ok(Self::Slow),
                 "fast" => Ok(Self::Fast),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1201,6 +1227,190 @@ pub mod types {
             self.0.fmt(f)
         }
     }
+    impl CardMethod {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Card, Self::VirtualCard];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Card => "card",
+                Self::VirtualCard => "virtual card",
+            }
+        }
+    }
+    impl CashMethod {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Cash];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Cash => "cash",
+            }
+        }
+    }
+    impl Label {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Label {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Label {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Label {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Label> for str {
+        fn eq(&self, other: &Label) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Label {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Label> for &str {
+        fn eq(&self, other: &Label) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Label {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Label> for ::std::string::String {
+        fn eq(&self, other: &Label) -> bool {
+            other == self
+        }
+    }
+    impl ::std::convert::From<&str> for Memo {
+        fn from(value: &str) -> Self {
+            Self(value.to_owned())
+        }
+    }
+    impl Memo {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Memo {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Memo {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Memo {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Memo> for str {
+        fn eq(&self, other: &Memo) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Memo {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Memo> for &str {
+        fn eq(&self, other: &Memo) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Memo {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Memo> for ::std::string::String {
+        fn eq(&self, other: &Memo) -> bool {
+            other == self
+        }
+    }
+    impl Pin {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Pin {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Pin {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Pin {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Pin> for str {
+        fn eq(&self, other: &Pin) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Pin {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Pin> for &str {
+        fn eq(&self, other: &Pin) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Pin {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Pin> for ::std::string::String {
+        fn eq(&self, other: &Pin) -> bool {
+            other == self
+        }
+    }
+    impl Speed {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Slow, Self::Fast];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Slow => "slow",
+                Self::Fast => "fast",
+            }
+        }
+    }
 }
 impl ::schemars::JsonSchema for types::Copies {
     fn schema_name() -> ::std::string::String {
@@ -1418,9 +1628,10 @@ impl ::schemars::JsonSchema for types::Cash {
         let _ = generator.subschema_for::<types::CashMethod>();
         let _ = generator.subschema_for::<types::Amount>();
         let _ = generator.subschema_for::<types::Balance>();
+        let _ = generator.subschema_for::<types::Speed>();
         let _ = generator.subschema_for::<types::Rate>();
         ::codegen_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"method\",\"amount\"],\"properties\":{\"method\":{\"$ref\":\"#/components/schemas/CashMethod\"},\"amount\":{\"$ref\":\"#/components/schemas/Amount\"},\"balance\":{\"$ref\":\"#/components/schemas/Balance\"},\"rate\":{\"$ref\":\"#/components/schemas/Rate\"}}}",
+            "{\"type\":\"object\",\"required\":[\"method\",\"amount\"],\"properties\":{\"method\":{\"$ref\":\"#/components/schemas/CashMethod\"},\"amount\":{\"$ref\":\"#/components/schemas/Amount\"},\"balance\":{\"$ref\":\"#/components/schemas/Balance\"},\"type\":{\"$ref\":\"#/components/schemas/Speed\"},\"rate\":{\"$ref\":\"#/components/schemas/Rate\"}}}",
         )
     }
 }
@@ -1664,6 +1875,14 @@ pub mod schemas {
                     required: false,
                     schema: Schema {
                         kind: Kind::Ref(&Balance),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "type",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Speed),
                         nullable: false,
                     },
                 },

@@ -48,6 +48,8 @@ pub struct ApiError {
     pub request_id: String,
     /// How long to wait before the next call; with 429 and 503.
     pub retry_after: Option<Duration>,
+    /// All headers of the answer.
+    pub headers: HeaderMap,
     /// Whether an earlier attempt of the same call may have been executed although no answer to it
     /// came, so that this answer may be about its effect.
     pub after_lost_answer: bool,
@@ -61,12 +63,13 @@ impl ApiError {
     ) -> ApiError {
         ApiError {
             status,
-            error_type: error.type_,
+            error_type: error.error_type,
             code: Code::from(error.code.as_str()),
             message: error.message.into(),
             details: error.details.unwrap_or_default(),
             request_id: error.request_id.into(),
             retry_after: retry_after(headers),
+            headers: headers.clone(),
             after_lost_answer: false,
         }
     }
@@ -129,6 +132,8 @@ pub struct OAuthError {
     pub request_id: String,
     /// How long to wait before the next call; with 429 and 503.
     pub retry_after: Option<Duration>,
+    /// All headers of the answer.
+    pub headers: HeaderMap,
 }
 
 impl OAuthError {
@@ -143,6 +148,7 @@ impl OAuthError {
             description: error.error_description.into(),
             request_id: error.request_id.into(),
             retry_after: retry_after(headers),
+            headers: headers.clone(),
         }
     }
 }
@@ -187,6 +193,8 @@ pub struct UnexpectedResponse {
     pub request_id: Option<String>,
     /// How long the answer asked to wait before the next call.
     pub retry_after: Option<Duration>,
+    /// All headers of the answer; none for a success whose JSON is not of its schema.
+    pub headers: HeaderMap,
     /// The body of the answer; empty for a success in JSON, which may hold secrets.
     pub body: Bytes,
     /// Why it is unexpected.
@@ -207,6 +215,7 @@ impl UnexpectedResponse {
             status,
             request_id: request_id.map(str::to_owned),
             retry_after: retry_after(headers),
+            headers: headers.clone(),
             body,
             reason: reason.to_string(),
         }

@@ -5,8 +5,10 @@
 //! ([`UnexpectedResponse`]), as when a proxy answers in the service's place.
 
 mod answer;
+mod connection;
 
 pub use answer::{ApiError, OAuthError, UnexpectedResponse};
+pub(crate) use connection::is_permanent;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use bytes::Bytes;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 
+use crate::code::Code;
 use crate::openapi::{catalog, mobile};
 
 /// Why a call failed.
@@ -41,23 +44,35 @@ use crate::openapi::{catalog, mobile};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The API refused the call.
+    /// The API refused the call: comes with every answer that has an Error object, whatever its status.
+    /// What to do depends on its [`code`](ApiError::code).
     Api(Box<ApiError>),
-    /// The token endpoint refused the exchange.
+    /// The token endpoint refused a code or a refresh token: comes from the calls of
+    /// [`Sessions`](crate::sessions::Sessions) only.
     OAuth(Box<OAuthError>),
-    /// The session is over: the user has to sign in again.
+    /// The session is over, and the user has to sign in again: comes from calls of a client with a
+    /// [session](crate::Client::with_session), once the service has refused to renew it or another
+    /// process has ended it. No further call asks the service.
     SignedOut,
-    /// The session could not be renewed now; the reason is shared by all calls that waited for it.
+    /// The session could not be renewed now: comes from calls of a client with a session when the
+    /// access token has run out, and the service or the store failed. The next call tries again; the
+    /// reason is shared by all calls that waited for it.
     Renewal(Arc<Error>),
-    /// The user's [`SessionStore`](crate::SessionStore) failed to keep a renewed session.
+    /// The program's [`SessionStore`](crate::SessionStore) failed: comes as the reason of a
+    /// [`Renewal`](Error::Renewal), and from
+    /// [`TokenSource::open`](crate::TokenSource::open).
     Store(Box<dyn std::error::Error + Send + Sync>),
-    /// An input was found wrong before anything was sent.
+    /// An input was found wrong before anything was sent: comes from `build`, and from `send` for what
+    /// a call was given. Names the input.
     InvalidRequest(InvalidRequest),
-    /// No answer came within the client's timeout.
+    /// No answer came within the timeout: comes when all attempts are used up. The service may have
+    /// executed the call.
     Timeout(reqwest::Error),
-    /// The connection could not be made or broke.
+    /// The connection could not be made, or broke before the whole answer was there: comes when all
+    /// attempts are used up, or at once when the other side speaks another protocol.
     Transport(reqwest::Error),
-    /// The answer is none that the documents describe.
+    /// The answer is none that the documents describe: comes when something before the service answers,
+    /// such as a proxy or a captive portal, and when a success is not of its schema.
     UnexpectedResponse(Box<UnexpectedResponse>),
 }
 
@@ -113,6 +128,72 @@ impl Error {
         }
     }
 
+    /// All headers of the answer, if there was one.
+    ///
+    /// ```
+    /// use invoicing_client::Error;
+    ///
+    /// assert!(Error::SignedOut.headers().is_none());
+    /// ```
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        match self {
+            Error::Api(error) => Some(&error.headers),
+            Error::OAuth(error) => Some(&error.headers),
+            Error::UnexpectedResponse(error) => error.status.map(|_| &error.headers),
+            Error::Renewal(error) => error.headers(),
+            _ => None,
+        }
+    }
+
+    /// Whether the service has nothing under the id that was asked for: no such product, or no such
+    /// file or folder. A page of a proxy that says 404 does not count.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::start(|_| Reply::error(404, "not_found_error", "product_not_found"));
+    /// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
+    /// # let id = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
+    /// let product = match client.products().get(id).send().await {
+    ///     Err(error) if error.is_not_found() => None,
+    ///     result => Some(result?),
+    /// };
+    /// assert!(product.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_not_found(&self) -> bool {
+        let Error::Api(error) = self else {
+            return false;
+        };
+        matches!(error.code, Code::ProductNotFound | Code::ItemNotFound)
+    }
+
+    /// Whether the same call may go well later: there was no answer, or one that says that the service
+    /// is busy or away. The client has tried as often as its [`RetryPolicy`](crate::RetryPolicy)
+    /// allows; wait for [`retry_after`](Error::retry_after) at least. It says nothing of whether the
+    /// call has been executed: repeat a write under the same idempotency key.
+    ///
+    /// ```
+    /// use invoicing_client::{Client, Error};
+    ///
+    /// let error = Client::builder("no url").build().unwrap_err();
+    /// assert!(!error.is_retryable());
+    /// assert!(!Error::SignedOut.is_retryable());
+    /// ```
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Error::Timeout(_) => true,
+            Error::Transport(error) => !is_permanent(error),
+            Error::Renewal(error) => error.is_retryable(),
+            _ => matches!(
+                self.status().map(|it| it.as_u16()),
+                Some(408 | 429 | 502 | 503 | 504)
+            ),
+        }
+    }
+
     /// The error in an answer that is not a success in JSON.
     pub(crate) fn from_answer(status: StatusCode, headers: &HeaderMap, body: &Bytes) -> Error {
         if let Ok(answer) = serde_json::from_slice::<catalog::types::ErrorResponse>(body) {
@@ -151,7 +232,7 @@ impl fmt::Display for Error {
             Error::Store(error) => write!(f, "the renewed session could not be stored: {error}"),
             Error::InvalidRequest(error) => error.fmt(f),
             Error::Timeout(_) => f.write_str("no answer came in time"),
-            Error::Transport(error) => write!(f, "the connection failed: {}", root(error)),
+            Error::Transport(error) => connection::tell(error, f),
             Error::UnexpectedResponse(error) => error.fmt(f),
         }
     }
@@ -166,15 +247,6 @@ impl std::error::Error for Error {
             _ => None,
         }
     }
-}
-
-/// The innermost cause, which says more than "error sending request".
-fn root(error: &reqwest::Error) -> &dyn std::error::Error {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause
 }
 
 /// What is left of [`progenitor_client::Error`] once the hooks of `transport` have turned every

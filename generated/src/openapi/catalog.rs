@@ -26,7 +26,7 @@ pub mod types {
         #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
         pub tax_rate: super::super::Field<TaxRate>,
         #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-        pub type_: ::std::option::Option<ProductType>,
+        pub product_type: ::std::option::Option<ProductType>,
         #[serde(
             rename = "unitOfMeasure",
             skip_serializing_if = "::std::option::Option::is_none"
@@ -771,7 +771,12 @@ pub mod types {
                 "ZAR" => Ok(Self::Zar),
                 "ZMW" => Ok(Self::Zmw),
                 "ZWG" => Ok(Self::Zwg),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -796,8 +801,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Cursor(::std::string::String);
     impl ::std::ops::Deref for Cursor {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -866,7 +871,7 @@ pub mod types {
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Error {
         #[serde(rename = "type")]
-        pub type_: ErrorType,
+        pub error_type: ErrorType,
         pub code: ErrorCode,
         pub message: ErrorMessage,
         /// All violations, each once, at most 100 and as many as fit into an answer of 64 KiB. Present whenever `type` is
@@ -887,8 +892,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorCode(::std::string::String);
     impl ::std::ops::Deref for ErrorCode {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -961,8 +966,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorConstraint(::std::string::String);
     impl ::std::ops::Deref for ErrorConstraint {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1044,8 +1049,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorMessage(::std::string::String);
     impl ::std::ops::Deref for ErrorMessage {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1113,8 +1118,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
     impl ::std::ops::Deref for ErrorPath {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1236,7 +1241,12 @@ pub mod types {
                 "conflict_error" => Ok(Self::ConflictError),
                 "rate_limit_error" => Ok(Self::RateLimitError),
                 "server_error" => Ok(Self::ServerError),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1261,8 +1271,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct IdempotencyKey(::std::string::String);
     impl ::std::ops::Deref for IdempotencyKey {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1375,8 +1385,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct NextCursor(::std::string::String);
     impl ::std::ops::Deref for NextCursor {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1457,7 +1467,7 @@ pub mod types {
         #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub tax_rate: ::std::option::Option<TaxRate>,
         #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-        pub type_: ::std::option::Option<ProductType>,
+        pub product_type: ::std::option::Option<ProductType>,
         #[serde(
             rename = "unitOfMeasure",
             skip_serializing_if = "::std::option::Option::is_none"
@@ -1479,8 +1489,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ProductDescription(::std::string::String);
     impl ::std::ops::Deref for ProductDescription {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1547,8 +1557,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ProductLocation(::std::string::String);
     impl ::std::ops::Deref for ProductLocation {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1626,8 +1636,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ProductName(::std::string::String);
     impl ::std::ops::Deref for ProductName {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1766,7 +1776,12 @@ pub mod types {
             match value {
                 "active" => Ok(Self::Active),
                 "archived" => Ok(Self::Archived),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1825,7 +1840,12 @@ pub mod types {
                 "active" => Ok(Self::Active),
                 "archived" => Ok(Self::Archived),
                 "all" => Ok(Self::All),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1880,7 +1900,12 @@ pub mod types {
             match value {
                 "GOODS" => Ok(Self::Goods),
                 "SERVICES" => Ok(Self::Services),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1906,8 +1931,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RateLimit(::std::string::String);
     impl ::std::ops::Deref for RateLimit {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1979,8 +2004,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RateLimitPolicy(::std::string::String);
     impl ::std::ops::Deref for RateLimitPolicy {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -2052,8 +2077,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RequestId(::std::string::String);
     impl ::std::ops::Deref for RequestId {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -2124,8 +2149,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Sku(::std::string::String);
     impl ::std::ops::Deref for Sku {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -2613,7 +2638,12 @@ pub mod types {
                 "user" => Ok(Self::User),
                 "device" => Ok(Self::Device),
                 "credit" => Ok(Self::Credit),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -2655,7 +2685,7 @@ pub mod types {
         #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
         pub tax_rate: super::super::Field<TaxRate>,
         #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
-        pub type_: ::std::option::Option<ProductType>,
+        pub product_type: ::std::option::Option<ProductType>,
         #[serde(
             rename = "unitOfMeasure",
             skip_serializing_if = "::std::option::Option::is_none"
@@ -2672,8 +2702,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct WwwAuthenticate(::std::string::String);
     impl ::std::ops::Deref for WwwAuthenticate {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -2759,7 +2789,7 @@ pub mod types {
                 super::super::super::Field<super::TaxRate>,
                 ::std::string::String,
             >,
-            type_: ::std::result::Result<
+            product_type: ::std::result::Result<
                 ::std::option::Option<super::ProductType>,
                 ::std::string::String,
             >,
@@ -2777,7 +2807,7 @@ pub mod types {
                     name: Err("no value supplied for name".to_string()),
                     sku: Ok(Default::default()),
                     tax_rate: Ok(Default::default()),
-                    type_: Ok(Default::default()),
+                    product_type: Ok(Default::default()),
                     unit_of_measure: Ok(Default::default()),
                     unit_price: Err("no value supplied for unit_price".to_string()),
                 }
@@ -2846,15 +2876,15 @@ pub mod types {
                     });
                 self
             }
-            pub fn type_<T>(mut self, value: T) -> Self
+            pub fn product_type<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<super::ProductType>>,
                 T::Error: ::std::fmt::Display,
             {
-                self.type_ = value
+                self.product_type = value
                     .try_into()
                     .map_err(|e| {
-                        format!("error converting supplied value for type_: {e}")
+                        format!("error converting supplied value for product_type: {e}")
                     });
                 self
             }
@@ -2896,7 +2926,7 @@ pub mod types {
                     name: value.name?,
                     sku: value.sku?,
                     tax_rate: value.tax_rate?,
-                    type_: value.type_?,
+                    product_type: value.product_type?,
                     unit_of_measure: value.unit_of_measure?,
                     unit_price: value.unit_price?,
                 })
@@ -2910,7 +2940,7 @@ pub mod types {
                     name: Ok(value.name),
                     sku: Ok(value.sku),
                     tax_rate: Ok(value.tax_rate),
-                    type_: Ok(value.type_),
+                    product_type: Ok(value.product_type),
                     unit_of_measure: Ok(value.unit_of_measure),
                     unit_price: Ok(value.unit_price),
                 }
@@ -2925,7 +2955,7 @@ pub mod types {
             >,
             message: ::std::result::Result<super::ErrorMessage, ::std::string::String>,
             request_id: ::std::result::Result<super::RequestId, ::std::string::String>,
-            type_: ::std::result::Result<super::ErrorType, ::std::string::String>,
+            error_type: ::std::result::Result<super::ErrorType, ::std::string::String>,
         }
         impl ::std::default::Default for Error {
             fn default() -> Self {
@@ -2934,7 +2964,7 @@ pub mod types {
                     details: Ok(Default::default()),
                     message: Err("no value supplied for message".to_string()),
                     request_id: Err("no value supplied for request_id".to_string()),
-                    type_: Err("no value supplied for type_".to_string()),
+                    error_type: Err("no value supplied for error_type".to_string()),
                 }
             }
         }
@@ -2989,15 +3019,15 @@ pub mod types {
                     });
                 self
             }
-            pub fn type_<T>(mut self, value: T) -> Self
+            pub fn error_type<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<super::ErrorType>,
                 T::Error: ::std::fmt::Display,
             {
-                self.type_ = value
+                self.error_type = value
                     .try_into()
                     .map_err(|e| {
-                        format!("error converting supplied value for type_: {e}")
+                        format!("error converting supplied value for error_type: {e}")
                     });
                 self
             }
@@ -3012,7 +3042,7 @@ pub mod types {
                     details: value.details?,
                     message: value.message?,
                     request_id: value.request_id?,
-                    type_: value.type_?,
+                    error_type: value.error_type?,
                 })
             }
         }
@@ -3023,7 +3053,7 @@ pub mod types {
                     details: Ok(value.details),
                     message: Ok(value.message),
                     request_id: Ok(value.request_id),
-                    type_: Ok(value.type_),
+                    error_type: Ok(value.error_type),
                 }
             }
         }
@@ -3161,7 +3191,7 @@ pub mod types {
                 ::std::option::Option<super::TaxRate>,
                 ::std::string::String,
             >,
-            type_: ::std::result::Result<
+            product_type: ::std::result::Result<
                 ::std::option::Option<super::ProductType>,
                 ::std::string::String,
             >,
@@ -3183,7 +3213,7 @@ pub mod types {
                     sku: Err("no value supplied for sku".to_string()),
                     status: Err("no value supplied for status".to_string()),
                     tax_rate: Err("no value supplied for tax_rate".to_string()),
-                    type_: Ok(Default::default()),
+                    product_type: Ok(Default::default()),
                     unit_of_measure: Ok(Default::default()),
                     unit_price: Err("no value supplied for unit_price".to_string()),
                     updated_at: Err("no value supplied for updated_at".to_string()),
@@ -3287,15 +3317,15 @@ pub mod types {
                     });
                 self
             }
-            pub fn type_<T>(mut self, value: T) -> Self
+            pub fn product_type<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<super::ProductType>>,
                 T::Error: ::std::fmt::Display,
             {
-                self.type_ = value
+                self.product_type = value
                     .try_into()
                     .map_err(|e| {
-                        format!("error converting supplied value for type_: {e}")
+                        format!("error converting supplied value for product_type: {e}")
                     });
                 self
             }
@@ -3352,7 +3382,7 @@ pub mod types {
                     sku: value.sku?,
                     status: value.status?,
                     tax_rate: value.tax_rate?,
-                    type_: value.type_?,
+                    product_type: value.product_type?,
                     unit_of_measure: value.unit_of_measure?,
                     unit_price: value.unit_price?,
                     updated_at: value.updated_at?,
@@ -3370,7 +3400,7 @@ pub mod types {
                     sku: Ok(value.sku),
                     status: Ok(value.status),
                     tax_rate: Ok(value.tax_rate),
-                    type_: Ok(value.type_),
+                    product_type: Ok(value.product_type),
                     unit_of_measure: Ok(value.unit_of_measure),
                     unit_price: Ok(value.unit_price),
                     updated_at: Ok(value.updated_at),
@@ -3556,7 +3586,7 @@ pub mod types {
                 super::super::super::Field<super::TaxRate>,
                 ::std::string::String,
             >,
-            type_: ::std::result::Result<
+            product_type: ::std::result::Result<
                 ::std::option::Option<super::ProductType>,
                 ::std::string::String,
             >,
@@ -3577,7 +3607,7 @@ pub mod types {
                     name: Ok(Default::default()),
                     sku: Ok(Default::default()),
                     tax_rate: Ok(Default::default()),
-                    type_: Ok(Default::default()),
+                    product_type: Ok(Default::default()),
                     unit_of_measure: Ok(Default::default()),
                     unit_price: Ok(Default::default()),
                 }
@@ -3646,15 +3676,15 @@ pub mod types {
                     });
                 self
             }
-            pub fn type_<T>(mut self, value: T) -> Self
+            pub fn product_type<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<super::ProductType>>,
                 T::Error: ::std::fmt::Display,
             {
-                self.type_ = value
+                self.product_type = value
                     .try_into()
                     .map_err(|e| {
-                        format!("error converting supplied value for type_: {e}")
+                        format!("error converting supplied value for product_type: {e}")
                     });
                 self
             }
@@ -3696,7 +3726,7 @@ pub mod types {
                     name: value.name?,
                     sku: value.sku?,
                     tax_rate: value.tax_rate?,
-                    type_: value.type_?,
+                    product_type: value.product_type?,
                     unit_of_measure: value.unit_of_measure?,
                     unit_price: value.unit_price?,
                 })
@@ -3710,7 +3740,7 @@ pub mod types {
                     name: Ok(value.name),
                     sku: Ok(value.sku),
                     tax_rate: Ok(value.tax_rate),
-                    type_: Ok(value.type_),
+                    product_type: Ok(value.product_type),
                     unit_of_measure: Ok(value.unit_of_measure),
                     unit_price: Ok(value.unit_price),
                 }
@@ -4445,6 +4475,1327 @@ pub mod types {
     impl ::std::fmt::Display for WwwAuthenticate {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
+        }
+    }
+    impl CurrencyCode {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[
+            Self::Aed,
+            Self::Afn,
+            Self::All,
+            Self::Amd,
+            Self::Aoa,
+            Self::Ars,
+            Self::Aud,
+            Self::Awg,
+            Self::Azn,
+            Self::Bam,
+            Self::Bbd,
+            Self::Bdt,
+            Self::Bhd,
+            Self::Bif,
+            Self::Bmd,
+            Self::Bnd,
+            Self::Bob,
+            Self::Bov,
+            Self::Brl,
+            Self::Bsd,
+            Self::Btn,
+            Self::Bwp,
+            Self::Byn,
+            Self::Bzd,
+            Self::Cad,
+            Self::Cdf,
+            Self::Che,
+            Self::Chf,
+            Self::Chw,
+            Self::Clf,
+            Self::Clp,
+            Self::Cny,
+            Self::Cop,
+            Self::Cou,
+            Self::Crc,
+            Self::Cup,
+            Self::Cve,
+            Self::Czk,
+            Self::Djf,
+            Self::Dkk,
+            Self::Dop,
+            Self::Dzd,
+            Self::Egp,
+            Self::Ern,
+            Self::Etb,
+            Self::Eur,
+            Self::Fjd,
+            Self::Fkp,
+            Self::Gbp,
+            Self::Gel,
+            Self::Ghs,
+            Self::Gip,
+            Self::Gmd,
+            Self::Gnf,
+            Self::Gtq,
+            Self::Gyd,
+            Self::Hkd,
+            Self::Hnl,
+            Self::Htg,
+            Self::Huf,
+            Self::Idr,
+            Self::Ils,
+            Self::Inr,
+            Self::Iqd,
+            Self::Irr,
+            Self::Isk,
+            Self::Jmd,
+            Self::Jod,
+            Self::Jpy,
+            Self::Kes,
+            Self::Kgs,
+            Self::Khr,
+            Self::Kmf,
+            Self::Kpw,
+            Self::Krw,
+            Self::Kwd,
+            Self::Kyd,
+            Self::Kzt,
+            Self::Lak,
+            Self::Lbp,
+            Self::Lkr,
+            Self::Lrd,
+            Self::Lsl,
+            Self::Lyd,
+            Self::Mad,
+            Self::Mdl,
+            Self::Mga,
+            Self::Mkd,
+            Self::Mmk,
+            Self::Mnt,
+            Self::Mop,
+            Self::Mru,
+            Self::Mur,
+            Self::Mvr,
+            Self::Mwk,
+            Self::Mxn,
+            Self::Mxv,
+            Self::Myr,
+            Self::Mzn,
+            Self::Nad,
+            Self::Ngn,
+            Self::Nio,
+            Self::Nok,
+            Self::Npr,
+            Self::Nzd,
+            Self::Omr,
+            Self::Pab,
+            Self::Pen,
+            Self::Pgk,
+            Self::Php,
+            Self::Pkr,
+            Self::Pln,
+            Self::Pyg,
+            Self::Qar,
+            Self::Ron,
+            Self::Rsd,
+            Self::Rub,
+            Self::Rwf,
+            Self::Sar,
+            Self::Sbd,
+            Self::Scr,
+            Self::Sdg,
+            Self::Sek,
+            Self::Sgd,
+            Self::Shp,
+            Self::Sle,
+            Self::Sos,
+            Self::Srd,
+            Self::Ssp,
+            Self::Stn,
+            Self::Svc,
+            Self::Syp,
+            Self::Szl,
+            Self::Thb,
+            Self::Tjs,
+            Self::Tmt,
+            Self::Tnd,
+            Self::Top,
+            Self::Try,
+            Self::Ttd,
+            Self::Twd,
+            Self::Tzs,
+            Self::Uah,
+            Self::Ugx,
+            Self::Usd,
+            Self::Usn,
+            Self::Uyi,
+            Self::Uyu,
+            Self::Uyw,
+            Self::Uzs,
+            Self::Ved,
+            Self::Ves,
+            Self::Vnd,
+            Self::Vuv,
+            Self::Wst,
+            Self::Xad,
+            Self::Xaf,
+            Self::Xag,
+            Self::Xau,
+            Self::Xba,
+            Self::Xbb,
+            Self::Xbc,
+            Self::Xbd,
+            Self::Xcd,
+            Self::Xcg,
+            Self::Xdr,
+            Self::Xof,
+            Self::Xpd,
+            Self::Xpf,
+            Self::Xpt,
+            Self::Xsu,
+            Self::Xua,
+            Self::Yer,
+            Self::Zar,
+            Self::Zmw,
+            Self::Zwg,
+        ];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Aed => "AED",
+                Self::Afn => "AFN",
+                Self::All => "ALL",
+                Self::Amd => "AMD",
+                Self::Aoa => "AOA",
+                Self::Ars => "ARS",
+                Self::Aud => "AUD",
+                Self::Awg => "AWG",
+                Self::Azn => "AZN",
+                Self::Bam => "BAM",
+                Self::Bbd => "BBD",
+                Self::Bdt => "BDT",
+                Self::Bhd => "BHD",
+                Self::Bif => "BIF",
+                Self::Bmd => "BMD",
+                Self::Bnd => "BND",
+                Self::Bob => "BOB",
+                Self::Bov => "BOV",
+                Self::Brl => "BRL",
+                Self::Bsd => "BSD",
+                Self::Btn => "BTN",
+                Self::Bwp => "BWP",
+                Self::Byn => "BYN",
+                Self::Bzd => "BZD",
+                Self::Cad => "CAD",
+                Self::Cdf => "CDF",
+                Self::Che => "CHE",
+                Self::Chf => "CHF",
+                Self::Chw => "CHW",
+                Self::Clf => "CLF",
+                Self::Clp => "CLP",
+                Self::Cny => "CNY",
+                Self::Cop => "COP",
+                Self::Cou => "COU",
+                Self::Crc => "CRC",
+                Self::Cup => "CUP",
+                Self::Cve => "CVE",
+                Self::Czk => "CZK",
+                Self::Djf => "DJF",
+                Self::Dkk => "DKK",
+                Self::Dop => "DOP",
+                Self::Dzd => "DZD",
+                Self::Egp => "EGP",
+                Self::Ern => "ERN",
+                Self::Etb => "ETB",
+                Self::Eur => "EUR",
+                Self::Fjd => "FJD",
+                Self::Fkp => "FKP",
+                Self::Gbp => "GBP",
+                Self::Gel => "GEL",
+                Self::Ghs => "GHS",
+                Self::Gip => "GIP",
+                Self::Gmd => "GMD",
+                Self::Gnf => "GNF",
+                Self::Gtq => "GTQ",
+                Self::Gyd => "GYD",
+                Self::Hkd => "HKD",
+                Self::Hnl => "HNL",
+                Self::Htg => "HTG",
+                Self::Huf => "HUF",
+                Self::Idr => "IDR",
+                Self::Ils => "ILS",
+                Self::Inr => "INR",
+                Self::Iqd => "IQD",
+                Self::Irr => "IRR",
+                Self::Isk => "ISK",
+                Self::Jmd => "JMD",
+                Self::Jod => "JOD",
+                Self::Jpy => "JPY",
+                Self::Kes => "KES",
+                Self::Kgs => "KGS",
+                Self::Khr => "KHR",
+                Self::Kmf => "KMF",
+                Self::Kpw => "KPW",
+                Self::Krw => "KRW",
+                Self::Kwd => "KWD",
+                Self::Kyd => "KYD",
+                Self::Kzt => "KZT",
+                Self::Lak => "LAK",
+                Self::Lbp => "LBP",
+                Self::Lkr => "LKR",
+                Self::Lrd => "LRD",
+                Self::Lsl => "LSL",
+                Self::Lyd => "LYD",
+                Self::Mad => "MAD",
+                Self::Mdl => "MDL",
+                Self::Mga => "MGA",
+                Self::Mkd => "MKD",
+                Self::Mmk => "MMK",
+                Self::Mnt => "MNT",
+                Self::Mop => "MOP",
+                Self::Mru => "MRU",
+                Self::Mur => "MUR",
+                Self::Mvr => "MVR",
+                Self::Mwk => "MWK",
+                Self::Mxn => "MXN",
+                Self::Mxv => "MXV",
+                Self::Myr => "MYR",
+                Self::Mzn => "MZN",
+                Self::Nad => "NAD",
+                Self::Ngn => "NGN",
+                Self::Nio => "NIO",
+                Self::Nok => "NOK",
+                Self::Npr => "NPR",
+                Self::Nzd => "NZD",
+                Self::Omr => "OMR",
+                Self::Pab => "PAB",
+                Self::Pen => "PEN",
+                Self::Pgk => "PGK",
+                Self::Php => "PHP",
+                Self::Pkr => "PKR",
+                Self::Pln => "PLN",
+                Self::Pyg => "PYG",
+                Self::Qar => "QAR",
+                Self::Ron => "RON",
+                Self::Rsd => "RSD",
+                Self::Rub => "RUB",
+                Self::Rwf => "RWF",
+                Self::Sar => "SAR",
+                Self::Sbd => "SBD",
+                Self::Scr => "SCR",
+                Self::Sdg => "SDG",
+                Self::Sek => "SEK",
+                Self::Sgd => "SGD",
+                Self::Shp => "SHP",
+                Self::Sle => "SLE",
+                Self::Sos => "SOS",
+                Self::Srd => "SRD",
+                Self::Ssp => "SSP",
+                Self::Stn => "STN",
+                Self::Svc => "SVC",
+                Self::Syp => "SYP",
+                Self::Szl => "SZL",
+                Self::Thb => "THB",
+                Self::Tjs => "TJS",
+                Self::Tmt => "TMT",
+                Self::Tnd => "TND",
+                Self::Top => "TOP",
+                Self::Try => "TRY",
+                Self::Ttd => "TTD",
+                Self::Twd => "TWD",
+                Self::Tzs => "TZS",
+                Self::Uah => "UAH",
+                Self::Ugx => "UGX",
+                Self::Usd => "USD",
+                Self::Usn => "USN",
+                Self::Uyi => "UYI",
+                Self::Uyu => "UYU",
+                Self::Uyw => "UYW",
+                Self::Uzs => "UZS",
+                Self::Ved => "VED",
+                Self::Ves => "VES",
+                Self::Vnd => "VND",
+                Self::Vuv => "VUV",
+                Self::Wst => "WST",
+                Self::Xad => "XAD",
+                Self::Xaf => "XAF",
+                Self::Xag => "XAG",
+                Self::Xau => "XAU",
+                Self::Xba => "XBA",
+                Self::Xbb => "XBB",
+                Self::Xbc => "XBC",
+                Self::Xbd => "XBD",
+                Self::Xcd => "XCD",
+                Self::Xcg => "XCG",
+                Self::Xdr => "XDR",
+                Self::Xof => "XOF",
+                Self::Xpd => "XPD",
+                Self::Xpf => "XPF",
+                Self::Xpt => "XPT",
+                Self::Xsu => "XSU",
+                Self::Xua => "XUA",
+                Self::Yer => "YER",
+                Self::Zar => "ZAR",
+                Self::Zmw => "ZMW",
+                Self::Zwg => "ZWG",
+            }
+        }
+    }
+    impl Cursor {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Cursor {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Cursor {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Cursor {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Cursor> for str {
+        fn eq(&self, other: &Cursor) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Cursor {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Cursor> for &str {
+        fn eq(&self, other: &Cursor) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Cursor {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Cursor> for ::std::string::String {
+        fn eq(&self, other: &Cursor) -> bool {
+            other == self
+        }
+    }
+    impl ErrorCode {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorCode {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorCode {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorCode {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorCode> for str {
+        fn eq(&self, other: &ErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorCode {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorCode> for &str {
+        fn eq(&self, other: &ErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorCode {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorCode> for ::std::string::String {
+        fn eq(&self, other: &ErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ErrorConstraint {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorConstraint {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorConstraint {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorConstraint {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorConstraint> for str {
+        fn eq(&self, other: &ErrorConstraint) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorConstraint {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorConstraint> for &str {
+        fn eq(&self, other: &ErrorConstraint) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorConstraint {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorConstraint> for ::std::string::String {
+        fn eq(&self, other: &ErrorConstraint) -> bool {
+            other == self
+        }
+    }
+    impl ErrorMessage {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorMessage {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorMessage {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorMessage {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorMessage> for str {
+        fn eq(&self, other: &ErrorMessage) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorMessage {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorMessage> for &str {
+        fn eq(&self, other: &ErrorMessage) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorMessage {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorMessage> for ::std::string::String {
+        fn eq(&self, other: &ErrorMessage) -> bool {
+            other == self
+        }
+    }
+    impl ErrorPath {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorPath {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorPath {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorPath {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorPath> for str {
+        fn eq(&self, other: &ErrorPath) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorPath {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorPath> for &str {
+        fn eq(&self, other: &ErrorPath) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorPath {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorPath> for ::std::string::String {
+        fn eq(&self, other: &ErrorPath) -> bool {
+            other == self
+        }
+    }
+    impl ErrorType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[
+            Self::AuthenticationError,
+            Self::PermissionError,
+            Self::NotFoundError,
+            Self::ValidationError,
+            Self::ConflictError,
+            Self::RateLimitError,
+            Self::ServerError,
+        ];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::AuthenticationError => "authentication_error",
+                Self::PermissionError => "permission_error",
+                Self::NotFoundError => "not_found_error",
+                Self::ValidationError => "validation_error",
+                Self::ConflictError => "conflict_error",
+                Self::RateLimitError => "rate_limit_error",
+                Self::ServerError => "server_error",
+            }
+        }
+    }
+    impl IdempotencyKey {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for IdempotencyKey {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for IdempotencyKey {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for IdempotencyKey {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<IdempotencyKey> for str {
+        fn eq(&self, other: &IdempotencyKey) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for IdempotencyKey {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<IdempotencyKey> for &str {
+        fn eq(&self, other: &IdempotencyKey) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for IdempotencyKey {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<IdempotencyKey> for ::std::string::String {
+        fn eq(&self, other: &IdempotencyKey) -> bool {
+            other == self
+        }
+    }
+    impl NextCursor {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for NextCursor {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for NextCursor {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for NextCursor {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<NextCursor> for str {
+        fn eq(&self, other: &NextCursor) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for NextCursor {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<NextCursor> for &str {
+        fn eq(&self, other: &NextCursor) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for NextCursor {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<NextCursor> for ::std::string::String {
+        fn eq(&self, other: &NextCursor) -> bool {
+            other == self
+        }
+    }
+    impl ProductDescription {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ProductDescription {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ProductDescription {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ProductDescription {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductDescription> for str {
+        fn eq(&self, other: &ProductDescription) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ProductDescription {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductDescription> for &str {
+        fn eq(&self, other: &ProductDescription) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ProductDescription {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductDescription> for ::std::string::String {
+        fn eq(&self, other: &ProductDescription) -> bool {
+            other == self
+        }
+    }
+    impl ProductLocation {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ProductLocation {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ProductLocation {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ProductLocation {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductLocation> for str {
+        fn eq(&self, other: &ProductLocation) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ProductLocation {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductLocation> for &str {
+        fn eq(&self, other: &ProductLocation) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ProductLocation {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductLocation> for ::std::string::String {
+        fn eq(&self, other: &ProductLocation) -> bool {
+            other == self
+        }
+    }
+    impl ProductName {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ProductName {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ProductName {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ProductName {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductName> for str {
+        fn eq(&self, other: &ProductName) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ProductName {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductName> for &str {
+        fn eq(&self, other: &ProductName) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ProductName {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ProductName> for ::std::string::String {
+        fn eq(&self, other: &ProductName) -> bool {
+            other == self
+        }
+    }
+    impl ProductStatus {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Active, Self::Archived];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Active => "active",
+                Self::Archived => "archived",
+            }
+        }
+    }
+    impl ProductStatusFilter {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Active, Self::Archived, Self::All];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Active => "active",
+                Self::Archived => "archived",
+                Self::All => "all",
+            }
+        }
+    }
+    impl ProductType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Goods, Self::Services];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Goods => "GOODS",
+                Self::Services => "SERVICES",
+            }
+        }
+    }
+    impl RateLimit {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RateLimit {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RateLimit {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RateLimit {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimit> for str {
+        fn eq(&self, other: &RateLimit) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RateLimit {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimit> for &str {
+        fn eq(&self, other: &RateLimit) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RateLimit {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimit> for ::std::string::String {
+        fn eq(&self, other: &RateLimit) -> bool {
+            other == self
+        }
+    }
+    impl RateLimitPolicy {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RateLimitPolicy {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RateLimitPolicy {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RateLimitPolicy {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimitPolicy> for str {
+        fn eq(&self, other: &RateLimitPolicy) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RateLimitPolicy {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimitPolicy> for &str {
+        fn eq(&self, other: &RateLimitPolicy) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RateLimitPolicy {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimitPolicy> for ::std::string::String {
+        fn eq(&self, other: &RateLimitPolicy) -> bool {
+            other == self
+        }
+    }
+    impl RequestId {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RequestId {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RequestId {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RequestId {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RequestId> for str {
+        fn eq(&self, other: &RequestId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RequestId {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RequestId> for &str {
+        fn eq(&self, other: &RequestId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RequestId {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RequestId> for ::std::string::String {
+        fn eq(&self, other: &RequestId) -> bool {
+            other == self
+        }
+    }
+    impl Sku {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Sku {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Sku {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Sku {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Sku> for str {
+        fn eq(&self, other: &Sku) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Sku {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Sku> for &str {
+        fn eq(&self, other: &Sku) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Sku {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Sku> for ::std::string::String {
+        fn eq(&self, other: &Sku) -> bool {
+            other == self
+        }
+    }
+    impl UnitOfMeasure {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[
+            Self::Sec,
+            Self::Min,
+            Self::Hr,
+            Self::Day,
+            Self::Wday,
+            Self::Wk,
+            Self::Mo,
+            Self::Qtr,
+            Self::Yr,
+            Self::Ea,
+            Self::Pcs,
+            Self::Unit,
+            Self::Pair,
+            Self::Set,
+            Self::Kit,
+            Self::Dz,
+            Self::Hundred,
+            Self::Thousand,
+            Self::Pack,
+            Self::Box,
+            Self::Ctn,
+            Self::Case,
+            Self::Bag,
+            Self::Btl,
+            Self::Roll,
+            Self::Sheet,
+            Self::Ream,
+            Self::Bdl,
+            Self::Plt,
+            Self::Mg,
+            Self::G,
+            Self::Kg,
+            Self::T,
+            Self::Oz,
+            Self::Lb,
+            Self::Ton,
+            Self::Mm,
+            Self::Cm,
+            Self::M,
+            Self::Km,
+            Self::In,
+            Self::Ft,
+            Self::Yd,
+            Self::Mi,
+            Self::Lm,
+            Self::Sqm,
+            Self::Sqft,
+            Self::Sqyd,
+            Self::Ac,
+            Self::Ha,
+            Self::Ml,
+            Self::L,
+            Self::Cbm,
+            Self::Cuft,
+            Self::Floz,
+            Self::Pt,
+            Self::Qt,
+            Self::Gal,
+            Self::Kwh,
+            Self::Gb,
+            Self::Tb,
+            Self::Service,
+            Self::Job,
+            Self::Project,
+            Self::Task,
+            Self::Use,
+            Self::Call,
+            Self::Msg,
+            Self::Page,
+            Self::Word,
+            Self::Person,
+            Self::Lump,
+            Self::Flat,
+            Self::License,
+            Self::Seat,
+            Self::User,
+            Self::Device,
+            Self::Credit,
+        ];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Sec => "sec",
+                Self::Min => "min",
+                Self::Hr => "hr",
+                Self::Day => "day",
+                Self::Wday => "wday",
+                Self::Wk => "wk",
+                Self::Mo => "mo",
+                Self::Qtr => "qtr",
+                Self::Yr => "yr",
+                Self::Ea => "ea",
+                Self::Pcs => "pcs",
+                Self::Unit => "unit",
+                Self::Pair => "pair",
+                Self::Set => "set",
+                Self::Kit => "kit",
+                Self::Dz => "dz",
+                Self::Hundred => "hundred",
+                Self::Thousand => "thousand",
+                Self::Pack => "pack",
+                Self::Box => "box",
+                Self::Ctn => "ctn",
+                Self::Case => "case",
+                Self::Bag => "bag",
+                Self::Btl => "btl",
+                Self::Roll => "roll",
+                Self::Sheet => "sheet",
+                Self::Ream => "ream",
+                Self::Bdl => "bdl",
+                Self::Plt => "plt",
+                Self::Mg => "mg",
+                Self::G => "g",
+                Self::Kg => "kg",
+                Self::T => "t",
+                Self::Oz => "oz",
+                Self::Lb => "lb",
+                Self::Ton => "ton",
+                Self::Mm => "mm",
+                Self::Cm => "cm",
+                Self::M => "m",
+                Self::Km => "km",
+                Self::In => "in",
+                Self::Ft => "ft",
+                Self::Yd => "yd",
+                Self::Mi => "mi",
+                Self::Lm => "lm",
+                Self::Sqm => "sqm",
+                Self::Sqft => "sqft",
+                Self::Sqyd => "sqyd",
+                Self::Ac => "ac",
+                Self::Ha => "ha",
+                Self::Ml => "ml",
+                Self::L => "l",
+                Self::Cbm => "cbm",
+                Self::Cuft => "cuft",
+                Self::Floz => "floz",
+                Self::Pt => "pt",
+                Self::Qt => "qt",
+                Self::Gal => "gal",
+                Self::Kwh => "kwh",
+                Self::Gb => "gb",
+                Self::Tb => "tb",
+                Self::Service => "service",
+                Self::Job => "job",
+                Self::Project => "project",
+                Self::Task => "task",
+                Self::Use => "use",
+                Self::Call => "call",
+                Self::Msg => "msg",
+                Self::Page => "page",
+                Self::Word => "word",
+                Self::Person => "person",
+                Self::Lump => "lump",
+                Self::Flat => "flat",
+                Self::License => "license",
+                Self::Seat => "seat",
+                Self::User => "user",
+                Self::Device => "device",
+                Self::Credit => "credit",
+            }
+        }
+    }
+    impl WwwAuthenticate {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for WwwAuthenticate {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for WwwAuthenticate {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for WwwAuthenticate {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<WwwAuthenticate> for str {
+        fn eq(&self, other: &WwwAuthenticate) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for WwwAuthenticate {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<WwwAuthenticate> for &str {
+        fn eq(&self, other: &WwwAuthenticate) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for WwwAuthenticate {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<WwwAuthenticate> for ::std::string::String {
+        fn eq(&self, other: &WwwAuthenticate) -> bool {
+            other == self
         }
     }
 }

@@ -14,8 +14,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct AccessToken(::std::string::String);
     impl ::std::ops::Deref for AccessToken {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -85,8 +85,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct AuthorizationCode(::std::string::String);
     impl ::std::ops::Deref for AuthorizationCode {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -200,7 +200,12 @@ pub mod types {
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             match value {
                 "authorization_code" => Ok(Self::AuthorizationCode),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -251,7 +256,12 @@ pub mod types {
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             match value {
                 "no-store" => Ok(Self::NoStore),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -276,8 +286,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ClientId(::std::string::String);
     impl ::std::ops::Deref for ClientId {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -348,8 +358,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct CodeVerifier(::std::string::String);
     impl ::std::ops::Deref for CodeVerifier {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -418,7 +428,7 @@ pub mod types {
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Error {
         #[serde(rename = "type")]
-        pub type_: ErrorType,
+        pub error_type: ErrorType,
         pub code: ErrorCode,
         pub message: ErrorMessage,
         /// All violations, each once, at most 100 and as many as fit into an answer of 64 KiB. Present whenever `type` is
@@ -439,8 +449,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorCode(::std::string::String);
     impl ::std::ops::Deref for ErrorCode {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -513,8 +523,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorConstraint(::std::string::String);
     impl ::std::ops::Deref for ErrorConstraint {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -596,8 +606,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorMessage(::std::string::String);
     impl ::std::ops::Deref for ErrorMessage {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -665,8 +675,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ErrorPath(::std::string::String);
     impl ::std::ops::Deref for ErrorPath {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -788,7 +798,12 @@ pub mod types {
                 "conflict_error" => Ok(Self::ConflictError),
                 "rate_limit_error" => Ok(Self::RateLimitError),
                 "server_error" => Ok(Self::ServerError),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -813,8 +828,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct InstallId(::std::string::String);
     impl ::std::ops::Deref for InstallId {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -884,8 +899,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct NextCursor(::std::string::String);
     impl ::std::ops::Deref for NextCursor {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -956,8 +971,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RateLimit(::std::string::String);
     impl ::std::ops::Deref for RateLimit {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1029,8 +1044,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RateLimitPolicy(::std::string::String);
     impl ::std::ops::Deref for RateLimitPolicy {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1102,8 +1117,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RedirectUri(::std::string::String);
     impl ::std::ops::Deref for RedirectUri {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1173,8 +1188,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RefreshToken(::std::string::String);
     impl ::std::ops::Deref for RefreshToken {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1286,7 +1301,12 @@ pub mod types {
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             match value {
                 "refresh_token" => Ok(Self::RefreshToken),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1311,8 +1331,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct RequestId(::std::string::String);
     impl ::std::ops::Deref for RequestId {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1451,7 +1471,12 @@ pub mod types {
             match value {
                 "public" => Ok(Self::Public),
                 "team" => Ok(Self::Team),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1488,8 +1513,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ShareLinkName(::std::string::String);
     impl ::std::ops::Deref for ShareLinkName {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1628,7 +1653,12 @@ pub mod types {
             match value {
                 "active" => Ok(Self::Active),
                 "expired" => Ok(Self::Expired),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1654,8 +1684,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct ShareLinkUrl(::std::string::String);
     impl ::std::ops::Deref for ShareLinkUrl {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1755,7 +1785,12 @@ pub mod types {
             match value {
                 "file" => Ok(Self::File),
                 "folder" => Ok(Self::Folder),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -1793,8 +1828,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct TokenErrorCode(::std::string::String);
     impl ::std::ops::Deref for TokenErrorCode {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1866,8 +1901,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct TokenErrorDescription(::std::string::String);
     impl ::std::ops::Deref for TokenErrorDescription {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -1976,7 +2011,12 @@ pub mod types {
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             match value {
                 "Bearer" => Ok(Self::Bearer),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -2001,8 +2041,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct UserAgent(::std::string::String);
     impl ::std::ops::Deref for UserAgent {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -2069,8 +2109,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct UserDisplayName(::std::string::String);
     impl ::std::ops::Deref for UserDisplayName {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -2135,8 +2175,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct WwwAuthenticate(::std::string::String);
     impl ::std::ops::Deref for WwwAuthenticate {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -2372,7 +2412,7 @@ pub mod types {
             >,
             message: ::std::result::Result<super::ErrorMessage, ::std::string::String>,
             request_id: ::std::result::Result<super::RequestId, ::std::string::String>,
-            type_: ::std::result::Result<super::ErrorType, ::std::string::String>,
+            error_type: ::std::result::Result<super::ErrorType, ::std::string::String>,
         }
         impl ::std::default::Default for Error {
             fn default() -> Self {
@@ -2381,7 +2421,7 @@ pub mod types {
                     details: Ok(Default::default()),
                     message: Err("no value supplied for message".to_string()),
                     request_id: Err("no value supplied for request_id".to_string()),
-                    type_: Err("no value supplied for type_".to_string()),
+                    error_type: Err("no value supplied for error_type".to_string()),
                 }
             }
         }
@@ -2436,15 +2476,15 @@ pub mod types {
                     });
                 self
             }
-            pub fn type_<T>(mut self, value: T) -> Self
+            pub fn error_type<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<super::ErrorType>,
                 T::Error: ::std::fmt::Display,
             {
-                self.type_ = value
+                self.error_type = value
                     .try_into()
                     .map_err(|e| {
-                        format!("error converting supplied value for type_: {e}")
+                        format!("error converting supplied value for error_type: {e}")
                     });
                 self
             }
@@ -2459,7 +2499,7 @@ pub mod types {
                     details: value.details?,
                     message: value.message?,
                     request_id: value.request_id?,
-                    type_: value.type_?,
+                    error_type: value.error_type?,
                 })
             }
         }
@@ -2470,7 +2510,7 @@ pub mod types {
                     details: Ok(value.details),
                     message: Ok(value.message),
                     request_id: Ok(value.request_id),
-                    type_: Ok(value.type_),
+                    error_type: Ok(value.error_type),
                 }
             }
         }
@@ -4437,6 +4477,1181 @@ pub mod types {
     impl ::std::fmt::Display for WwwAuthenticate {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
+        }
+    }
+    impl AccessToken {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for AccessToken {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for AccessToken {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for AccessToken {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<AccessToken> for str {
+        fn eq(&self, other: &AccessToken) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for AccessToken {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<AccessToken> for &str {
+        fn eq(&self, other: &AccessToken) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for AccessToken {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<AccessToken> for ::std::string::String {
+        fn eq(&self, other: &AccessToken) -> bool {
+            other == self
+        }
+    }
+    impl AuthorizationCode {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for AuthorizationCode {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for AuthorizationCode {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for AuthorizationCode {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<AuthorizationCode> for str {
+        fn eq(&self, other: &AuthorizationCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for AuthorizationCode {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<AuthorizationCode> for &str {
+        fn eq(&self, other: &AuthorizationCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for AuthorizationCode {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<AuthorizationCode> for ::std::string::String {
+        fn eq(&self, other: &AuthorizationCode) -> bool {
+            other == self
+        }
+    }
+    impl AuthorizationCodeGrantType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::AuthorizationCode];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::AuthorizationCode => "authorization_code",
+            }
+        }
+    }
+    impl CacheControl {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::NoStore];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::NoStore => "no-store",
+            }
+        }
+    }
+    impl ClientId {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ClientId {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ClientId {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ClientId {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ClientId> for str {
+        fn eq(&self, other: &ClientId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ClientId {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ClientId> for &str {
+        fn eq(&self, other: &ClientId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ClientId {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ClientId> for ::std::string::String {
+        fn eq(&self, other: &ClientId) -> bool {
+            other == self
+        }
+    }
+    impl CodeVerifier {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for CodeVerifier {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for CodeVerifier {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for CodeVerifier {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<CodeVerifier> for str {
+        fn eq(&self, other: &CodeVerifier) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for CodeVerifier {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<CodeVerifier> for &str {
+        fn eq(&self, other: &CodeVerifier) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for CodeVerifier {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<CodeVerifier> for ::std::string::String {
+        fn eq(&self, other: &CodeVerifier) -> bool {
+            other == self
+        }
+    }
+    impl ErrorCode {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorCode {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorCode {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorCode {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorCode> for str {
+        fn eq(&self, other: &ErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorCode {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorCode> for &str {
+        fn eq(&self, other: &ErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorCode {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorCode> for ::std::string::String {
+        fn eq(&self, other: &ErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ErrorConstraint {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorConstraint {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorConstraint {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorConstraint {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorConstraint> for str {
+        fn eq(&self, other: &ErrorConstraint) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorConstraint {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorConstraint> for &str {
+        fn eq(&self, other: &ErrorConstraint) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorConstraint {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorConstraint> for ::std::string::String {
+        fn eq(&self, other: &ErrorConstraint) -> bool {
+            other == self
+        }
+    }
+    impl ErrorMessage {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorMessage {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorMessage {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorMessage {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorMessage> for str {
+        fn eq(&self, other: &ErrorMessage) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorMessage {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorMessage> for &str {
+        fn eq(&self, other: &ErrorMessage) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorMessage {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorMessage> for ::std::string::String {
+        fn eq(&self, other: &ErrorMessage) -> bool {
+            other == self
+        }
+    }
+    impl ErrorPath {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ErrorPath {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ErrorPath {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ErrorPath {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorPath> for str {
+        fn eq(&self, other: &ErrorPath) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ErrorPath {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorPath> for &str {
+        fn eq(&self, other: &ErrorPath) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ErrorPath {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ErrorPath> for ::std::string::String {
+        fn eq(&self, other: &ErrorPath) -> bool {
+            other == self
+        }
+    }
+    impl ErrorType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[
+            Self::AuthenticationError,
+            Self::PermissionError,
+            Self::NotFoundError,
+            Self::ValidationError,
+            Self::ConflictError,
+            Self::RateLimitError,
+            Self::ServerError,
+        ];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::AuthenticationError => "authentication_error",
+                Self::PermissionError => "permission_error",
+                Self::NotFoundError => "not_found_error",
+                Self::ValidationError => "validation_error",
+                Self::ConflictError => "conflict_error",
+                Self::RateLimitError => "rate_limit_error",
+                Self::ServerError => "server_error",
+            }
+        }
+    }
+    impl InstallId {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for InstallId {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for InstallId {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for InstallId {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<InstallId> for str {
+        fn eq(&self, other: &InstallId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for InstallId {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<InstallId> for &str {
+        fn eq(&self, other: &InstallId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for InstallId {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<InstallId> for ::std::string::String {
+        fn eq(&self, other: &InstallId) -> bool {
+            other == self
+        }
+    }
+    impl NextCursor {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for NextCursor {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for NextCursor {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for NextCursor {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<NextCursor> for str {
+        fn eq(&self, other: &NextCursor) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for NextCursor {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<NextCursor> for &str {
+        fn eq(&self, other: &NextCursor) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for NextCursor {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<NextCursor> for ::std::string::String {
+        fn eq(&self, other: &NextCursor) -> bool {
+            other == self
+        }
+    }
+    impl RateLimit {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RateLimit {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RateLimit {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RateLimit {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimit> for str {
+        fn eq(&self, other: &RateLimit) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RateLimit {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimit> for &str {
+        fn eq(&self, other: &RateLimit) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RateLimit {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimit> for ::std::string::String {
+        fn eq(&self, other: &RateLimit) -> bool {
+            other == self
+        }
+    }
+    impl RateLimitPolicy {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RateLimitPolicy {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RateLimitPolicy {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RateLimitPolicy {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimitPolicy> for str {
+        fn eq(&self, other: &RateLimitPolicy) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RateLimitPolicy {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimitPolicy> for &str {
+        fn eq(&self, other: &RateLimitPolicy) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RateLimitPolicy {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RateLimitPolicy> for ::std::string::String {
+        fn eq(&self, other: &RateLimitPolicy) -> bool {
+            other == self
+        }
+    }
+    impl RedirectUri {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RedirectUri {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RedirectUri {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RedirectUri {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RedirectUri> for str {
+        fn eq(&self, other: &RedirectUri) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RedirectUri {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RedirectUri> for &str {
+        fn eq(&self, other: &RedirectUri) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RedirectUri {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RedirectUri> for ::std::string::String {
+        fn eq(&self, other: &RedirectUri) -> bool {
+            other == self
+        }
+    }
+    impl RefreshToken {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RefreshToken {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RefreshToken {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RefreshToken {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RefreshToken> for str {
+        fn eq(&self, other: &RefreshToken) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RefreshToken {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RefreshToken> for &str {
+        fn eq(&self, other: &RefreshToken) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RefreshToken {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RefreshToken> for ::std::string::String {
+        fn eq(&self, other: &RefreshToken) -> bool {
+            other == self
+        }
+    }
+    impl RefreshTokenGrantType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::RefreshToken];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::RefreshToken => "refresh_token",
+            }
+        }
+    }
+    impl RequestId {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for RequestId {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for RequestId {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for RequestId {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RequestId> for str {
+        fn eq(&self, other: &RequestId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for RequestId {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RequestId> for &str {
+        fn eq(&self, other: &RequestId) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for RequestId {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<RequestId> for ::std::string::String {
+        fn eq(&self, other: &RequestId) -> bool {
+            other == self
+        }
+    }
+    impl ShareLinkAudience {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Public, Self::Team];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Public => "public",
+                Self::Team => "team",
+            }
+        }
+    }
+    impl ShareLinkName {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ShareLinkName {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ShareLinkName {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ShareLinkName {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ShareLinkName> for str {
+        fn eq(&self, other: &ShareLinkName) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ShareLinkName {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ShareLinkName> for &str {
+        fn eq(&self, other: &ShareLinkName) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ShareLinkName {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ShareLinkName> for ::std::string::String {
+        fn eq(&self, other: &ShareLinkName) -> bool {
+            other == self
+        }
+    }
+    impl ShareLinkStatus {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Active, Self::Expired];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Active => "active",
+                Self::Expired => "expired",
+            }
+        }
+    }
+    impl ShareLinkUrl {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for ShareLinkUrl {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for ShareLinkUrl {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for ShareLinkUrl {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ShareLinkUrl> for str {
+        fn eq(&self, other: &ShareLinkUrl) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for ShareLinkUrl {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ShareLinkUrl> for &str {
+        fn eq(&self, other: &ShareLinkUrl) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for ShareLinkUrl {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<ShareLinkUrl> for ::std::string::String {
+        fn eq(&self, other: &ShareLinkUrl) -> bool {
+            other == self
+        }
+    }
+    impl TargetType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::File, Self::Folder];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::File => "file",
+                Self::Folder => "folder",
+            }
+        }
+    }
+    impl TokenErrorCode {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for TokenErrorCode {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for TokenErrorCode {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for TokenErrorCode {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<TokenErrorCode> for str {
+        fn eq(&self, other: &TokenErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for TokenErrorCode {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<TokenErrorCode> for &str {
+        fn eq(&self, other: &TokenErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for TokenErrorCode {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<TokenErrorCode> for ::std::string::String {
+        fn eq(&self, other: &TokenErrorCode) -> bool {
+            other == self
+        }
+    }
+    impl TokenErrorDescription {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for TokenErrorDescription {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for TokenErrorDescription {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for TokenErrorDescription {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<TokenErrorDescription> for str {
+        fn eq(&self, other: &TokenErrorDescription) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for TokenErrorDescription {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<TokenErrorDescription> for &str {
+        fn eq(&self, other: &TokenErrorDescription) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for TokenErrorDescription {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<TokenErrorDescription> for ::std::string::String {
+        fn eq(&self, other: &TokenErrorDescription) -> bool {
+            other == self
+        }
+    }
+    impl TokenType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Bearer];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Bearer => "Bearer",
+            }
+        }
+    }
+    impl UserAgent {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for UserAgent {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for UserAgent {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for UserAgent {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<UserAgent> for str {
+        fn eq(&self, other: &UserAgent) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for UserAgent {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<UserAgent> for &str {
+        fn eq(&self, other: &UserAgent) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for UserAgent {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<UserAgent> for ::std::string::String {
+        fn eq(&self, other: &UserAgent) -> bool {
+            other == self
+        }
+    }
+    impl UserDisplayName {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for UserDisplayName {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for UserDisplayName {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for UserDisplayName {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<UserDisplayName> for str {
+        fn eq(&self, other: &UserDisplayName) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for UserDisplayName {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<UserDisplayName> for &str {
+        fn eq(&self, other: &UserDisplayName) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for UserDisplayName {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<UserDisplayName> for ::std::string::String {
+        fn eq(&self, other: &UserDisplayName) -> bool {
+            other == self
+        }
+    }
+    impl WwwAuthenticate {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for WwwAuthenticate {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for WwwAuthenticate {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for WwwAuthenticate {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<WwwAuthenticate> for str {
+        fn eq(&self, other: &WwwAuthenticate) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for WwwAuthenticate {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<WwwAuthenticate> for &str {
+        fn eq(&self, other: &WwwAuthenticate) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for WwwAuthenticate {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<WwwAuthenticate> for ::std::string::String {
+        fn eq(&self, other: &WwwAuthenticate) -> bool {
+            other == self
         }
     }
 }

@@ -52,10 +52,12 @@ pub mod mobile;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod mobile_mock;
+mod choice;
 mod decimal;
 mod field;
 mod time;
 
+use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use time::rfc3339;

@@ -1,17 +1,14 @@
 //! Listing, a page at a time or all of it.
 
-use std::fmt::{self, Display};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::fmt::Display;
 
-use futures_core::Stream;
-use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
-
+use super::stream::{PageStream, ProductStream};
 use crate::client::Client;
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::response::Response;
-use crate::types::{Cursor, PageLimit, Product, ProductPage, ProductStatusFilter};
+use crate::settings::call_settings;
+use crate::types::{Cursor, NextCursor, PageLimit, Product, ProductPage, ProductStatusFilter};
 
 /// A listing of products, newest first.
 ///
@@ -29,7 +26,7 @@ use crate::types::{Cursor, PageLimit, Product, ProductPage, ProductStatusFilter}
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "nothing is sent before `send` or `stream`"]
+#[must_use = "nothing is sent before `send`, `stream`, `pages` or `all`"]
 pub struct List {
     client: Client,
     inputs: Inputs,
@@ -49,6 +46,8 @@ impl List {
             after: None,
         }
     }
+
+    call_settings!("products().list()");
 
     /// Active products only, unless given.
     ///
@@ -74,7 +73,7 @@ impl List {
     }
 
     /// How many products a page has, 1 to 100. Unless given, `send` leaves it to the service, and
-    /// `stream` asks for the most.
+    /// `stream`, `pages` and `all` ask for the most.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -168,7 +167,7 @@ impl List {
         Ok(Response::from(call.send().await?).map(|answer| answer.data))
     }
 
-    /// All products from here on, over all pages.
+    /// All products from here on, over all pages, one after the other.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
@@ -184,57 +183,76 @@ impl List {
     /// # }
     /// ```
     pub fn stream(self) -> ProductStream {
+        ProductStream::new(self.pages())
+    }
+
+    /// All pages from here on, one after the other: for work that goes by the page, such as filling a
+    /// table, and for walks that are interrupted and go on later.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// use futures::TryStreamExt;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
+    /// let mut pages = client.products().list().pages();
+    /// while let Some(page) = pages.try_next().await? {
+    ///     println!("{} products, and on from {:?}", page.data.len(), pages.cursor());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pages(self) -> PageStream {
+        PageStream::new(self.with_large_pages())
+    }
+
+    /// All products from here on, in memory at once: for catalogs that are known to be small.
+    ///
+    /// # Errors
+    /// Any [`Error`]. What had come until then is lost; [`stream`](List::stream) keeps it.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
+    /// let products = client.products().list().all().await?;
+    /// assert_eq!(products.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn all(self) -> Result<Vec<Product>, Error> {
+        let mut list = self.with_large_pages();
+        let mut products = Vec::new();
+        loop {
+            let page = list.clone().send().await?;
+            products.extend(page.data);
+            match page.next_cursor {
+                Some(cursor) => list = list.after(cursor),
+                None => return Ok(products),
+            }
+        }
+    }
+
+    /// Makes this the listing of the next page.
+    pub(super) fn set_after(&mut self, next: Option<NextCursor>) {
+        self.after = next.and_then(|cursor| self.inputs.take("after", cursor));
+    }
+
+    /// Where the listing begins, if not at the newest product.
+    pub(super) fn begins_after(&self) -> Option<&Cursor> {
+        self.after.as_ref()
+    }
+
+    fn with_large_pages(self) -> List {
         /// The most that the document allows: fewest requests.
         const MAX_LIMIT: i32 = 100;
-        let list = if self.limit.is_some() {
-            self
-        } else {
-            self.limit(MAX_LIMIT)
-        };
-        let pages = stream::try_unfold(Some(list), |list| async move {
-            let Some(list) = list else { return Ok(None) };
-            let page = list.clone().send().await?;
-            let next = page.next_cursor.map(|cursor| list.after(cursor));
-            Ok::<_, Error>(Some((stream::iter(page.data.into_iter().map(Ok)), next)))
-        });
-        ProductStream(pages.try_flatten().boxed())
-    }
-}
-
-/// All products of a listing, newest first, over all pages.
-///
-/// It is lazy: nothing is asked for before the first product is awaited, and the next page only once
-/// the last product of this one was taken. A walk shows every product that existed when it began
-/// and still matches exactly once, whatever is created or archived meanwhile. It ends after an error.
-///
-/// ```
-/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
-/// use futures::StreamExt;
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), invoicing_client::Error> {
-/// # let stub = Stub::example();
-/// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
-/// let mut products = client.products().stream();
-/// while let Some(product) = products.next().await {
-///     println!("{}", product?.name);
-/// }
-/// # Ok(())
-/// # }
-/// ```
-#[must_use = "a stream does nothing before it is polled"]
-pub struct ProductStream(BoxStream<'static, Result<Product, Error>>);
-
-impl Stream for ProductStream {
-    type Item = Result<Product, Error>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(cx)
-    }
-}
-
-impl fmt::Debug for ProductStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ProductStream")
+        match self.limit {
+            Some(_) => self,
+            None => self.limit(MAX_LIMIT),
+        }
     }
 }

@@ -6,10 +6,12 @@
 
 mod list;
 mod read;
+mod stream;
 mod write;
 
-pub use list::{List, ProductStream};
+pub use list::List;
 pub use read::{Archive, Get};
+pub use stream::{PageStream, ProductStream};
 pub use write::{Create, Update};
 
 use std::fmt::Display;
@@ -52,7 +54,7 @@ pub struct Products<'a> {
 }
 
 impl Products<'_> {
-    /// Begins to list products, newest first: one page by `send`, all by `stream`.
+    /// Begins to list products, newest first: one page by `send`, all by `stream`, `pages` or `all`.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));

@@ -7,6 +7,7 @@ use crate::code::Code;
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::response::Response;
+use crate::settings::call_settings;
 use crate::types::{Product, ProductId};
 
 /// A reading of one product.
@@ -36,6 +37,8 @@ impl Get {
         let id = inputs.take("id", id);
         Get { client, inputs, id }
     }
+
+    call_settings!("products().get(uuid::Uuid::nil())");
 
     /// Reads the product.
     ///
@@ -114,6 +117,8 @@ impl Archive {
         Archive { client, inputs, id }
     }
 
+    call_settings!("products().archive(uuid::Uuid::nil())");
+
     /// Archives the product.
     ///
     /// # Errors
@@ -137,15 +142,38 @@ impl Archive {
     /// # }
     /// ```
     pub async fn send(self) -> Result<(), Error> {
+        self.send_for_response().await.map(|_| ())
+    }
+
+    /// Archives the product, and answers with the headers as well. After a lost answer, they are those
+    /// of the 409 that says that the product is archived.
+    ///
+    /// # Errors
+    /// As [`send`](Archive::send).
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = invoicing_client::Client::builder(stub.url()).api_key("inv_test_...").build()?;
+    /// # let id = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
+    /// let response = client.products().archive(id).send_for_response().await?;
+    /// assert_eq!(response.status(), 204);
+    /// println!("request {:?} archived it", response.request_id());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn send_for_response(self) -> Result<Response<()>, Error> {
         let id = self.inputs.check(self.id)?;
         let answer = self.client.catalog()?.archive_product().id(id).send().await;
         match answer.map_err(Error::from) {
             Err(Error::Api(error))
                 if error.code == Code::AlreadyArchived && error.after_lost_answer =>
             {
-                Ok(())
+                Ok(Response::new((), error.status, error.headers))
             }
-            result => result.map(|_| ()),
+            result => Ok(Response::from(result?).map(|_| ())),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::inputs::{Inputs, Key};
 use crate::openapi::Field;
 use crate::response::Response;
+use crate::settings::call_settings;
 use crate::types::{
     Amount, CreateProduct, CurrencyCode, IdempotencyKey, Product, ProductDescription, ProductId,
     ProductName, ProductType, Sku, TaxRate, UnitOfMeasure, UpdateProduct,
@@ -173,7 +174,7 @@ impl Create {
                 description: Field::Absent,
                 sku: Field::Absent,
                 tax_rate: Field::Absent,
-                type_: None,
+                product_type: None,
                 unit_of_measure: None,
             });
         Create {
@@ -184,6 +185,8 @@ impl Create {
         }
     }
 
+    call_settings!("products().create(\"Consulting\", \"120.00\", \"EUR\")");
+
     setters! { r#"create("Consulting", "120.00", "EUR")"#:
         /// What it is, in up to 2,000 characters.
         description(ProductDescription) => description = r#""By the hour.""#;
@@ -192,7 +195,7 @@ impl Create {
         /// A percentage, 0 to 100, exact.
         tax_rate(TaxRate) => tax_rate = r#""8.1""#;
         /// Goods or services.
-        product_type(ProductType) => type_ = "ProductType::Services";
+        product_type(ProductType) => product_type = "ProductType::Services";
         /// What the price is for, such as an hour.
         unit_of_measure(UnitOfMeasure) => unit_of_measure = "UnitOfMeasure::Hr";
     }
@@ -237,6 +240,8 @@ impl Update {
         }
     }
 
+    call_settings!("products().update(uuid::Uuid::nil())");
+
     setters! { r#"update(uuid::Uuid::nil())"#:
         /// What it is called, in 1 to 255 characters.
         name(ProductName) => name = r#""Consulting""#;
@@ -251,7 +256,7 @@ impl Update {
         /// A percentage, 0 to 100, exact.
         tax_rate(TaxRate) => tax_rate = r#""8.1""#;
         /// Goods or services.
-        product_type(ProductType) => type_ = "ProductType::Services";
+        product_type(ProductType) => product_type = "ProductType::Services";
         /// What the price is for, such as an hour.
         unit_of_measure(UnitOfMeasure) => unit_of_measure = "UnitOfMeasure::Hr";
     }

@@ -231,7 +231,61 @@ async fn a_transport_error_names_its_cause_and_has_its_source() {
     assert!(matches!(error, Error::Transport(_)));
     assert!(error.source().is_some());
     assert!(
-        error.to_string().starts_with("the connection failed: "),
+        error
+            .to_string()
+            .starts_with("the connection to http://127.0.0.1:"),
         "{error}"
+    );
+    assert!(!error.to_string().contains(ID), "{error}");
+}
+
+/// Answers every connection with these bytes, once something was asked.
+fn answers(bytes: &'static [u8]) -> u16 {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(bytes);
+        }
+    });
+    port
+}
+
+async fn told(base_url: String) -> String {
+    let client = Client::builder(base_url).api_key("k").build().unwrap();
+    let error = client.products().get(ID).send().await.unwrap_err();
+    assert!(matches!(error, Error::Transport(_)), "{error:?}");
+    error.to_string()
+}
+
+#[tokio::test]
+#[cfg(feature = "rustls")]
+async fn https_to_a_port_of_plain_http_says_so_and_what_to_do() {
+    let port = answers(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+    let started = std::time::Instant::now();
+    let text = told(format!("https://127.0.0.1:{port}")).await;
+    assert!(
+        text.ends_with("this port does not speak TLS: write http:// in the base URL, or the port that serves https"),
+        "{text}"
+    );
+    let from = format!("the connection to https://127.0.0.1:{port} failed: ");
+    assert!(text.starts_with(&from), "{text}");
+    assert!(started.elapsed() < Duration::from_secs(5), "tried once");
+
+    let silent = answers(b"");
+    let text = told(format!("https://127.0.0.1:{silent}")).await;
+    assert!(text.contains("plain HTTP, write http://"), "{text}");
+}
+
+#[tokio::test]
+async fn plain_http_to_a_port_of_tls_says_so_and_what_to_do() {
+    // The alert that a TLS server sends to whoever does not begin a handshake.
+    let port = answers(b"\x15\x03\x03\x00\x02\x02\x16");
+    let told = told(format!("http://127.0.0.1:{port}")).await;
+    assert!(
+        told.ends_with("if it serves https, write https:// in the base URL"),
+        "{told}"
     );
 }

@@ -12,8 +12,11 @@ mod pages;
 mod products;
 mod retries;
 mod sessions;
+mod settings;
+mod shared;
+mod texts;
 
-use invoicing_client::{Client, ClientBuilder};
+use invoicing_client::{Client, ClientBuilder, Error};
 use stub::Stub;
 
 const ID: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a49";
@@ -35,4 +38,14 @@ fn builder(stub: &Stub) -> ClientBuilder {
 
 fn client(stub: &Stub) -> Client {
     builder(stub).build().unwrap()
+}
+
+/// Which input was refused before anything was sent, and why.
+#[track_caller]
+fn field_and_reason<T>(result: Result<T, Error>) -> (&'static str, String) {
+    match result {
+        Err(Error::InvalidRequest(error)) => (error.field, error.reason),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("it was accepted"),
+    }
 }

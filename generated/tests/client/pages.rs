@@ -128,3 +128,62 @@ async fn a_stream_can_be_moved_to_a_task() {
     let count = tokio::spawn(products.count()).await.unwrap();
     assert_eq!(count, 1);
 }
+
+#[tokio::test]
+async fn pages_come_one_by_one_and_tell_where_to_go_on() {
+    let stub = Stub::start(three_pages);
+    let mut pages = client(&stub).products().list().pages();
+    assert_eq!((pages.cursor(), stub.requests().len()), (None, 0));
+    for (products, cursor) in [(2, Some("page-2")), (2, Some("page-3")), (1, None)] {
+        let page = pages.try_next().await.unwrap().unwrap();
+        assert_eq!(page.data.len(), products);
+        assert_eq!(pages.cursor().map(|it| it.as_str()), cursor);
+    }
+    assert!(pages.next().await.is_none() && pages.next().await.is_none());
+    assert_eq!(stub.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_walk_that_failed_goes_on_where_it_was() {
+    let failed = std::sync::atomic::AtomicBool::new(false);
+    let stub = Stub::start(move |request| {
+        let is_second = request.target.contains("after=page-2");
+        match is_second && !failed.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            true => Reply::error(500, "server_error", "internal_error"),
+            false => three_pages(request),
+        }
+    });
+    let list = client(&stub).products().list().status("all");
+    let mut pages = list.clone().pages();
+    assert!(pages.next().await.unwrap().is_ok());
+    assert!(pages.next().await.unwrap().is_err());
+    assert!(pages.next().await.is_none());
+    let cursor = pages.cursor().cloned().expect("a place to go on from");
+    assert_eq!(cursor, "page-2");
+    let rest: Vec<_> = list.after(cursor).pages().try_collect().await.unwrap();
+    assert_eq!(rest.len(), 2);
+}
+
+#[tokio::test]
+async fn a_stream_of_products_tells_the_place_of_its_page() {
+    let stub = Stub::start(three_pages);
+    let mut products = client(&stub).products().stream();
+    let mut cursors = Vec::new();
+    while products.try_next().await.unwrap().is_some() {
+        cursors.push(products.cursor().map(ToString::to_string));
+    }
+    let cursors: Vec<_> = cursors.iter().map(Option::as_deref).collect();
+    let (second, third) = (Some("page-2"), Some("page-3"));
+    assert_eq!(cursors, [None, second, second, third, None]);
+}
+
+#[tokio::test]
+async fn all_of_a_listing_at_once() {
+    let stub = Stub::start(three_pages);
+    let all = client(&stub).products().list().status("all").all();
+    assert_eq!(all.await.unwrap().len(), 5);
+    assert_eq!(stub.requests().len(), 3);
+    assert!(targets(&stub)[0].contains("limit=100"));
+    let wrong = client(&stub).products().list().limit(0).all().await;
+    assert!(matches!(wrong, Err(Error::InvalidRequest(_))));
+}

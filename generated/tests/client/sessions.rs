@@ -12,11 +12,14 @@ use invoicing_client::{
 use crate::stub::{Reply, Request, Stub};
 use crate::{FILE, TEAM, builder};
 
+/// Whose tokens the stub gives.
+const USER: &str = "018f4e7a-5a0e-7cc3-9a5b-0d6f1c2b3a01";
+
 /// A session whose access token ends in so many seconds.
-fn session(seconds: i64) -> Session {
+pub fn session(seconds: i64) -> Session {
     let now = chrono::DateTime::<chrono::Utc>::from(SystemTime::now());
     serde_json::from_value(serde_json::json!({
-        "user_id": TEAM,
+        "user_id": USER,
         "client_id": "app",
         "install_id": "phone-1",
         "access_token": "access-0",
@@ -27,7 +30,7 @@ fn session(seconds: i64) -> Session {
 }
 
 /// Tries nothing again.
-fn client(stub: &Stub) -> Client {
+pub fn client(stub: &Stub) -> Client {
     builder(stub).retry(RetryPolicy::off()).build().unwrap()
 }
 
@@ -77,6 +80,10 @@ impl Store {
 
 impl SessionStore for Store {
     type Error = std::io::Error;
+
+    async fn load(&self) -> std::io::Result<Option<Session>> {
+        Ok(None)
+    }
 
     async fn save(&self, session: &Session) -> std::io::Result<()> {
         let token = session.refresh_token.as_str();
@@ -183,6 +190,9 @@ async fn a_renewed_session_is_saved_before_it_is_used() {
     struct Watching(Arc<Stub>, Store);
     impl SessionStore for Watching {
         type Error = std::io::Error;
+        async fn load(&self) -> std::io::Result<Option<Session>> {
+            Ok(None)
+        }
         async fn save(&self, session: &Session) -> std::io::Result<()> {
             assert_eq!(self.0.requests().len(), 1, "only the refresh was sent");
             self.1.save(session).await
@@ -322,6 +332,9 @@ async fn a_store_that_panics_fails_the_call_only() {
     struct Panics;
     impl SessionStore for Panics {
         type Error = std::io::Error;
+        async fn load(&self) -> std::io::Result<Option<Session>> {
+            Ok(None)
+        }
         async fn save(&self, _: &Session) -> std::io::Result<()> {
             panic!("a mistake of the app")
         }

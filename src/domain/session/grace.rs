@@ -1,6 +1,6 @@
 //! The sealed successor: how a pair of tokens can be given twice although the store cannot read it.
 //!
-//! Steps R1, R5 and R6 of the protocol (`app/session.rs`) need the pair that was answered to a spent refresh
+//! Steps Refresh 1, Refresh 5 and Refresh 6 of the protocol (`app/session.rs`) need the pair that was answered to a spent refresh
 //! token once more, while the store keeps digests only. So the pair is stored encrypted:
 //!
 //! 1. The key is HKDF-SHA-256 of the spent token (RFC 5869), which the service does not keep: only

@@ -97,7 +97,7 @@ pub struct TokenSet {
     pub user_id: UserId,
 }
 
-/// The exchange of a code, as it goes to the store (after C1).
+/// The exchange of a code, as it goes to the store (after Code 1).
 #[derive(Clone, Debug)]
 pub struct CodeExchange {
     /// Of the presented code.
@@ -118,7 +118,7 @@ pub struct CodeExchange {
     pub now: Timestamp,
 }
 
-/// A refresh, as it goes to the store (after R1).
+/// A refresh, as it goes to the store (after Refresh 1).
 #[derive(Clone, Debug)]
 pub struct Refresh {
     /// Of the presented token.
@@ -140,7 +140,7 @@ pub struct Refresh {
 pub struct Refreshed {
     /// Who is signed in.
     pub user_id: UserId,
-    /// The pair that was given before (R6); none when the new one counts (R5).
+    /// The pair that was given before (Refresh 6); none when the new one counts (Refresh 5).
     pub given_before: Option<Sealed>,
     /// When the access token of the pair expires.
     pub expires_at: Timestamp,

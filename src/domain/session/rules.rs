@@ -1,8 +1,7 @@
 //! What a code or a refresh token is worth: from what is on record, and what was presented.
 //!
-//! Plain functions, which a store calls inside its transaction and whose ruling it carries out; so every
-//! store rules alike, and the rules can be read, and tested, in one place. Steps are those of
-//! [the protocol](super).
+//! Plain functions, which `app/session.rs` calls inside a transaction and whose ruling it carries out. Its head
+//! has the steps that are named here.
 
 use std::time::Duration;
 
@@ -47,9 +46,9 @@ pub fn latest_access_token(now: Timestamp) -> Timestamp {
 /// Why an exchange is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantError {
-    /// There is no such client. All stays as it was.
+    /// There is no such client. The code or token stays as it was.
     InvalidClient,
-    /// The code or token is not good, or not good for this client. All stays as it was.
+    /// The code or token is not good, or not good for this client. It stays as it was.
     InvalidGrant,
     /// The code or token was used before. The session that it belongs to is to be ended.
     Reused(SessionId),
@@ -84,10 +83,10 @@ pub fn rule_on_code(
     presented: &CodeExchange,
 ) -> Result<UserId, GrantError> {
     if let Some(session_id) = known.and_then(|known| known.session_id) {
-        return Err(GrantError::Reused(session_id)); // C2
+        return Err(GrantError::Reused(session_id)); // Code 2
     }
     if !client_exists {
-        return Err(GrantError::InvalidClient); // C3
+        return Err(GrantError::InvalidClient); // Code 3
     }
     let good = |code: &&AuthCode| {
         presented.now < code.expires_at
@@ -96,8 +95,8 @@ pub fn rule_on_code(
             && presented.challenge == code.challenge
     };
     let code = known.map(|known| &known.code).filter(good);
-    code.map(|code| code.user_id) // C5
-        .ok_or(GrantError::InvalidGrant) // C4
+    code.map(|code| code.user_id) // Code 5
+        .ok_or(GrantError::InvalidGrant) // Code 4
 }
 
 /// A refresh token on record, with its session.
@@ -126,10 +125,17 @@ pub struct KnownToken {
 /// How a refresh is granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefreshGrant {
-    /// Spend the token and store the successor pair (R5).
+    /// Spend the token and store the successor pair (Refresh 5).
     Rotate,
-    /// Give the pair again that the token was spent for at this time (R6).
+    /// Give the pair again that the token was spent for at this time (Refresh 6).
     Repeat(Sealed, Timestamp),
+}
+
+/// Refresh 3: the session whose grace is over because this token has come, however the refresh is ruled on.
+pub fn grace_to_end(known: Option<&KnownToken>) -> Option<SessionId> {
+    known
+        .filter(|token| token.spent_at.is_none())
+        .map(|token| token.session_id)
 }
 
 /// Rules on a refresh.
@@ -146,19 +152,19 @@ pub fn rule_on_refresh(
         false => GrantError::InvalidClient,
     };
     let alive = |token: &&KnownToken| !token.ended && presented.now < token.expires_at;
-    let token = known.filter(alive).ok_or(unfit)?; // R2
+    let token = known.filter(alive).ok_or(unfit)?; // Refresh 2
 
     let install_id = presented.device.install_id.as_deref();
     let bound = client_exists
         && presented.client_id == token.client_id
         && is_same_install(token.install_id.as_deref(), install_id);
     match (token.spent_at, &token.successor) {
-        (None, _) if bound => Ok(RefreshGrant::Rotate), // R5
-        (None, _) => Err(unfit),                        // R4
+        (None, _) if bound => Ok(RefreshGrant::Rotate), // Refresh 5
+        (None, _) => Err(unfit),                        // Refresh 4
         (Some(spent_at), Some(successor)) if bound && presented.now.since(spent_at) < GRACE => {
-            Ok(RefreshGrant::Repeat(successor.clone(), spent_at)) // R6
+            Ok(RefreshGrant::Repeat(successor.clone(), spent_at)) // Refresh 6
         }
-        (Some(_), _) => Err(GrantError::Reused(token.session_id)), // R7
+        (Some(_), _) => Err(GrantError::Reused(token.session_id)), // Refresh 7
     }
 }
 

@@ -4,26 +4,26 @@
 //! 2. A page (`page.html`) shows the document as the server serves it. What is tried is sent to the server that the
 //!    page came from, wherever that is (`page.js`): numbers as they were typed, and those of the answer are shown as
 //!    they came. A browser too old to know how a number was written rounds what it shows to seventeen digits.
-//! 3. All that a page loads is in this binary: Swagger UI comes whole inside of its crate.
+//! 3. All that a page loads is in this binary: Swagger UI comes whole inside of its crate. Of the others, the crates for
+//!    Redoc and RapiDoc load theirs from elsewhere, and Scalar writes styles into the page, which the policy forbids.
 //! 4. People type keys into these pages. Therefore no script runs but the files of this server, no text becomes a
-//!    script, nothing is sent elsewhere, and no other page may hold one of these in a frame (`POLICY`).
+//!    script, nothing is sent elsewhere, and no other page may hold one of these in a frame (`POLICY`). A key is kept in
+//!    the `sessionStorage` of its tab, which ends with the tab, and for one document.
 //! 5. A browser keeps the files, and asks each time whether they are still the same: after an update of the server,
 //!    none of them is of another version than the others.
 
 use std::sync::Arc;
 
-use aws_lc_rs::digest::{SHA256, digest};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use dropshot::ApiDescriptionRegisterError;
 use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
-    IF_NONE_MATCH, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Response, StatusCode};
 
 use super::api::Api;
+use super::file::File;
 use super::unpublished;
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -63,7 +63,9 @@ pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError>
     ];
     for (path, file) in files {
         unpublished::get(api, path, move |context| {
-            file.answer(context.request.headers())
+            let mut answer = file.answer(context.request.headers());
+            protect(answer.headers_mut());
+            answer
         })?;
     }
     Ok(())
@@ -103,58 +105,10 @@ fn swagger_ui(content_type: HeaderValue, name: &str) -> File {
     // Neither fails: only a file with a configuration in it has to be made, and the names are those of files that
     // the crate carries, which a test asks for.
     let file = file.expect("it is served as it is").expect("it is carried");
-    File {
-        compressed: file.gzpipped,
-        ..File::of_bytes(content_type, file.bytes.into_owned().into())
-    }
-}
-
-/// What is always the same.
-struct File {
-    content_type: HeaderValue,
-    /// Shared by all answers.
-    bytes: Bytes,
-    /// Whether the bytes are gzip. They are sent so to everybody: all browsers take it.
-    compressed: bool,
-    /// Another one for other bytes.
-    tag: HeaderValue,
-}
-
-impl File {
-    fn new(content_type: HeaderValue, text: impl Into<String>) -> Self {
-        Self::of_bytes(content_type, text.into().into())
-    }
-
-    fn of_bytes(content_type: HeaderValue, bytes: Bytes) -> Self {
-        let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(digest(&SHA256, &bytes)));
-        Self {
-            content_type,
-            bytes,
-            compressed: false,
-            // Cannot fail: quotes and base64url are ASCII.
-            tag: tag.try_into().expect("a header value"),
-        }
-    }
-
-    /// The file, unless the browser has it already (step 5).
-    fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
-        let mut answer = if request.get(IF_NONE_MATCH) == Some(&self.tag) {
-            let mut unchanged = Response::new(Bytes::new());
-            *unchanged.status_mut() = StatusCode::NOT_MODIFIED;
-            unchanged
-        } else {
-            let mut whole = Response::new(self.bytes.clone());
-            let headers = whole.headers_mut();
-            headers.insert(CONTENT_TYPE, self.content_type.clone());
-            if self.compressed {
-                headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            }
-            whole
-        };
-        let headers = answer.headers_mut();
-        headers.insert(ETAG, self.tag.clone());
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        protect(headers);
-        answer
+    let bytes = Bytes::from(file.bytes.into_owned());
+    match file.gzpipped {
+        // It is sent so to everybody: all browsers take it.
+        true => File::of_gzip(content_type, bytes),
+        false => File::new(content_type, bytes),
     }
 }

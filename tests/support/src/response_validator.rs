@@ -17,12 +17,13 @@ use serde_json::Value;
 use crate::document::{Document, DocumentedResponse, Operation, error_code};
 
 /// Headers that belong to HTTP itself and that OpenAPI therefore does not describe.
-const TRANSPORT: [&str; 5] = [
+const TRANSPORT: [&str; 6] = [
     "connection",
     "content-length",
     "content-type",
     "date",
     "transfer-encoding",
+    "vary",
 ];
 
 /// Names of further headers, separated by commas, that stand before a deployment's own: what its

@@ -28,10 +28,12 @@ pub mod absence;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod scalars;
+mod choice;
 mod decimal;
 mod field;
 mod time;
 
+use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use time::rfc3339;

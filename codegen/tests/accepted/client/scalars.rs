@@ -57,7 +57,12 @@ pub mod types {
             match value {
                 "card" => Ok(Self::Card),
                 "virtual card" => Ok(Self::VirtualCard),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -84,6 +89,8 @@ pub mod types {
         pub amount: Amount,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub balance: ::std::option::Option<Balance>,
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub speed: ::std::option::Option<Speed>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub rate: ::std::option::Option<Rate>,
     }
@@ -123,7 +130,12 @@ pub mod types {
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             match value {
                 "cash" => Ok(Self::Cash),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -159,8 +171,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Label(::std::string::String);
     impl ::std::ops::Deref for Label {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -235,8 +247,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Memo(pub ::std::string::String);
     impl ::std::ops::Deref for Memo {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -266,8 +278,8 @@ pub mod types {
     #[serde(transparent)]
     pub struct Pin(::std::string::String);
     impl ::std::ops::Deref for Pin {
-        type Target = ::std::string::String;
-        fn deref(&self) -> &::std::string::String {
+        type Target = str;
+        fn deref(&self) -> &str {
             &self.0
         }
     }
@@ -364,7 +376,12 @@ pub mod types {
             match value {
                 "slow" => Ok(Self::Slow),
                 "fast" => Ok(Self::Fast),
-                _ => Err("invalid value".into()),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
             }
         }
     }
@@ -515,6 +532,10 @@ pub mod types {
                 ::std::option::Option<super::Rate>,
                 ::std::string::String,
             >,
+            speed: ::std::result::Result<
+                ::std::option::Option<super::Speed>,
+                ::std::string::String,
+            >,
         }
         impl ::std::default::Default for Cash {
             fn default() -> Self {
@@ -523,6 +544,7 @@ pub mod types {
                     balance: Ok(Default::default()),
                     method: Err("no value supplied for method".to_string()),
                     rate: Ok(Default::default()),
+                    speed: Ok(Default::default()),
                 }
             }
         }
@@ -575,6 +597,18 @@ pub mod types {
                     });
                 self
             }
+            pub fn speed<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Speed>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.speed = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for speed: {e}")
+                    });
+                self
+            }
         }
         impl ::std::convert::TryFrom<Cash> for super::Cash {
             type Error = super::error::ConversionError;
@@ -586,6 +620,7 @@ pub mod types {
                     balance: value.balance?,
                     method: value.method?,
                     rate: value.rate?,
+                    speed: value.speed?,
                 })
             }
         }
@@ -596,6 +631,7 @@ pub mod types {
                     balance: Ok(value.balance),
                     method: Ok(value.method),
                     rate: Ok(value.rate),
+                    speed: Ok(value.speed),
                 }
             }
         }
@@ -1432,6 +1468,190 @@ pub mod types {
     impl ::std::fmt::Display for Label {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
+        }
+    }
+    impl CardMethod {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Card, Self::VirtualCard];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Card => "card",
+                Self::VirtualCard => "virtual card",
+            }
+        }
+    }
+    impl CashMethod {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Cash];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Cash => "cash",
+            }
+        }
+    }
+    impl Label {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Label {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Label {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Label {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Label> for str {
+        fn eq(&self, other: &Label) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Label {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Label> for &str {
+        fn eq(&self, other: &Label) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Label {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Label> for ::std::string::String {
+        fn eq(&self, other: &Label) -> bool {
+            other == self
+        }
+    }
+    impl ::std::convert::From<&str> for Memo {
+        fn from(value: &str) -> Self {
+            Self(value.to_owned())
+        }
+    }
+    impl Memo {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Memo {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Memo {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Memo {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Memo> for str {
+        fn eq(&self, other: &Memo) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Memo {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Memo> for &str {
+        fn eq(&self, other: &Memo) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Memo {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Memo> for ::std::string::String {
+        fn eq(&self, other: &Memo) -> bool {
+            other == self
+        }
+    }
+    impl Pin {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for Pin {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for Pin {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for Pin {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Pin> for str {
+        fn eq(&self, other: &Pin) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for Pin {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Pin> for &str {
+        fn eq(&self, other: &Pin) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for Pin {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<Pin> for ::std::string::String {
+        fn eq(&self, other: &Pin) -> bool {
+            other == self
+        }
+    }
+    impl Speed {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Slow, Self::Fast];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Slow => "slow",
+                Self::Fast => "fast",
+            }
         }
     }
 }

@@ -1,0 +1,164 @@
+//! Which published path is meant by one that no route has.
+//!
+//! The common mistakes are a base URL that already has a part of the path (`/api/v1/api/v1/products`) or that lacks one
+//! (`/products`), a final slash, capitals, and a letter too many or too few (`/api/v1/product`). So:
+//!
+//! 1. A path is compared with each published one from its end, segment by segment. A variable takes any segment; a
+//!    literal takes itself, in any case and with one letter more, less or other ([`is_close`]).
+//! 2. What is meant is the published path of which most segments agree, and at least as far as its last literal.
+//! 3. The answer names the path as it is published, and nothing that the caller wrote.
+//! 4. The work is bounded: a path of more than [`MOST_BYTES`] or [`MOST_SEGMENTS`] is compared with none.
+
+/// The longest path that is looked at; the published ones are far shorter.
+const MOST_BYTES: usize = 256;
+
+/// The most segments of a path that is looked at.
+const MOST_SEGMENTS: usize = 16;
+
+/// The published path that `path` may mean, if there is one.
+pub(crate) fn meant(
+    published: impl Iterator<Item = &'static str>,
+    path: &str,
+) -> Option<&'static str> {
+    if path.len() > MOST_BYTES {
+        return None;
+    }
+    let segments = || path.rsplit('/').filter(|it| !it.is_empty());
+    if segments().count() > MOST_SEGMENTS {
+        return None;
+    }
+    let agreeing = published.filter_map(|route| Some((agreeing(route, segments())?, route)));
+    // Of those that agree alike, the first.
+    let best = agreeing.reduce(|best, other| if other.0 > best.0 { other } else { best });
+    best.map(|(_, route)| route)
+}
+
+/// How many segments agree, from the end on; `None` where no literal is among them.
+fn agreeing<'a>(route: &str, segments: impl Iterator<Item = &'a str>) -> Option<usize> {
+    let agreeing = route.rsplit('/').zip(segments);
+    let agreeing = agreeing.take_while(|(of_route, segment)| {
+        is_variable(of_route) || !of_route.is_empty() && is_close(of_route, segment)
+    });
+    let (count, literals) = agreeing.fold((0, 0), |(count, literals), (of_route, _)| {
+        (count + 1, literals + usize::from(!is_variable(of_route)))
+    });
+    (literals > 0).then_some(count)
+}
+
+fn is_variable(segment: &str) -> bool {
+    segment.starts_with('{')
+}
+
+/// Whether two literals are the same in any case, with at most one letter more, less or other. Those of three letters
+/// or fewer have no other: `v1` is not `v2`.
+fn is_close(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.eq_ignore_ascii_case(other) {
+        return true;
+    }
+    if one.len().min(other.len()) <= 3 || one.len().abs_diff(other.len()) > 1 {
+        return false;
+    }
+    let pairs = one.iter().zip(other);
+    let same = pairs.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+    let skip = |it: &[u8], longer: bool| it[same + usize::from(longer)..].to_ascii_lowercase();
+    let (one_is_longer, other_is_longer) = (one.len() >= other.len(), other.len() >= one.len());
+    skip(one, one_is_longer) == skip(other, other_is_longer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PUBLISHED: [&str; 4] = [
+        "/api/v1/products",
+        "/api/v1/products/{id}",
+        "/api/auth/mobile/token",
+        "/api/mobile/items/{targetType}/{id}/links",
+    ];
+
+    fn of(path: &str) -> Option<&'static str> {
+        meant(PUBLISHED.into_iter(), path)
+    }
+
+    #[test]
+    fn the_common_mistakes_lead_to_the_path_that_is_meant() {
+        for (path, expected) in [
+            ("/api/v1/api/v1/products", PUBLISHED[0]),
+            ("/products", PUBLISHED[0]),
+            ("/v1/products", PUBLISHED[0]),
+            ("/api/products", PUBLISHED[0]),
+            ("/api/v2/products", PUBLISHED[0]),
+            ("/api/v1/product", PUBLISHED[0]),
+            ("/api/v1/prodcts", PUBLISHED[0]),
+            ("/api/v1/Products", PUBLISHED[0]),
+            ("/api/v1/products/", PUBLISHED[0]),
+            ("//api//v1//products", PUBLISHED[0]),
+            ("/products/1", PUBLISHED[1]),
+            ("/api/v1/api/v1/products/1", PUBLISHED[1]),
+            ("/api/v1/product/1", PUBLISHED[1]),
+            ("/token", PUBLISHED[2]),
+            ("/api/auth/mobile/tokens", PUBLISHED[2]),
+            ("/items/file/1/links", PUBLISHED[3]),
+            ("/api/v1/api/mobile/items/file/1/links", PUBLISHED[3]),
+        ] {
+            assert_eq!(of(path), Some(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn others_mean_nothing() {
+        for path in [
+            "",
+            "/",
+            "/1",
+            "/api",
+            "/api/v1",
+            "/nothing",
+            "/api/v1/nothing",
+            "/api/v1/products/1/2",
+            "/api/v1/productions",
+            "/favicon.ico",
+            "/toke%6E",
+        ] {
+            assert_eq!(of(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_long_path_is_not_looked_at() {
+        let at_most = |bytes: usize| format!("/{}/products", "a".repeat(bytes - 10));
+        assert_eq!(of(&at_most(MOST_BYTES)), Some(PUBLISHED[0]));
+        assert_eq!(of(&at_most(MOST_BYTES + 1)), None);
+        let with = |segments: usize| format!("{}/token", "/a".repeat(segments - 1));
+        assert_eq!(of(&with(MOST_SEGMENTS)), Some(PUBLISHED[2]));
+        assert_eq!(of(&with(MOST_SEGMENTS + 1)), None);
+    }
+
+    #[test]
+    fn one_letter_may_be_more_less_or_other_but_not_two() {
+        for (one, other) in [
+            ("links", "link"),
+            ("links", "llinks"),
+            ("links", "linkz"),
+            ("links", "LINKS"),
+        ] {
+            assert!(
+                is_close(one, other) && is_close(other, one),
+                "{one} {other}"
+            );
+        }
+        for (one, other) in [
+            ("links", "lin"),
+            ("links", "lnkz"),
+            ("v1", "v2"),
+            ("api", "apis"),
+            ("links", "lniks"),
+        ] {
+            assert!(
+                !is_close(one, other) && !is_close(other, one),
+                "{one} {other}"
+            );
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What a Rust program expects of a text, for every newtype over a string and every enumeration.
+//!
+//! 1. A newtype is a `str` to whoever only reads it: it derefs to one, borrows as one and compares with
+//!    one, from either side. (typify stops at `Deref` to `String`.) Its `Hash`, `Eq` and `Ord` are derived
+//!    from the string inside, which `Borrow<str>` asks for.
+//! 2. One without limits is made of a `&str`, too, like those that have some.
+//! 3. An enumeration lists its values, and gives the text of each.
+//! 4. An enumeration that refuses a text says which, and what there is: typify says "invalid value".
+
+use proc_macro2::Ident;
+use quote::quote;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Arm, Expr, Fields, ImplItem, Item, ItemEnum, ItemImpl, ItemStruct, Path, Type};
+use syn::{parse_quote, parse2};
+
+/// Mends the types of a module. `shared` is the path of what both sides share, as seen from there.
+pub(super) fn convenient(items: &mut Vec<Item>, shared: &Path) {
+    let mut added = Vec::new();
+    for item in items.iter() {
+        match item {
+            Item::Struct(it) if is_string(it) => added.extend(like_a_string(it)),
+            Item::Enum(it) if is_of_texts(it, items) => added.push(listed(it)),
+            _ => {}
+        }
+    }
+    for item in items.iter_mut() {
+        if let Item::Impl(it) = item {
+            deref_to_str(it);
+            TellingRefusal { shared }.visit_item_impl_mut(it);
+        }
+    }
+    items.extend(added);
+}
+
+/// Whether this is a newtype over a string.
+pub(super) fn is_string(item: &ItemStruct) -> bool {
+    let string: Type = parse_quote!(::std::string::String);
+    match &item.fields {
+        Fields::Unnamed(fields) => fields.unnamed.len() == 1 && fields.unnamed[0].ty == string,
+        _ => false,
+    }
+}
+
+/// Whether the enumeration is one of texts: a `oneOf` has no `FromStr`.
+fn is_of_texts(item: &ItemEnum, items: &[Item]) -> bool {
+    items.iter().any(|other| match other {
+        Item::Impl(it) => implements(it, "FromStr") && is_type(&it.self_ty, &item.ident),
+        _ => false,
+    })
+}
+
+fn implements(item: &ItemImpl, name: &str) -> bool {
+    let last = item
+        .trait_
+        .as_ref()
+        .and_then(|(_, it, _)| it.segments.last());
+    last.is_some_and(|last| last.ident == name)
+}
+
+fn is_type(ty: &Type, name: &Ident) -> bool {
+    *ty == parse_quote!(#name)
+}
+
+/// Steps 1 and 2.
+fn like_a_string(item: &ItemStruct) -> Vec<Item> {
+    let name = &item.ident;
+    let is_unlimited = item
+        .fields
+        .iter()
+        .any(|it| matches!(it.vis, syn::Visibility::Public(_)));
+    let from_text = is_unlimited.then(|| {
+        quote! {
+            impl ::std::convert::From<&str> for #name {
+                fn from(value: &str) -> Self {
+                    Self(value.to_owned())
+                }
+            }
+        }
+    });
+    let others = [quote!(str), quote!(&str), quote!(::std::string::String)];
+    let tokens = quote! {
+        #from_text
+        impl #name {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+        impl ::std::convert::AsRef<str> for #name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+        impl ::std::borrow::Borrow<str> for #name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+        #(
+            impl ::std::cmp::PartialEq<#others> for #name {
+                fn eq(&self, other: &#others) -> bool {
+                    let other: &str = other.as_ref();
+                    self.0 == other
+                }
+            }
+            impl ::std::cmp::PartialEq<#name> for #others {
+                fn eq(&self, other: &#name) -> bool {
+                    other == self
+                }
+            }
+        )*
+    };
+    // What is quoted above are items.
+    parse2::<syn::File>(tokens).map_or_else(|_| Vec::new(), |file| file.items)
+}
+
+/// Step 1, for what typify has already.
+fn deref_to_str(item: &mut ItemImpl) {
+    let string: Type = parse_quote!(::std::string::String);
+    let is_to_string = |it: &ImplItem| matches!(it, ImplItem::Type(target) if target.ty == string);
+    if implements(item, "Deref") && item.items.iter().any(is_to_string) {
+        let name = &item.self_ty;
+        *item = parse_quote! {
+            impl ::std::ops::Deref for #name {
+                type Target = str;
+                fn deref(&self) -> &str {
+                    &self.0
+                }
+            }
+        };
+    }
+}
+
+/// Step 3.
+fn listed(item: &ItemEnum) -> Item {
+    let name = &item.ident;
+    let variants: Vec<_> = item.variants.iter().map(|it| &it.ident).collect();
+    let texts = item.variants.iter().map(|it| {
+        let renamed = it.attrs.iter().find_map(super::patch::renamed);
+        renamed.unwrap_or_else(|| it.ident.to_string())
+    });
+    parse_quote! {
+        impl #name {
+            /// All values, in the document's order.
+            pub const ALL: &'static [Self] = &[#(Self::#variants),*];
+            /// The text of this value.
+            pub const fn as_str(&self) -> &'static str {
+                match self {
+                    #(Self::#variants => #texts,)*
+                }
+            }
+        }
+    }
+}
+
+/// Step 4.
+struct TellingRefusal<'a> {
+    shared: &'a Path,
+}
+
+impl VisitMut for TellingRefusal<'_> {
+    fn visit_arm_mut(&mut self, arm: &mut Arm) {
+        let vague: Expr = parse_quote!(Err("invalid value".into()));
+        if *arm.body == vague {
+            let shared = self.shared;
+            *arm.body = parse_quote! {
+                Err(#shared::none_of(value, Self::ALL.iter().map(Self::as_str)).into())
+            };
+        }
+        visit_mut::visit_arm_mut(self, arm);
+    }
+}

@@ -1,0 +1,197 @@
+//! Answers in gzip, for those who ask for it by `Accept-Encoding` (RFC 9110, section 12.5.3).
+//!
+//! 1. A coding has the weight that is written beside it, otherwise that of `*`; a malformed entry is skipped. gzip is
+//!    sent where it has one, unless `identity` is liked better ([`wants_gzip`]).
+//! 2. At most [`SMALL`] bytes go out as they are, since gzip would save no packet, unless `identity` is refused.
+//! 3. Nobody is answered 406: who takes neither gets the bytes as they are, as before.
+//! 4. An answer for which it is asked is compressed whole, at once and at the quickest level: the bytes that wait to be
+//!    sent are then the compressed ones, and those are what counts for the caller ([`super::unsent`]). A page has about a
+//!    megabyte at most.
+//! 5. The token endpoint, which is the one operation without a credential, never is: how long an answer is would tell
+//!    about the secrets in it.
+//! 6. dropshot's own compression cannot do this. It compresses every answer, from 512 bytes on and while it is sent, so that
+//!    the bytes that wait would count for nobody; and it takes no notice of `identity`.
+//!
+//! There is no Brotli: an encoder takes megabytes for each answer where gzip takes a quarter of one.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use codegen_runtime::Operation;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::Response;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, VARY};
+
+/// The most bytes that are sent as they are.
+pub(super) const SMALL: usize = 1024;
+
+pub(super) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+
+/// What an answer depends on that has two forms.
+pub(super) const VARIES: HeaderValue = HeaderValue::from_static("Accept-Encoding");
+
+/// Compresses the answer of an operation where `request`, its headers, asks for it.
+pub(super) fn compress(operation: &Operation, request: &HeaderMap, answer: &mut Response<Bytes>) {
+    let length = answer.body().len();
+    if operation.security.is_none() || length == 0 {
+        return;
+    }
+    let wanted = wants_gzip(request, length);
+    if wanted || length > SMALL {
+        answer.headers_mut().append(VARY, VARIES);
+    }
+    if wanted {
+        *answer.body_mut() = gzip(answer.body(), Compression::fast());
+        answer.headers_mut().insert(CONTENT_ENCODING, GZIP);
+    }
+}
+
+/// These bytes in gzip.
+pub(super) fn gzip(bytes: &[u8], level: Compression) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), level);
+    // Neither fails: a vector takes everything.
+    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+    let mut compressed = written.expect("a vector takes everything");
+    // Room that is not used would count for nobody.
+    compressed.shrink_to_fit();
+    Bytes::from(compressed)
+}
+
+/// Steps 1 and 2, for an answer of so many bytes.
+pub(super) fn wants_gzip(request: &HeaderMap, length: usize) -> bool {
+    let mut asked = request.get_all(ACCEPT_ENCODING).iter().peekable();
+    if asked.peek().is_none() {
+        return false;
+    }
+    let (mut gzip, mut identity, mut any) = (None, None, None);
+    let values = asked.filter_map(|it| it.to_str().ok());
+    for (coding, weight) in values.flat_map(|it| it.split(',')).filter_map(entry) {
+        let place = match coding {
+            it if it.eq_ignore_ascii_case("gzip") || it.eq_ignore_ascii_case("x-gzip") => &mut gzip,
+            it if it.eq_ignore_ascii_case("identity") => &mut identity,
+            "*" => &mut any,
+            _ => continue,
+        };
+        *place = (*place).max(Some(weight));
+    }
+    let weight = gzip.or(any).unwrap_or(0);
+    let least = match identity.or(any) {
+        Some(0) => 0,
+        Some(identity) if identity > weight => return false,
+        _ => SMALL,
+    };
+    weight > 0 && length > least
+}
+
+/// A coding and its weight in thousandths; `None` where it is malformed.
+fn entry(text: &str) -> Option<(&str, u16)> {
+    let (coding, weight) = match text.split_once(';') {
+        None => (text, 1000),
+        Some((coding, weight)) => {
+            let (name, weight) = weight.trim_matches([' ', '\t']).split_once('=')?;
+            (name.eq_ignore_ascii_case("q")).then_some(())?;
+            (coding, thousandths(weight)?)
+        }
+    };
+    Some((coding.trim_matches([' ', '\t']), weight))
+}
+
+/// A weight: 0 to 1, with three decimals at most (RFC 9110, section 12.4.2).
+fn thousandths(text: &str) -> Option<u16> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let is_short = decimals.len() <= 3 && decimals.bytes().all(|it| it.is_ascii_digit());
+    let decimals: u16 = format!("{decimals:0<3}")
+        .parse()
+        .ok()
+        .filter(|_| is_short)?;
+    match (whole, decimals) {
+        ("0", _) => Some(decimals),
+        ("1", 0) => Some(1000),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// Whether these lines ask for gzip of a large answer, and of a small one.
+    fn wants(lines: &[&str]) -> (bool, bool) {
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            headers.append(ACCEPT_ENCODING, line.parse().unwrap());
+        }
+        (wants_gzip(&headers, SMALL + 1), wants_gzip(&headers, SMALL))
+    }
+
+    #[test]
+    fn gzip_is_sent_to_those_who_like_it_at_least_as_much_as_none() {
+        for lines in [
+            &["gzip"][..],
+            &["GZip"],
+            &["x-gzip"],
+            &["gzip, deflate, br, zstd"],
+            &["br", "gzip;q=0.001"],
+            &["gzip ; q=1.000"],
+            &["gzip;Q=0.5 , identity; q=0.5"],
+            &["*"],
+            &["br, *;q=0.1"],
+            &["gzip;q=0, gzip"],
+            &["gzip;q=2, gzip"],
+        ] {
+            assert_eq!(wants(lines), (true, false), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn others_get_the_bytes_as_they_are() {
+        for lines in [
+            &[][..],
+            &[""],
+            &["identity"],
+            &["br"],
+            &["gzip;q=0"],
+            &["gzip;q=0.000, *"],
+            &["*;q=0"],
+            &["gzip;q=0.5, identity"],
+            &["gzip;q=0.5, *"],
+            &["identity;q=0"],
+            &["br, identity;q=0"],
+            // Malformed.
+            &["gzip;q=1.001"],
+            &["gzip;q=0.0001"],
+            &["gzip;q=-1"],
+            &["gzip;q="],
+            &["gzip;level=9"],
+            &["gzip;q=0.5;q=1"],
+            &["gzipped"],
+        ] {
+            assert_eq!(wants(lines), (false, false), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn who_refuses_what_is_not_coded_gets_small_answers_in_gzip_too() {
+        for lines in [
+            &["gzip, identity;q=0"][..],
+            &["gzip, *;q=0"],
+            &["*, identity;q=0"],
+        ] {
+            assert_eq!(wants(lines), (true, true), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_compressed_takes_no_more_room_than_its_bytes_and_is_the_same() {
+        let text = "{\"name\":\"a product\"}".repeat(10_000);
+        let compressed = gzip(text.as_bytes(), Compression::fast());
+        assert!(compressed.len() < text.len() / 20, "{}", compressed.len());
+        let mut read = String::new();
+        let mut decoder = flate2::read::GzDecoder::new(&*compressed);
+        decoder.read_to_string(&mut read).unwrap();
+        assert!(read == text, "other text");
+    }
+}
