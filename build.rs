@@ -2,7 +2,7 @@
 //! folders: editing a document or adding a file, and building again, is the whole loop.
 
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::{env, fs};
 
 const DOCUMENTS: [&str; 2] = ["openapi/catalog.yaml", "openapi/mobile.yaml"];
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         println!("cargo::rerun-if-changed={folder}");
     }
     problems.extend(list_migrations().err());
+    tell_version();
     for problem in &problems {
         // On standard error, which cargo shows whole when a build script fails.
         eprintln!("{problem}");
@@ -32,6 +33,35 @@ fn main() -> ExitCode {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     }
+}
+
+/// Gives the program its version, with the commit: that of `INVOICING_COMMIT`, which a packager sets, or else that of git in
+/// what is built to be shipped. Other builds say that they are none of those, because each commit would build all of it again.
+fn tell_version() {
+    println!("cargo::rerun-if-env-changed=INVOICING_COMMIT");
+    let given = env::var("INVOICING_COMMIT").ok();
+    let shipped = env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let commit = given.or_else(|| shipped.then(commit_of_git)?);
+    let build = match (commit, shipped) {
+        (Some(commit), _) => format!("commit {commit}"),
+        (None, true) => "commit not known".to_owned(),
+        (None, false) => "development build".to_owned(),
+    };
+    // Not `INVOICING_...`: cargo hands it on to what it runs, which would take it for a setting.
+    let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    println!("cargo::rustc-env=VERSION_AND_COMMIT={version} ({build})");
+}
+
+/// The commit that is checked out, if this is a checkout and there is git; cargo asks again once it is another.
+fn commit_of_git() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
+    println!("cargo::rerun-if-changed={log}");
+    git(&["rev-parse", "--short=12", "HEAD"])
 }
 
 fn generate(path: &str) -> Result<(), String> {

@@ -14,6 +14,7 @@
 //!   proven later is kept in the log alone.
 //! - A panic is a line like any other ([`panics`]), so that the log has nothing but lines.
 
+mod beginning;
 mod counts;
 mod json;
 mod lines;
@@ -24,8 +25,8 @@ mod seldom;
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, SocketAddr};
 use std::panic::UnwindSafe;
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -37,6 +38,9 @@ use slog_async::{Async, OverflowStrategy};
 
 use crate::settings::{LogFormat, LogLevel, Settings, TrustedProxies};
 
+use beginning::{Beginning, JsonAtOnce};
+
+pub use beginning::Begun;
 pub use quotas::Quotas;
 pub use request::{Caller, Request, request};
 pub use seldom::Seldom;
@@ -63,18 +67,46 @@ impl Drop for Guard {
     }
 }
 
+/// Whether lines are those for a person at a terminal.
+fn for_a_terminal(settings: &Settings) -> bool {
+    match settings.log_format {
+        LogFormat::Auto => io::stderr().is_terminal(),
+        LogFormat::Json => false,
+        LogFormat::Terminal => true,
+    }
+}
+
+/// The same as [`to_standard_error`], but that lines are written at once until [`Begun::set`].
+///
+/// # Errors
+/// When the system gives no thread to write with.
+pub fn to_standard_error_at_once(settings: &Settings) -> io::Result<(Logger, Guard, Begun)> {
+    let (after, guard) = to_standard_error(settings)?;
+    let level = level(settings.log_level);
+    let before = match for_a_terminal(settings) {
+        true => {
+            let decorator = slog_term::TermDecorator::new().stderr().build();
+            let format = slog_term::FullFormat::new(decorator).build().ignore_res();
+            at(level, Mutex::new(format).ignore_res())
+        }
+        false => at(level, JsonAtOnce),
+    };
+    let begun = Begun::default();
+    let beginning = Beginning {
+        before,
+        after,
+        begun: begun.clone(),
+    };
+    Ok((Logger::root(beginning, o!()), guard, begun))
+}
+
 /// A logger on standard error. Dropping the guard writes what still waits.
 ///
 /// # Errors
 /// When the system gives no thread to write with.
 pub fn to_standard_error(settings: &Settings) -> io::Result<(Logger, Guard)> {
-    let terminal = match settings.log_format {
-        LogFormat::Auto => io::stderr().is_terminal(),
-        LogFormat::Json => false,
-        LogFormat::Terminal => true,
-    };
     let level = level(settings.log_level);
-    Ok(if terminal {
+    Ok(if for_a_terminal(settings) {
         let decorator = slog_term::TermDecorator::new().stderr().build();
         let (drain, guard) = Async::new(slog_term::FullFormat::new(decorator).build().ignore_res())
             .overflow_strategy(OverflowStrategy::DropAndReport)

@@ -58,7 +58,7 @@ pub struct Settings {
         hide_env_values = true,
         default_value = "sqlite:invoicing.db",
         value_name = "URL",
-        help_heading = HEADING
+        help_heading = heading::DATABASE
     )]
     pub database: Database,
 
@@ -71,13 +71,13 @@ pub struct Settings {
         env = "INVOICING_PUBLIC_URL",
         default_value = "http://127.0.0.1:8080",
         value_name = "URL",
-        help_heading = HEADING
+        help_heading = heading::ADDRESSES
     )]
     pub public_url: PublicUrl,
 
     /// Address and port to listen on; port 0 takes any free one.
     ///
-    /// Give `0.0.0.0:8080` or `[::]:8080` to be reached from other machines, and then `tls_cert` and
+    /// `localhost:8080` is `127.0.0.1:8080`, and `:8080` is `0.0.0.0:8080`. Give that or `[::]:8080` to be reached from other machines, and then `tls_cert` and
     /// `tls_key` too, or a proxy in front that speaks TLS: keys and tokens travel in every request.
     #[arg(
         long,
@@ -85,7 +85,7 @@ pub struct Settings {
         default_value = "127.0.0.1:8080",
         value_name = "ADDRESS:PORT",
         value_parser = values::address,
-        help_heading = HEADING
+        help_heading = heading::ADDRESSES
     )]
     pub listen: SocketAddr,
 
@@ -93,11 +93,11 @@ pub struct Settings {
     ///
     /// Goes together with `tls_key`. Both files are read again on SIGHUP; if the new ones cannot be
     /// used, the server says so in its log and keeps the old ones.
-    #[arg(long, env = "INVOICING_TLS_CERT", value_name = "FILE", help_heading = HEADING)]
+    #[arg(long, env = "INVOICING_TLS_CERT", value_name = "FILE", help_heading = heading::TLS)]
     pub tls_cert: Option<PathBuf>,
 
     /// Private key of the certificate in PEM (PKCS #8, PKCS #1 or SEC 1).
-    #[arg(long, env = "INVOICING_TLS_KEY", value_name = "FILE", help_heading = HEADING)]
+    #[arg(long, env = "INVOICING_TLS_KEY", value_name = "FILE", help_heading = heading::TLS)]
     pub tls_key: Option<PathBuf>,
 
     /// Seconds for which a browser that was here reaches this host by TLS alone (HSTS); 0 sends no such header.
@@ -111,7 +111,7 @@ pub struct Settings {
         default_value = "0",
         value_name = "SECONDS",
         value_parser = values::whole_number::<0, TWO_YEARS>,
-        help_heading = HEADING
+        help_heading = heading::TLS
     )]
     pub hsts: u32,
 
@@ -125,7 +125,7 @@ pub struct Settings {
         env = "INVOICING_OPERATIONS_LISTEN",
         value_name = "ADDRESS:PORT",
         value_parser = values::address,
-        help_heading = HEADING
+        help_heading = heading::ADDRESSES
     )]
     pub operations_listen: Option<SocketAddr>,
 
@@ -140,7 +140,7 @@ pub struct Settings {
         default_value = "0",
         value_name = "SECONDS",
         value_parser = values::whole_number::<0, 600>,
-        help_heading = HEADING
+        help_heading = heading::LOAD
     )]
     pub drain_delay: u32,
 
@@ -156,7 +156,7 @@ pub struct Settings {
         default_value = "4096",
         value_name = "N",
         value_parser = values::whole_number::<1, MOST_REQUESTS>,
-        help_heading = HEADING
+        help_heading = heading::LOAD
     )]
     pub max_concurrent_requests: u32,
 
@@ -174,7 +174,7 @@ pub struct Settings {
         default_value = "64",
         value_name = "MIB",
         value_parser = values::whole_number::<1, 65_536>,
-        help_heading = HEADING
+        help_heading = heading::LOAD
     )]
     pub transfer_memory: u32,
 
@@ -185,7 +185,7 @@ pub struct Settings {
         default_value = "on",
         value_name = "on|off",
         hide_possible_values = true,
-        help_heading = HEADING
+        help_heading = heading::RATES
     )]
     pub rate_limit: Toggle,
 
@@ -196,7 +196,7 @@ pub struct Settings {
         default_value = "100",
         value_name = "N",
         value_parser = values::whole_number::<1, MOST_REQUESTS>,
-        help_heading = HEADING
+        help_heading = heading::RATES
     )]
     pub rate_limit_per_second: u32,
 
@@ -207,7 +207,7 @@ pub struct Settings {
         default_value = "200",
         value_name = "N",
         value_parser = values::whole_number::<1, MOST_REQUESTS>,
-        help_heading = HEADING
+        help_heading = heading::RATES
     )]
     pub rate_limit_burst: u32,
 
@@ -220,7 +220,7 @@ pub struct Settings {
         default_value = "10",
         value_name = "N",
         value_parser = values::whole_number::<1, MOST_REQUESTS>,
-        help_heading = HEADING
+        help_heading = heading::RATES
     )]
     pub token_rate_limit_per_second: u32,
 
@@ -231,7 +231,7 @@ pub struct Settings {
         default_value = "20",
         value_name = "N",
         value_parser = values::whole_number::<1, MOST_REQUESTS>,
-        help_heading = HEADING
+        help_heading = heading::RATES
     )]
     pub token_rate_limit_burst: u32,
 
@@ -245,7 +245,7 @@ pub struct Settings {
         env = "INVOICING_REDIS",
         hide_env_values = true,
         value_name = "URL",
-        help_heading = HEADING
+        help_heading = heading::RATES
     )]
     pub redis: Option<RedisUrl>,
 
@@ -259,7 +259,7 @@ pub struct Settings {
         default_value = "",
         value_name = "CIDR,...",
         hide_default_value = true,
-        help_heading = HEADING
+        help_heading = heading::ADDRESSES
     )]
     pub trusted_proxies: TrustedProxies,
 
@@ -275,7 +275,7 @@ pub struct Settings {
         default_value = "",
         value_name = "ORIGIN,...",
         hide_default_value = true,
-        help_heading = HEADING
+        help_heading = heading::ADDRESSES
     )]
     pub cors_origins: CorsOrigins,
 
@@ -290,7 +290,7 @@ pub struct Settings {
         default_value = "info",
         value_name = "LEVEL",
         hide_possible_values = true,
-        help_heading = HEADING
+        help_heading = heading::LOG
     )]
     pub log_level: LogLevel,
 
@@ -301,13 +301,20 @@ pub struct Settings {
         default_value = "auto",
         value_name = "FORMAT",
         hide_possible_values = true,
-        help_heading = HEADING
+        help_heading = heading::LOG
     )]
     pub log_format: LogFormat,
 }
 
-/// Keeps settings apart from what a command itself takes, in every help text.
-const HEADING: &str = "Settings";
+/// What keeps settings apart from what a command itself takes, and from each other, in every help text.
+mod heading {
+    pub(super) const DATABASE: &str = "Database and settings";
+    pub(super) const ADDRESSES: &str = "Addresses";
+    pub(super) const TLS: &str = "TLS";
+    pub(super) const LOAD: &str = "Load";
+    pub(super) const RATES: &str = "Rate limits";
+    pub(super) const LOG: &str = "Log";
+}
 
 /// More than a machine can answer, and small enough for exact arithmetic in nanoseconds.
 const MOST_REQUESTS: u32 = 1_000_000;
@@ -325,26 +332,33 @@ pub struct TlsFiles<'a> {
 }
 
 impl Settings {
-    /// The settings of a parsed command line whose command was completed by [`sources::resolve`].
+    /// The settings that [`sources::resolve`] has found.
+    ///
+    /// # Errors
+    /// None that a caller of it would meet: each was checked where it was found.
+    pub fn from_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        <Self as clap::FromArgMatches>::from_arg_matches(matches)
+    }
+
+    /// Checks what a server needs to be true of several settings, and no other command.
     ///
     /// # Errors
     /// When two settings contradict each other, in words that name both.
-    pub fn from_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-        let settings = <Self as clap::FromArgMatches>::from_arg_matches(matches)?;
-        if settings.tls_cert.is_some() != settings.tls_key.is_some() {
+    pub fn check_for_serving(&self) -> Result<(), clap::Error> {
+        if self.tls_cert.is_some() != self.tls_key.is_some() {
             return Err(clap::Error::raw(
                 clap::error::ErrorKind::MissingRequiredArgument,
                 "tls_cert and tls_key go together: give both (--tls-cert FILE --tls-key FILE) or neither\n",
             ));
         }
-        if settings.hsts > 0 && settings.tls_cert.is_none() {
+        if self.hsts > 0 && self.tls_cert.is_none() {
             return Err(clap::Error::raw(
                 clap::error::ErrorKind::MissingRequiredArgument,
                 "hsts is for a server that speaks TLS: give tls_cert and tls_key too (--tls-cert FILE --tls-key FILE), \
                  or leave it to the proxy in front\n",
             ));
         }
-        Ok(settings)
+        Ok(())
     }
 
     /// `transfer_memory` in bytes.

@@ -13,6 +13,7 @@ use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, TeamId};
 use crate::domain::input::command_text;
 use crate::domain::input::end_of;
+use crate::domain::list::Part;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
 use crate::store::{Batch, Sql, api_key};
@@ -52,17 +53,33 @@ impl App {
         Ok((key, secret))
     }
 
-    /// The keys of a team, oldest first, revoked and expired ones too.
+    /// The keys of a team, or of all teams, oldest first, revoked and expired ones too.
     ///
     /// # Errors
     /// [`Error::Missing`] for an unknown team; what the store answers.
-    pub async fn list_api_keys(&self, team_id: TeamId) -> Result<Vec<ApiKey>, Error> {
-        let calls = async move |sql: Sql<'_>| {
-            sql.run((require_team(team_id), api_key::list(team_id)))
-                .await
+    pub async fn list_api_keys(
+        &self,
+        team_id: Option<TeamId>,
+        part: Part<ApiKeyId>,
+    ) -> Result<Vec<ApiKey>, Error> {
+        let calls = async move |sql: Sql<'_>| match team_id {
+            Some(id) => {
+                let ((), keys) = sql.run((require_team(id), api_key::list(id, part))).await?;
+                Ok(keys)
+            }
+            None => sql.run(api_key::list_all(part)).await,
         };
-        let ((), keys) = self.store.read(Holder::Service, calls).await?;
-        Ok(keys)
+        self.store.read(Holder::Service, calls).await
+    }
+
+    /// The key of that id, revoked or not.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown key; what the store answers.
+    pub async fn get_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
+        let calls = async move |sql: Sql<'_>| sql.run(api_key::find_id(id)).await;
+        let found = self.store.read(Holder::Service, calls).await?;
+        found.ok_or_else(|| ApiKey::missing(id))
     }
 
     /// Ends a key for ever, and returns when no process takes it any more, a quarter of a second later.

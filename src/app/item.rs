@@ -3,11 +3,12 @@
 use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::domain::id::{FolderId, TeamId};
+use crate::domain::id::{FileId, FolderId, TeamId};
 use crate::domain::input::command_text;
 use crate::domain::item::ItemId;
 use crate::domain::item::{File, Folder};
-use crate::store::{Batch, item};
+use crate::domain::list::Part;
+use crate::store::{Batch, Sql, item};
 
 use super::team::require_team;
 
@@ -55,6 +56,60 @@ impl App {
             created_at: now,
         };
         self.add_file(file).await
+    }
+
+    /// The folders of a team, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such team; what the store answers.
+    pub async fn list_folders(
+        &self,
+        team_id: TeamId,
+        part: Part<FolderId>,
+    ) -> Result<Vec<Folder>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_team(team_id), item::list_folders(team_id, part)))
+                .await
+        };
+        let ((), folders) = self.store.read(Holder::Service, calls).await?;
+        Ok(folders)
+    }
+
+    /// The folder of that id.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is none; what the store answers.
+    pub async fn get_folder(&self, id: FolderId) -> Result<Folder, Error> {
+        let calls = async move |sql: Sql<'_>| sql.run(item::find_folder(id)).await;
+        let found = self.store.read(Holder::Service, calls).await?;
+        found.ok_or_else(|| ItemId::Folder(id).missing())
+    }
+
+    /// The files of a team, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such team; what the store answers.
+    pub async fn list_files(
+        &self,
+        team_id: TeamId,
+        part: Part<FileId>,
+    ) -> Result<Vec<File>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_team(team_id), item::list_files(team_id, part)))
+                .await
+        };
+        let ((), files) = self.store.read(Holder::Service, calls).await?;
+        Ok(files)
+    }
+
+    /// The file of that id.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is none; what the store answers.
+    pub async fn get_file(&self, id: FileId) -> Result<File, Error> {
+        let calls = async move |sql: Sql<'_>| sql.run(item::find_file(id)).await;
+        let found = self.store.read(Holder::Service, calls).await?;
+        found.ok_or_else(|| ItemId::File(id).missing())
     }
 
     /// Adds a file that is all as given to its team.

@@ -4,7 +4,8 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
-use crate::domain::member::{Member, Role};
+use crate::domain::list::Part;
+use crate::domain::member::{ListedMember, Member, Role};
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, member};
 
@@ -33,6 +34,54 @@ impl App {
                 add_member(sql, &member).await
             })
             .await
+    }
+
+    /// The members of a team, in the order in which the users were made.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown team; what the store answers.
+    pub async fn list_members(
+        &self,
+        team_id: TeamId,
+        part: Part<UserId>,
+    ) -> Result<Vec<ListedMember>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_team(team_id), member::list(team_id, part)))
+                .await
+        };
+        let ((), members) = self.store.read(Holder::Service, calls).await?;
+        Ok(members)
+    }
+
+    /// The teams that a user is in, and as what, in the order in which the teams were made.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown user; what the store answers.
+    pub async fn list_memberships(
+        &self,
+        user_id: UserId,
+        part: Part<TeamId>,
+    ) -> Result<Vec<ListedMember>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_user(user_id), member::list_teams(user_id, part)))
+                .await
+        };
+        let ((), members) = self.store.read(Holder::Service, calls).await?;
+        Ok(members)
+    }
+
+    /// A user as a member of a team.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when the user is no member; what the store answers.
+    pub async fn get_member(
+        &self,
+        team_id: TeamId,
+        user_id: UserId,
+    ) -> Result<ListedMember, Error> {
+        let calls = async move |sql: Sql<'_>| sql.run(member::find(team_id, user_id)).await;
+        let found = self.store.read(Holder::Service, calls).await?;
+        found.ok_or_else(|| Member::missing(team_id, user_id))
     }
 
     /// Takes a user out of a team, at once. The user's sessions go on: they may serve other teams.

@@ -19,6 +19,7 @@ mod last_used;
 mod lease;
 mod member;
 mod oauth_client;
+mod overview;
 mod product;
 pub mod session;
 mod share_link;

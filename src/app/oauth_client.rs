@@ -4,9 +4,11 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::input::command_text;
+use crate::domain::list::Part;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::oauth_client::{OauthClient, parse_id, parse_redirect_uris};
-use crate::store::{Batch, oauth_client};
+use crate::sql::ScriptError;
+use crate::store::{Batch, Sql, oauth_client};
 
 impl App {
     /// Registers an app.
@@ -29,6 +31,40 @@ impl App {
         self.add_oauth_client(client).await
     }
 
+    /// Clients, in the order of their ids.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_oauth_clients(
+        &self,
+        part: Part<ClientId>,
+    ) -> Result<Vec<OauthClient>, Error> {
+        self.store
+            .read(Holder::Service, async move |sql| {
+                let mut clients = sql.run(oauth_client::list(&part)).await?;
+                for client in &mut clients {
+                    add_redirect_uris(sql, client).await?;
+                }
+                Ok(clients)
+            })
+            .await
+    }
+
+    /// The client of that id.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is none; what the store answers.
+    pub async fn get_oauth_client(&self, id: ClientId) -> Result<OauthClient, Error> {
+        self.store
+            .read(Holder::Service, async move |sql| {
+                let found = sql.run(oauth_client::find(&id)).await?;
+                let mut client = found.ok_or_else(|| OauthClient::missing(&id))?;
+                add_redirect_uris(sql, &mut client).await?;
+                Ok(client)
+            })
+            .await
+    }
+
     /// Adds a client with its redirect URIs.
     pub(super) async fn add_oauth_client(&self, client: OauthClient) -> Result<OauthClient, Error> {
         self.store
@@ -46,6 +82,14 @@ impl App {
             })
             .await
     }
+}
+
+/// There are few clients, so each may ask for its own.
+async fn add_redirect_uris(sql: Sql<'_>, client: &mut OauthClient) -> Result<(), ScriptError> {
+    client.redirect_uris = sql
+        .run(oauth_client::list_redirect_uris(&client.id))
+        .await?;
+    Ok(())
 }
 
 /// Refuses a client that does not exist, or a redirect URI that is not the client's.

@@ -48,6 +48,7 @@ use crate::domain::Error;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::holder::Holder;
 use crate::domain::id::{SessionId, UserId};
+use crate::domain::list::Part;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
 use crate::domain::session::pair::TokenPair;
@@ -202,14 +203,32 @@ impl App {
     ///
     /// # Errors
     /// [`Error::Missing`] when there is no such user.
-    pub async fn list_sessions(&self, user_id: UserId) -> Result<Vec<Session>, Error> {
+    pub async fn list_sessions(
+        &self,
+        user_id: Option<UserId>,
+        part: Part<SessionId>,
+    ) -> Result<Vec<Session>, Error> {
         let now = self.now();
-        let calls = async move |sql: Sql<'_>| {
-            sql.run((require_user(user_id), session::list(user_id, now)))
-                .await
+        let calls = async move |sql: Sql<'_>| match user_id {
+            Some(id) => {
+                let list = session::list(id, now, part);
+                let ((), sessions) = sql.run((require_user(id), list)).await?;
+                Ok(sessions)
+            }
+            None => sql.run(session::list_all(now, part)).await,
         };
-        let ((), sessions) = self.store.read(Holder::Service, calls).await?;
-        Ok(sessions)
+        self.store.read(Holder::Service, calls).await
+    }
+
+    /// The session of that id, if it is alive.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such session, or it has ended; what the store answers.
+    pub async fn get_session(&self, id: SessionId) -> Result<Session, Error> {
+        let now = self.now();
+        let calls = async move |sql: Sql<'_>| sql.run(session::find(id, now)).await;
+        let found = self.store.read(Holder::Service, calls).await?;
+        found.ok_or_else(|| Session::missing(id))
     }
 
     /// Ends a session, at once and for ever. Revoking it again changes nothing.

@@ -9,12 +9,14 @@ use crate::domain::id::{ShareLinkId, TeamId, UserId};
 use crate::domain::input::command_text;
 use crate::domain::input::end_of;
 use crate::domain::item::ItemId;
+use crate::domain::list::Part;
 use crate::domain::secret::Secret;
 use crate::domain::share_link::{CreateLink, LINKS_PER_ITEM, NewShareLink, ShareLink};
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, item, member, share_link};
 
 use super::member::require_member;
+use super::team::require_team;
 use super::user::require_user;
 
 /// Bytes of a password: hashing takes time for each, so there is a bound.
@@ -44,6 +46,33 @@ impl App {
                 Ok(links)
             })
             .await
+    }
+
+    /// The links of a team that are not revoked, newest first, for the operator.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown team; what the store answers.
+    pub async fn list_team_links(
+        &self,
+        team_id: TeamId,
+        part: Part<ShareLinkId>,
+    ) -> Result<Vec<ShareLink>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_team(team_id), share_link::list_team(team_id, part)))
+                .await
+        };
+        let ((), links) = self.store.read(Holder::Service, calls).await?;
+        Ok(links)
+    }
+
+    /// The link of that id, unless it is revoked, for the operator.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is none; what the store answers.
+    pub async fn get_link(&self, id: ShareLinkId) -> Result<ShareLink, Error> {
+        let calls = async move |sql: Sql<'_>| sql.run(share_link::find_id(id)).await;
+        let found = self.store.read(Holder::Service, calls).await?;
+        found.ok_or_else(|| ShareLink::missing(id))
     }
 
     /// Makes a link to an item.

@@ -5,7 +5,8 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::TeamId;
 use crate::domain::input::command_text;
-use crate::domain::team::Team;
+use crate::domain::list::Part;
+use crate::domain::team::{NamedTeam, Team};
 use crate::store::{Batch, team};
 
 impl App {
@@ -24,14 +25,37 @@ impl App {
         self.add_team(team).await
     }
 
-    /// All teams, oldest first.
+    /// Teams, oldest first.
     ///
     /// # Errors
     /// What the store answers.
-    pub async fn list_teams(&self) -> Result<Vec<Team>, Error> {
+    pub async fn list_teams(&self, part: Part<TeamId>) -> Result<Vec<Team>, Error> {
         self.store
             .read(Holder::Service, async move |sql| {
-                sql.run(team::list()).await
+                sql.run(team::list(part)).await
+            })
+            .await
+    }
+
+    /// The team of that id, or of that name if no other has it.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is none, [`Error::Refused`] for a name that several have; what the store answers.
+    pub async fn get_team(&self, team: NamedTeam) -> Result<Team, Error> {
+        self.store
+            .read(Holder::Service, async move |sql| match &team {
+                NamedTeam::Id(id) => {
+                    let found = sql.run(team::find(*id)).await?;
+                    Ok(found.ok_or_else(|| Team::missing(id))?)
+                }
+                NamedTeam::Name(name) => {
+                    // Two are enough to know that it is not the name of one.
+                    let mut found = sql.run(team::list_named(name, 2)).await?;
+                    match found.len() {
+                        0 | 1 => Ok(found.pop().ok_or_else(|| Team::missing(name))?),
+                        _ => Err(Team::ambiguous(name, &found).into()),
+                    }
+                }
             })
             .await
     }

@@ -5,8 +5,9 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::input::command_text;
+use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
-use crate::domain::user::{User, parse_email};
+use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, auth_code, member, session, user};
 
@@ -24,6 +25,37 @@ impl App {
             created_at: now,
         };
         self.add_user(user).await
+    }
+
+    /// Users, oldest first.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_users(&self, part: Part<UserId>) -> Result<Vec<User>, Error> {
+        self.store
+            .read(Holder::Service, async move |sql| {
+                sql.run(user::list(part)).await
+            })
+            .await
+    }
+
+    /// The user of that id or email.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is none; what the store answers.
+    pub async fn get_user(&self, user: NamedUser) -> Result<User, Error> {
+        self.store
+            .read(Holder::Service, async move |sql| match &user {
+                NamedUser::Id(id) => {
+                    let found = sql.run(user::find(*id)).await?;
+                    Ok(found.ok_or_else(|| User::missing(id))?)
+                }
+                NamedUser::Email(email) => {
+                    let found = sql.run(user::find_email(email)).await?;
+                    Ok(found.ok_or_else(|| User::missing(email))?)
+                }
+            })
+            .await
     }
 
     /// Removes a user: memberships, codes and sessions are gone at once. Links that the user made stay,
@@ -44,10 +76,11 @@ impl App {
     pub(crate) async fn add_user(&self, user: User) -> Result<User, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
-                match sql.run(user::insert(&user)).await? {
-                    0 => Err(User::email_taken(&user.email).into()),
-                    _ => Ok(user.clone()),
+                if sql.run(user::insert(&user)).await? == 0 {
+                    let owner = sql.run(user::find_email(&user.email)).await?;
+                    return Err(User::email_taken(&user.email, owner.as_ref()).into());
                 }
+                Ok(user.clone())
             })
             .await
     }

@@ -3,26 +3,29 @@
 use crate::app::App;
 use crate::domain::api_key::{ApiKey as Key, Scope};
 use crate::domain::catalog::Mode;
-use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::id::ApiKeyId;
+use crate::domain::team::NamedTeam;
 use crate::settings::Span;
 
 use super::command_error::CommandError;
-use super::output::{Output, Record};
+use super::output::Output;
+use super::part::PartOf;
+use super::record::Record;
 
 /// API keys: a team's integrations call the catalog API with one.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ApiKey {
     /// Makes a key and prints it, this once: the database keeps a hash.
     #[command(after_help = r#"Examples:
-    invoicing api-key create --team ID --mode live --scope read-write --name "Web shop"
-    invoicing api-key create --team ID --mode test --scope read-only --expires-in 90d
+    invoicing api-key create --team Acme --mode live --scope read-write --name "Web shop"
+    invoicing api-key create --team Acme --mode test --scope read-only --expires-in 90d
 
 To keep the key out of the terminal's history:
-    invoicing api-key create --team ID --mode live --scope read-write --json | jq -r .key > key"#)]
+    invoicing api-key create --team Acme --mode live --scope read-write --json | jq -r .key > key"#)]
     Create {
-        /// The team that the key acts for.
-        #[arg(long, value_name = "ID")]
-        team: TeamId,
+        /// The team that the key acts for, by its id or its name.
+        #[arg(long, value_name = "TEAM")]
+        team: NamedTeam,
         /// Which of the team's two catalogs it sees: the real one, or the one to try things with.
         #[arg(long, value_name = "live|test")]
         mode: Mode,
@@ -36,11 +39,18 @@ To keep the key out of the terminal's history:
         #[arg(long, value_name = "SPAN")]
         expires_in: Option<Span>,
     },
-    /// Lists the keys of a team, oldest first, without the keys themselves.
+    /// Lists the keys of a team, or of all, oldest first, without the keys themselves.
     List {
-        /// The team.
-        #[arg(long, value_name = "ID")]
-        team: TeamId,
+        /// The team, by its id or its name; without this, all of them.
+        #[arg(long, value_name = "TEAM")]
+        team: Option<NamedTeam>,
+        #[command(flatten)]
+        part: PartOf<ApiKeyId>,
+    },
+    /// Shows a key, without the key itself.
+    Show {
+        /// The key's id, as the list shows it; not the key.
+        id: ApiKeyId,
     },
     /// Ends a key for ever; when this returns, all running servers refuse it.
     Revoke {
@@ -59,6 +69,7 @@ impl ApiKey {
                 name,
                 expires_in,
             } => {
+                let team = app.get_team(team).await?.id;
                 let expires_in = expires_in.map(Span::duration);
                 let (key, secret) = app
                     .create_api_key(team, mode, scope, name.as_deref(), expires_in)
@@ -69,9 +80,17 @@ impl ApiKey {
                 Ok(Output::from(describe(id, &key))
                     .with_note("this is the only time that the key is shown; keep it now"))
             }
-            Self::List { team } => Ok(Output::list(
-                app.list_api_keys(team).await?.iter().map(record),
-            )),
+            Self::List { team, part } => {
+                let named: &[&str] = if team.is_some() { &["teamId"] } else { &[] };
+                let team = match team {
+                    Some(team) => Some(app.get_team(team).await?.id),
+                    None => None,
+                };
+                let keys = app.list_api_keys(team, part.part()).await?;
+                let records = keys.iter().map(|key| record(key).without_columns(named));
+                Ok(part.list(records.collect(), "id"))
+            }
+            Self::Show { id } => Ok(record(&app.get_api_key(id).await?).into()),
             Self::Revoke { id } => Ok(record(&app.revoke_api_key(id).await?).into()),
         }
     }
@@ -80,8 +99,8 @@ impl ApiKey {
 fn record(key: &Key) -> Record {
     let record = describe(Record::default().with_text("id", key.id), key);
     record
-        .with_optional("revokedAt", key.revoked_at)
-        .with_optional("lastUsedAt", key.last_used_at)
+        .with_distant_time("revokedAt", key.revoked_at)
+        .with_distant_time("lastUsedAt", key.last_used_at)
 }
 
 fn describe(record: Record, key: &Key) -> Record {
@@ -90,6 +109,6 @@ fn describe(record: Record, key: &Key) -> Record {
         .with_text("mode", key.mode)
         .with_text("scope", key.scope)
         .with_optional("name", key.name.as_ref())
-        .with_text("createdAt", key.created_at)
-        .with_optional("expiresAt", key.expires_at)
+        .with_time("createdAt", key.created_at)
+        .with_distant_time("expiresAt", key.expires_at)
 }

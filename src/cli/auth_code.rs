@@ -2,11 +2,12 @@
 
 use crate::app::App;
 use crate::domain::auth_code::CodeChallenge;
-use crate::domain::id::UserId;
 use crate::domain::oauth_client::ClientId;
+use crate::domain::user::NamedUser;
 
 use super::command_error::CommandError;
-use super::output::{Output, Record};
+use super::output::Output;
+use super::record::Record;
 
 /// Authorization codes: what an app exchanges for tokens after a user has signed in.
 #[derive(Debug, clap::Subcommand)]
@@ -18,12 +19,12 @@ pub(super) enum AuthCode {
     #[command(after_help = r#"Example:
     verifier=$(openssl rand -hex 32)
     challenge=$(printf %s "$verifier" | openssl dgst -sha256 -binary | basenc --base64url | tr -d =)
-    invoicing auth-code issue --user ID --client mobile \
+    invoicing auth-code issue --user ada@example.com --client mobile \
         --redirect-uri com.example.app:/signed-in --code-challenge "$challenge""#)]
     Issue {
-        /// Who has signed in.
-        #[arg(long, value_name = "ID")]
-        user: UserId,
+        /// Who has signed in, by email or id.
+        #[arg(long, value_name = "USER")]
+        user: NamedUser,
         /// The app that the code is for.
         #[arg(long, value_name = "ID")]
         client: String,
@@ -44,6 +45,7 @@ impl AuthCode {
             redirect_uri,
             code_challenge,
         } = self;
+        let user = app.get_user(user).await?.id;
         let client = ClientId::new(client);
         let issued = app
             .issue_auth_code(user, &client, &redirect_uri, code_challenge)

@@ -8,7 +8,8 @@ use crate::settings::{Database, Settings};
 use crate::store::copy::{Copied, CopyError, Progress, Tally, copy};
 
 use super::command_error::CommandError;
-use super::output::{Output, Record};
+use super::output::Output;
+use super::record::Record;
 
 /// Copies everything into a new database, between SQLite and PostgreSQL in either direction.
 ///

@@ -6,12 +6,22 @@ use super::command_error::CommandError;
 use crate::app::App;
 use crate::domain::time::SystemClock;
 use crate::settings::Settings;
-use crate::store;
+use crate::store::{self, OpenError, Store};
 
-/// The service on the database of the settings.
+/// The service on the database of the settings, which is made if there is none.
+pub(super) async fn open_or_make(settings: &Settings) -> Result<App, CommandError> {
+    app(store::open(&settings.database).await, settings).await
+}
+
+/// The service on the database of the settings, which is there: a command in the wrong folder makes none.
 pub(super) async fn open(settings: &Settings) -> Result<App, CommandError> {
-    let store = store::open(&settings.database)
-        .await
-        .map_err(|error| CommandError::Failed(error.to_string()))?;
+    app(store::open_existing(&settings.database).await, settings).await
+}
+
+async fn app(
+    store: Result<Arc<Store>, OpenError>,
+    settings: &Settings,
+) -> Result<App, CommandError> {
+    let store = store.map_err(|error| CommandError::Failed(error.to_string()))?;
     Ok(App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?)
 }

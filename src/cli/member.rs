@@ -1,11 +1,17 @@
 //! `invoicing member`: which users belong to which teams.
 
 use crate::app::App;
+use crate::domain::Error;
 use crate::domain::id::{TeamId, UserId};
-use crate::domain::member::Role;
+use crate::domain::list::Part;
+use crate::domain::member::{ListedMember, Role};
+use crate::domain::team::NamedTeam;
+use crate::domain::user::NamedUser;
 
 use super::command_error::CommandError;
-use super::output::{Output, Record};
+use super::output::Output;
+use super::part::PartOf;
+use super::record::Record;
 
 /// Members: users who may work in a team.
 #[derive(Debug, clap::Subcommand)]
@@ -13,6 +19,8 @@ pub(super) enum Member {
     /// Makes a user a member of a team.
     ///
     /// To change a role, remove the member and add them again.
+    #[command(after_help = r#"Example:
+    invoicing member add --team Acme --user ada@example.com --role owner"#)]
     Add {
         #[command(flatten)]
         who: Who,
@@ -25,41 +33,109 @@ pub(super) enum Member {
         #[command(flatten)]
         who: Who,
     },
+    /// Lists the members of a team, or the teams of a user, those who were made first in front.
+    List {
+        #[command(flatten)]
+        of: Of,
+        #[command(flatten)]
+        part: PartOf<UserId>,
+    },
+    /// Shows what a user is in a team.
+    Show {
+        #[command(flatten)]
+        who: Who,
+    },
 }
 
 /// A user and a team.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Who {
-    /// The team.
-    #[arg(long, value_name = "ID")]
-    team: TeamId,
-    /// The user.
-    #[arg(long, value_name = "ID")]
-    user: UserId,
+    /// The team, by its id or its name.
+    #[arg(long, value_name = "TEAM")]
+    team: NamedTeam,
+    /// The user, by email or id.
+    #[arg(long, value_name = "USER")]
+    user: NamedUser,
+}
+
+/// Whose members, or whose teams.
+#[derive(Clone, Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Of {
+    /// The team, by its id or its name.
+    #[arg(long, value_name = "TEAM")]
+    team: Option<NamedTeam>,
+    /// The user, by email or id; `--after` then takes the id of a team.
+    #[arg(long, value_name = "USER")]
+    user: Option<NamedUser>,
 }
 
 impl Member {
     pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Add { who, role } => {
-                let member = app.add_member(who.team, who.user, role).await?;
-                let record = who.record().with_text("role", member.role);
-                Ok(record.with_text("createdAt", member.created_at).into())
+                let (team, user) = who.find(app).await?;
+                let member = app.add_member(team, user, role).await?;
+                let record = record(team, user).with_text("role", member.role);
+                Ok(record.with_time("createdAt", member.created_at).into())
             }
             Self::Remove { who } => {
-                app.remove_member(who.team, who.user).await?;
-                Ok(who.record().into())
+                let (team, user) = who.find(app).await?;
+                app.remove_member(team, user).await?;
+                Ok(record(team, user).into())
+            }
+            Self::List { of, part } => list(app, of, &part).await,
+            Self::Show { who } => {
+                let (team, user) = who.find(app).await?;
+                Ok(listed(app.get_member(team, user).await?).into())
             }
         }
     }
 }
 
 impl Who {
-    /// A member is known in its team by its user's id.
-    fn record(self) -> Record {
-        Record::default()
-            .with_text("id", self.user)
-            .with_text("teamId", self.team)
-            .with_text("userId", self.user)
+    async fn find(self, app: &App) -> Result<(TeamId, UserId), Error> {
+        let team = app.get_team(self.team).await?;
+        Ok((team.id, app.get_user(self.user).await?.id))
     }
+}
+
+async fn list(app: &App, of: Of, part: &PartOf<UserId>) -> Result<Output, CommandError> {
+    if let Some(team) = of.team {
+        let team = app.get_team(team).await?.id;
+        let members = app.list_members(team, part.part()).await?;
+        let named = ["id", "teamId", "teamName"];
+        let records = members.into_iter().map(listed);
+        let records = records.map(|record| record.without_columns(&named));
+        return Ok(part.list(records.collect(), "userId"));
+    }
+    let Some(user) = of.user else {
+        return Err(CommandError::Usage("give either --team or --user".into()));
+    };
+    let user = app.get_user(user).await?.id;
+    let Part { after, limit } = part.part();
+    let after = after.map(|id| TeamId(id.0));
+    let members = app.list_memberships(user, Part { after, limit }).await?;
+    let named = ["id", "userId", "email", "name"];
+    let records = members.into_iter().map(listed);
+    let records = records.map(|record| record.without_columns(&named));
+    Ok(part.list(records.collect(), "teamId"))
+}
+
+/// A member is known in its team by its user's id.
+fn record(team: TeamId, user: UserId) -> Record {
+    Record::default()
+        .with_text("id", user)
+        .with_text("teamId", team)
+        .with_text("userId", user)
+}
+
+fn listed(listed: ListedMember) -> Record {
+    let member = listed.member;
+    record(member.team_id, member.user_id)
+        .with_text("role", member.role)
+        .with_time("createdAt", member.created_at)
+        .with_text("teamName", listed.team_name)
+        .with_text("email", listed.email)
+        .with_text("name", listed.user_name)
 }

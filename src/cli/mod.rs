@@ -1,6 +1,6 @@
 //! The command line: what an operator types, what comes back.
 //!
-//! - Every command takes the settings that concern it ([`crate::settings`]), and `--json` when it works
+//! - Every command takes the settings that it uses ([`crate::settings`]) and no others, and `--json` when it works
 //!   on the database. Both are added here, to all commands at once, not in each of them.
 //! - Standard output has the answer and nothing else: one JSON value, or text for people. Notes, warnings
 //!   and failures go to standard error.
@@ -21,15 +21,19 @@ mod member;
 mod oauth_client;
 mod openapi;
 mod output;
+mod part;
+mod record;
 mod serve;
 mod session;
 mod share_link;
+mod table;
 mod team;
 mod user;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::builder::Resettable;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -38,22 +42,24 @@ use crate::settings::sources::{self, Resolved, Texts};
 use command_error::CommandError;
 use output::Output;
 
+/// The version of this program, with the commit that it was built from (`build.rs`).
+const VERSION: &str = env!("VERSION_AND_COMMIT");
+
 /// An invoicing service: product catalogs, and device sessions for a mobile app.
 #[derive(Debug, Parser)]
 #[command(
     after_help = r#"`invoicing demo` shows all of it at once. To run it in earnest, make a team and a key, then serve:
     invoicing team create --name "Acme"
-    invoicing api-key create --team ID --mode live --scope read-write
+    invoicing api-key create --team Acme --mode live --scope read-write
     invoicing serve
 
 Every command explains itself: `invoicing api-key create --help`."#
 )]
 #[command(
     name = "invoicing",
-    version,
+    version = VERSION,
     arg_required_else_help = true,
     subcommand_required = true,
-    disable_help_subcommand = true,
     max_term_width = 100
 )]
 struct Cli {
@@ -108,7 +114,7 @@ pub fn main() -> ExitCode {
             return report(CommandError::Usage(error.to_string()));
         }
     };
-    let settings = Settings::from_matches(sources::leaf(&resolved.matches));
+    let settings = Settings::from_matches(&resolved.settings);
     let parsed =
         settings.and_then(|settings| Ok((settings, Cli::from_arg_matches(&resolved.matches)?)));
     let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
@@ -128,7 +134,12 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
             .for_each(|warning| output::say(&format!("warning: {warning}")));
     }
     match command {
-        Command::Serve(serve) => serve.run(settings, &resolved.warnings),
+        Command::Serve(serve) => {
+            settings
+                .check_for_serving()
+                .unwrap_or_else(|error| error.exit());
+            serve.run(settings, &resolved.warnings)
+        }
         Command::Demo(demo) => {
             let given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
             if given("database") {
@@ -148,16 +159,26 @@ fn finish(
     answer: impl Future<Output = Result<Output, CommandError>>,
     matches: &ArgMatches,
 ) -> Result<(), CommandError> {
+    let given = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime
         .block_on(answer)?
-        .print(matches.get_flag(output::JSON))
+        .print(given(output::JSON), given(output::UTC))
 }
 
 async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output, CommandError> {
-    let app = &database::open(settings).await?;
+    let app = &match &command {
+        OnDatabase::Team(team) if team.may_begin() => {
+            let app = database::open_or_make(settings).await?;
+            if app.database_is_new() {
+                output::say(&format!("note: made a new database, {}", settings.database));
+            }
+            app
+        }
+        _ => database::open(settings).await?,
+    };
     match command {
         OnDatabase::Team(command) => command.run(app).await,
         OnDatabase::ApiKey(command) => command.run(app).await,
@@ -197,14 +218,36 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
             complete(below, texts, path.trim_start())
         });
     }
-    let shown: fn(&str) -> bool = match path {
+    let command = match path {
+        "serve" | "demo" | "openapi" => command,
+        "copy" => command.arg(output::json_flag()),
+        _ => command.arg(output::json_flag()).arg(output::utc_flag()),
+    };
+    let own: Vec<_> = command
+        .get_arguments()
+        .map(|arg| arg.get_id().clone())
+        .collect();
+    let takes = takes(path);
+    sources::complete(command, texts, takes).mut_args(|arg| {
+        if own.contains(arg.get_id()) || path == "serve" {
+            return arg;
+        }
+        // What a page says about the setting would bury what the command says about itself.
+        let arg = arg.long_help(Resettable::Reset);
+        // The demo takes it in order to refuse it with better words.
+        let hidden = path == "demo" && arg.get_id() == "database";
+        arg.hide(hidden)
+    })
+}
+
+/// Which settings a command takes, by their names: those that it uses.
+fn takes(path: &str) -> fn(&str) -> bool {
+    match path {
         "serve" => |_| true,
         "demo" => |name| {
             !matches!(
                 name,
-                "database"
-                    | "config"
-                    | "public_url"
+                "public_url"
                     | "tls_cert"
                     | "tls_key"
                     | "hsts"
@@ -214,22 +257,11 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
             )
         },
         "openapi" => |_| false,
-        "link create" => |name| matches!(name, "database" | "config" | "public_url"),
+        "link create" | "link list" | "link show" => {
+            |name| matches!(name, "database" | "config" | "public_url")
+        }
         _ => |name| matches!(name, "database" | "config"),
-    };
-    let own: Vec<_> = command
-        .get_arguments()
-        .map(|arg| arg.get_id().clone())
-        .collect();
-    let command = match path {
-        "serve" | "demo" | "openapi" => command,
-        _ => command.arg(output::json_flag()),
-    };
-    sources::complete(command, texts).mut_args(|arg| {
-        let ours = own.contains(arg.get_id()) || arg.get_id() == output::JSON;
-        let hidden = !ours && !shown(arg.get_id().as_str());
-        arg.hide(hidden)
-    })
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
 
 use super::command_error::CommandError;
-use super::database::open;
+use super::database::open_or_make;
 
 /// Runs the server until SIGTERM or SIGINT.
 ///
@@ -43,12 +43,13 @@ impl Serve {
             .enable_all()
             .build()?;
         let result = runtime.block_on(async {
-            let app = Arc::new(open(settings).await?);
+            let app = Arc::new(open_or_make(settings).await?);
             let replica: Arc<ReplicaState> = Arc::default();
             let quotas = Arc::clone(&replica.quotas);
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
             let server = start(settings, http::api()?, context, Arc::clone(&replica), &log)?;
+            introduce(&app, settings, &log).await?;
             // Last, because a balancer that finds it sends requests.
             let _listener = settings
                 .operations_listen
@@ -81,6 +82,27 @@ fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
             "file" => %path.display(), "mode" => format!("{mode:04o}")
         );
     }
+}
+
+/// Says which program runs on which database, what is in it, and what is still to do before anybody can call.
+async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), CommandError> {
+    let (version, before) = app.schema_versions();
+    info!(
+        log, "invoicing {}", super::VERSION;
+        "database" => %settings.database, "new" => app.database_is_new(), "schema_version" => version
+    );
+    if (1..version).contains(&before) {
+        info!(log, "the schema of the database was brought up to date"; "from" => before, "to" => version);
+    }
+    let overview = app.overview().await?;
+    info!(
+        log, "in the database";
+        "team" => overview.has_team, "api_key" => overview.has_api_key, "user" => overview.has_user
+    );
+    if let Some(next) = overview.next_steps() {
+        info!(log, "nobody can call yet: {next}");
+    }
+    Ok(())
 }
 
 /// Starts a server for `api`, and says where its documentation is.

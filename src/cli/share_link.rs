@@ -10,23 +10,53 @@ use crate::domain::id::{FileId, FolderId, ShareLinkId, UserId};
 use crate::domain::item::ItemId;
 use crate::domain::secret::Secret;
 use crate::domain::share_link::{Audience, CreateLink, ShareLink};
+use crate::domain::team::NamedTeam;
+use crate::domain::user::NamedUser;
 use crate::settings::Span;
 
 use super::command_error::CommandError;
-use super::output::{Output, Record};
+use super::output::Output;
+use super::part::PartOf;
+use super::record::Record;
 
 /// More than any password may have, so that reading one cannot go on for ever.
 const PASSWORD_INPUT_MAX_BYTES: u64 = 64 * 1024;
+
+/// What a link has that would make its row of a list too long.
+const DETAILS: [&str; 9] = [
+    "url",
+    "itemId",
+    "permissions",
+    "passwordProtected",
+    "downloadCount",
+    "lastViewedAt",
+    "createdBy",
+    "createdAt",
+    "updatedAt",
+];
 
 /// Share links: addresses that lead to a file or folder without signing in.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Link {
     /// Makes a link and prints it; its `url` begins with the setting public_url.
     #[command(after_help = r#"Examples:
-    invoicing link create --file ID --user ID --name "For the auditor" --expires-in 7d
-    invoicing link create --folder ID --user ID --audience team --no-download
-    printf %s "$PASSWORD" | invoicing link create --file ID --user ID --password-stdin"#)]
+    invoicing link create --file ID --user ada@example.com --name "For the auditor" --expires-in 7d
+    invoicing link create --folder ID --user ada@example.com --audience team --no-download
+    printf %s "$PASSWORD" | invoicing link create --file ID --user ada@example.com --password-stdin"#)]
     Create(Create),
+    /// Lists the links of a team that are not revoked, newest first.
+    List {
+        /// The team, by its id or its name.
+        #[arg(long, value_name = "TEAM")]
+        team: NamedTeam,
+        #[command(flatten)]
+        part: PartOf<ShareLinkId>,
+    },
+    /// Shows a link that is not revoked.
+    Show {
+        /// The link's id.
+        id: ShareLinkId,
+    },
     /// Ends a link, at once and for ever.
     Revoke {
         /// The link's id.
@@ -39,9 +69,9 @@ pub(super) enum Link {
 pub(super) struct Create {
     #[command(flatten)]
     item: Item,
-    /// Who shares it: a member of the team that the file or folder belongs to.
-    #[arg(long, value_name = "ID")]
-    user: UserId,
+    /// Who shares it, by email or id: a member of the team that the file or folder belongs to.
+    #[arg(long, value_name = "USER")]
+    user: NamedUser,
     /// What to call the link.
     #[arg(long)]
     name: Option<String>,
@@ -75,12 +105,21 @@ impl Link {
     pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Create(create) => {
-                let create = create.read()?;
+                let user = app.get_user(create.user.clone()).await?.id;
+                let create = create.read(user)?;
                 let (user, item) = (create.user_id, create.item_id);
                 let link = app.create_link(create).await;
                 let link = link.map_err(|error| refused(error, user, item))?;
                 Ok(record(app, &link).into())
             }
+            Self::List { team, part } => {
+                let team = app.get_team(team).await?.id;
+                let links = app.list_team_links(team, part.part()).await?;
+                let records = links.iter().map(|link| record(app, link));
+                let records = records.map(|record| record.without_columns(&DETAILS));
+                Ok(part.list(records.collect(), "id"))
+            }
+            Self::Show { id } => Ok(record(app, &app.get_link(id).await?).into()),
             Self::Revoke { id } => {
                 app.revoke_link(id).await?;
                 Ok(Record::default().with_text("id", id).into())
@@ -101,7 +140,7 @@ fn refused(error: Error, user: UserId, item: ItemId) -> CommandError {
 
 impl Create {
     /// The link to make, its password read.
-    fn read(self) -> Result<CreateLink, CommandError> {
+    fn read(self, user_id: UserId) -> Result<CreateLink, CommandError> {
         let item_id = match (self.item.file, self.item.folder) {
             (Some(file), None) => ItemId::File(file),
             (None, Some(folder)) => ItemId::Folder(folder),
@@ -112,7 +151,7 @@ impl Create {
             .then(|| read_password(std::io::stdin().lock()));
         Ok(CreateLink {
             item_id,
-            user_id: self.user,
+            user_id,
             name: self.name,
             audience: self.audience,
             can_download: !self.no_download,
@@ -162,14 +201,14 @@ fn record(app: &App, link: &ShareLink) -> Record {
         .with_text("audience", link.audience)
         .with("permissions", permissions)
         .with("passwordProtected", link.password_protected)
-        .with_optional("expiresAt", link.expires_at)
+        .with_distant_time("expiresAt", link.expires_at)
         .with_text("status", link.status(app.now()))
         .with("viewCount", link.view_count)
         .with("downloadCount", link.download_count)
-        .with_optional("lastViewedAt", link.last_viewed_at)
+        .with_distant_time("lastViewedAt", link.last_viewed_at)
         .with("createdBy", created_by)
-        .with_text("createdAt", link.created_at)
-        .with_text("updatedAt", link.updated_at)
+        .with_time("createdAt", link.created_at)
+        .with_time("updatedAt", link.updated_at)
 }
 
 #[cfg(test)]

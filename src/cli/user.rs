@@ -1,9 +1,13 @@
 //! `invoicing user`: the people behind mobile sessions.
 
 use crate::app::App;
+use crate::domain::id::UserId;
+use crate::domain::user::{self, NamedUser};
 
 use super::command_error::CommandError;
-use super::output::{Output, Record};
+use super::output::Output;
+use super::part::PartOf;
+use super::record::Record;
 
 /// Users: the people who sign in with the mobile app.
 #[derive(Debug, clap::Subcommand)]
@@ -11,7 +15,7 @@ pub(super) enum User {
     /// Makes a user, who is a member of no team yet.
     #[command(after_help = r#"Example:
     invoicing user create --email ada@example.com --name "Ada Lovelace"
-    invoicing member add --team ID --user ID --role owner"#)]
+    invoicing member add --team Acme --user ada@example.com --role owner"#)]
     Create {
         /// The email address; no two users have the same.
         #[arg(long)]
@@ -20,17 +24,37 @@ pub(super) enum User {
         #[arg(long)]
         name: String,
     },
+    /// Lists the users, oldest first.
+    List {
+        #[command(flatten)]
+        part: PartOf<UserId>,
+    },
+    /// Shows a user.
+    Show {
+        /// The user, by email or id.
+        user: NamedUser,
+    },
 }
 
 impl User {
     pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
-        let Self::Create { email, name } = self;
-        let user = app.create_user(&email, &name).await?;
-        let record = Record::default()
-            .with_text("id", user.id)
-            .with_text("email", user.email)
-            .with_text("name", user.name)
-            .with_text("createdAt", user.created_at);
-        Ok(record.into())
+        match self {
+            Self::Create { email, name } => {
+                Ok(record(app.create_user(&email, &name).await?).into())
+            }
+            Self::List { part } => {
+                let users = app.list_users(part.part()).await?;
+                Ok(part.list(users.into_iter().map(record).collect(), "id"))
+            }
+            Self::Show { user } => Ok(record(app.get_user(user).await?).into()),
+        }
     }
+}
+
+fn record(user: user::User) -> Record {
+    Record::default()
+        .with_text("id", user.id)
+        .with_text("email", user.email)
+        .with_text("name", user.name)
+        .with_time("createdAt", user.created_at)
 }

@@ -94,7 +94,7 @@ impl ApiKey {
 
     /// The error for an id that no key has; the command line shows it.
     pub(crate) fn missing(id: ApiKeyId) -> Error {
-        let remedy = "`invoicing api-key list --team ID` shows the keys of a team";
+        let remedy = "`invoicing api-key list` shows the keys";
         Error::Missing {
             noun: "API key",
             id: id.to_string(),

@@ -61,8 +61,8 @@ impl ItemId {
             noun: self.item_type().as_str(),
             id: self.uuid().to_string(),
             remedy: match self {
-                ItemId::File(_) => "`invoicing file create` makes one and prints its id",
-                ItemId::Folder(_) => "`invoicing folder create` makes one and prints its id",
+                ItemId::File(_) => "`invoicing file list` shows the files of a team",
+                ItemId::Folder(_) => "`invoicing folder list` shows the folders of a team",
             },
         }
     }

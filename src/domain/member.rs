@@ -21,6 +21,19 @@ pub struct Member {
     pub created_at: Timestamp,
 }
 
+/// A member, with what people call the team and the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedMember {
+    /// The member.
+    pub member: Member,
+    /// What the team is called.
+    pub team_name: String,
+    /// The user's email.
+    pub email: String,
+    /// What the user is called.
+    pub user_name: String,
+}
+
 string_enum! {
     /// What a member is in a team. Each of them may list share links; nothing else that is published
     /// depends on it.

@@ -17,6 +17,7 @@ pub mod id;
 pub mod idempotency;
 pub(crate) mod input;
 pub mod item;
+pub mod list;
 pub mod member;
 pub mod oauth_client;
 pub mod product;

@@ -4,7 +4,9 @@
 //! protects a user is that a code goes to a redirect URI registered here, compared exactly (RFC 9700,
 //! 2.1), and is worth nothing without its verifier. Each client may use both grants.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::str::FromStr;
 
 use super::Error;
 use super::time::Timestamp;
@@ -27,6 +29,14 @@ impl ClientId {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl FromStr for ClientId {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(ClientId::new(text))
     }
 }
 
@@ -55,7 +65,7 @@ impl OauthClient {
         Error::Missing {
             noun: "OAuth client",
             id: id.to_string(),
-            remedy: "`invoicing oauth-client create` makes one",
+            remedy: "`invoicing oauth-client list` shows the clients",
         }
     }
 

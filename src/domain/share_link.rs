@@ -107,7 +107,7 @@ impl ShareLink {
         Error::Missing {
             noun: "share link",
             id: id.to_string(),
-            remedy: "`invoicing link create` makes one and prints its id",
+            remedy: "`invoicing link list` shows the links of a team",
         }
     }
 

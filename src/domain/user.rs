@@ -1,5 +1,8 @@
 //! Users: the people behind mobile sessions.
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::Error;
 use super::id::UserId;
 use super::input::command_text;
@@ -22,20 +25,53 @@ pub struct User {
 }
 
 impl User {
-    /// The error for an id that no user has; the command line shows it.
-    pub(crate) fn missing(id: UserId) -> Error {
+    /// The error for an id or an email that no user has; the command line shows it.
+    pub(crate) fn missing(id: impl fmt::Display) -> Error {
         Error::Missing {
             noun: "user",
             id: id.to_string(),
-            remedy: "`invoicing user create` makes one and prints its id",
+            remedy: "`invoicing user list` shows the users",
         }
     }
 
-    /// The error for an address that another user has; the command line shows it.
-    pub(crate) fn email_taken(email: &str) -> Error {
+    /// The error for an address that another user, who may have been removed since, has; the command line shows it.
+    pub(crate) fn email_taken(email: &str, owner: Option<&User>) -> Error {
+        let who = owner.map_or_else(String::new, |user| format!(", {}", user.id));
         Error::Refused(format!(
-            "a user with the email {email} exists already; use that user or another address"
+            "a user with the email {email} exists already{who}; use that user or another address"
         ))
+    }
+}
+
+/// How a command names a user: by id or by email.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamedUser {
+    /// By id.
+    Id(UserId),
+    /// By email, whatever the case of its letters.
+    Email(String),
+}
+
+/// A text that names no user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "write a user's email, such as ada@example.com, or an id as `invoicing user list` prints it"
+)]
+pub struct NotAUser;
+
+impl FromStr for NamedUser {
+    type Err = NotAUser;
+
+    fn from_str(text: &str) -> Result<Self, NotAUser> {
+        let email = || parse_email(text).map(NamedUser::Email);
+        let named = text.parse().map(NamedUser::Id).or_else(|_| email());
+        named.map_err(|_| NotAUser)
+    }
+}
+
+impl From<UserId> for NamedUser {
+    fn from(id: UserId) -> Self {
+        NamedUser::Id(id)
     }
 }
 

@@ -19,7 +19,7 @@ use super::open_error::OpenError;
 const MIGRATIONS: &[&str] = &include!(concat!(env!("OUT_DIR"), "/postgres_migrations.rs"));
 
 /// The newest version that this binary knows.
-pub(super) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64; // a handful
 
 /// The lock of step 3: "INVO" in ASCII.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(x'494e564f'::bigint)";
@@ -27,8 +27,8 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(x'494e564f'::bigint)";
 /// Notes a version, and is the mark that the database is ours.
 const SCHEMA_VERSION: &str = "CREATE TABLE IF NOT EXISTS schema_version (invoicing BIGINT NOT NULL); DELETE FROM schema_version";
 
-/// Applies what is missing. See the steps above.
-pub(super) async fn migrate(client: &mut Client, address: &Address) -> Result<(), OpenError> {
+/// Applies what is missing. See the steps above. Says which version the database had before: 0 for a new one.
+pub(super) async fn migrate(client: &mut Client, address: &Address) -> Result<i64, OpenError> {
     apply(client, address, MIGRATIONS).await
 }
 
@@ -36,9 +36,9 @@ async fn apply(
     client: &mut Client,
     address: &Address,
     migrations: &[&str],
-) -> Result<(), OpenError> {
+) -> Result<i64, OpenError> {
     let known = migrations.len() as i64; // a handful
-    check(client, address, known).await?;
+    let found = check(client, address, known).await?;
     for (version, sql) in (1..).zip(migrations) {
         step(client, version, sql)
             .await
@@ -49,11 +49,12 @@ async fn apply(
             })?;
     }
     // Step 2 again: a newer process may have migrated since.
-    check(client, address, known).await
+    check(client, address, known).await?;
+    Ok(found)
 }
 
 /// Step 2: whether the database is ours, and not newer than we are.
-async fn check(client: &mut Client, address: &Address, known: i64) -> Result<(), OpenError> {
+async fn check(client: &mut Client, address: &Address, known: i64) -> Result<i64, OpenError> {
     let failed = |source: Error| OpenError::Connect {
         address: address.clone(),
         source: source.into(),
@@ -84,7 +85,7 @@ async fn check(client: &mut Client, address: &Address, known: i64) -> Result<(),
             found,
             known,
         }),
-        _ => Ok(()),
+        found => Ok(found),
     }
 }
 
@@ -128,7 +129,9 @@ mod tests {
     async fn open(url: &str, migrations: &[&str]) -> Result<(), OpenError> {
         let (mut client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
         tokio::spawn(connection);
-        apply(&mut client, &url.parse().unwrap(), migrations).await
+        apply(&mut client, &url.parse().unwrap(), migrations)
+            .await
+            .map(drop)
     }
 
     fn tables(url: &str) -> String {

@@ -82,6 +82,8 @@ use turns::Turns;
 
 pub use handle::{Access, Handle, Rows, Sent};
 
+pub(crate) use migrate::VERSION;
+
 pub use address::{Address, AddressError};
 pub(crate) use copy::Copy;
 pub use open_error::OpenError;
@@ -94,6 +96,7 @@ pub struct Postgres {
     connector: Connector,
     /// Whether statements are prepared.
     prepares: bool,
+    found_version: i64,
 }
 
 impl Postgres {
@@ -103,13 +106,19 @@ impl Postgres {
     /// [`OpenError`], whose text is for the person who starts the program.
     pub async fn open(address: &Address) -> Result<Postgres, OpenError> {
         let (pool, connector, mut connection) = open_pool(address).await?;
-        migrate::migrate(&mut connection, address).await?;
+        let found_version = migrate::migrate(&mut connection, address).await?;
         Ok(Postgres {
             pool,
             turns: Turns::new(address.pool_size()),
             connector,
             prepares: address.prepares(),
+            found_version,
         })
+    }
+
+    /// Which version the schema had when this was opened: 0 for a new database.
+    pub(crate) fn found_version(&self) -> i64 {
+        self.found_version
     }
 
     /// Whether the database has all migrations that this binary knows.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command};
 use toml::de::{DeTable, DeValue};
 
@@ -30,15 +31,17 @@ struct File {
     ///
     /// Its keys are the settings' names with underscores. What the command line or a variable says
     /// wins over it, and a key that is no setting is refused.
-    #[arg(long, env = CONFIG, value_name = "FILE", help_heading = super::HEADING)]
+    #[arg(long, env = CONFIG, value_name = "FILE", help_heading = super::heading::DATABASE)]
     config: Option<PathBuf>,
 }
 
 /// A command line with every setting found.
 #[derive(Debug)]
 pub struct Resolved {
-    /// What was given, completed from variables, file and defaults.
+    /// What the command takes, completed from variables, file and defaults.
     pub matches: ArgMatches,
+    /// All settings, those that the command does not take, too.
+    pub settings: ArgMatches,
     /// What does not stop the command, but that somebody should know.
     pub warnings: Vec<String>,
 }
@@ -101,19 +104,24 @@ fn redacted(text: &str) -> Option<String> {
 pub(super) fn arguments() -> Vec<Arg> {
     Settings::augment_args(Command::new("settings"))
         .get_arguments()
-        .cloned()
+        // A number below its range is told the range, and not taken for an option.
+        .map(|arg| arg.clone().allow_negative_numbers(true))
         .collect()
 }
 
-/// Adds the settings to `command`, with `texts` in the place of their defaults.
-pub fn complete(command: Command, texts: &Texts) -> Command {
+/// Adds to `command` the settings that it `takes`, by their names, with `texts` in the place of their defaults.
+pub fn complete(command: Command, texts: &Texts, takes: impl Fn(&str) -> bool) -> Command {
     // Not by `augment_args`, which would also replace what the command says about itself.
     let file = File::augment_args(Command::new("file"));
-    let command = command.args(file.get_arguments()).args(arguments());
-    texts.iter().fold(command, |command, (name, text)| {
-        let text = text.clone();
-        command.mut_arg(name, |arg| arg.default_value(text))
-    })
+    let all = file.get_arguments().cloned().chain(arguments());
+    let with_text = |arg: Arg| match texts.get(arg.get_id().as_str()) {
+        Some(text) => arg.default_value(text.clone()),
+        None => arg,
+    };
+    command.args(
+        all.filter(|arg| takes(arg.get_id().as_str()))
+            .map(with_text),
+    )
 }
 
 /// Reads a command line and completes it (the numbered steps of [`super`]).
@@ -139,7 +147,9 @@ pub fn resolve(
     };
 
     // Step 2.
-    let chosen = leaf(&matches).get_one::<PathBuf>("config").cloned();
+    // Not every command takes it.
+    let chosen = leaf(&matches).try_get_one::<PathBuf>("config");
+    let chosen = chosen.ok().flatten().cloned();
     let file = chosen.or_else(|| variables.get(OsStr::new(CONFIG)).map(PathBuf::from));
 
     // Step 3.
@@ -156,10 +166,30 @@ pub fn resolve(
 
     // Step 4.
     let matches = bare(&texts).try_get_matches_from(arguments)?;
+    let settings = all_settings(leaf(&matches), &texts)?;
     Ok(Resolved {
         matches,
+        settings,
         warnings: found.warnings,
     })
+}
+
+/// Every setting: those that a command line gives, and for the others `texts` and defaults.
+fn all_settings(given: &ArgMatches, texts: &Texts) -> Result<ArgMatches, clap::Error> {
+    let mut line = Vec::new();
+    for arg in arguments() {
+        let id = arg.get_id().as_str();
+        let taken = given.try_contains_id(id).is_ok()
+            && given.value_source(id) == Some(ValueSource::CommandLine);
+        let Some(mut values) = taken.then(|| given.get_raw(id)).flatten() else {
+            continue;
+        };
+        let mut option = OsString::from(format!("--{}=", arg.get_long().unwrap_or_default()));
+        option.push(values.next_back().unwrap_or_default());
+        line.push(option);
+    }
+    let command = complete(Command::new("settings"), texts, |_| true).no_binary_name(true);
+    without_variables(command).try_get_matches_from(line)
 }
 
 /// The matches of the command that was called, below all groups of commands.
@@ -311,12 +341,12 @@ fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
 impl Default for Settings {
     /// The defaults alone, as if nothing were set anywhere.
     fn default() -> Self {
-        let command = complete(clap::Command::new("defaults"), &BTreeMap::default());
+        let command = complete(Command::new("defaults"), &Texts::new(), |_| true);
         let command = without_variables(command);
         let matches = command
             .no_binary_name(true)
             .get_matches_from(std::iter::empty::<&str>());
-        // Cannot fail: no default contradicts another, and a test reads them all.
+        // Cannot fail: a test reads them all.
         Self::from_matches(&matches).expect("the defaults are valid")
     }
 }

@@ -10,9 +10,16 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-/// An address and a port to listen on. Names are not looked up: they may mean several addresses.
+/// An address and a port to listen on. Names are not looked up, because they may mean several addresses, but for the one
+/// that everybody writes; without an address, it is all of the machine's.
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
+    let written = match text.rsplit_once(':') {
+        Some(("localhost", port)) => format!("127.0.0.1:{port}"),
+        Some(("", port)) => format!("0.0.0.0:{port}"),
+        _ => text.to_owned(),
+    };
+    written
+        .parse()
         .map_err(|_| "write ADDRESS:PORT, such as 127.0.0.1:8080 or [::]:8080".into())
 }
 

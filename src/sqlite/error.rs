@@ -38,6 +38,9 @@ pub(super) fn to_domain(error: rusqlite::Error) -> Error {
         | ErrorCode::SystemIoFailure
         | ErrorCode::OutOfMemory
         | ErrorCode::CannotOpen => Error::unavailable(error),
+        ErrorCode::DatabaseCorrupt => {
+            Error::internal(format!("the database file is damaged: {error}; restore a backup"))
+        }
         _ => Error::internal(error),
     }
 }

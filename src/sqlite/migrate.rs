@@ -27,21 +27,22 @@ const WAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// Marks a file as ours: "INVO" in ASCII.
 const APPLICATION_ID: i64 = 0x494e_564f;
 
-/// Applies what is missing. See the steps above.
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenError> {
+/// Applies what is missing. See the steps above. Says which version the file had before: 0 for a new one.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<i64, OpenError> {
     apply(connection, path, MIGRATIONS)
 }
 
-fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), OpenError> {
+fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<i64, OpenError> {
     let failed = |error| OpenError::new(path, error);
     let known = migrations.len() as i64; // a handful
-    if let Err(refused) = check(connection, path, known).map_err(failed)? {
+    let checked = check(connection, path, known).map_err(failed)?;
+    let found = checked.or_else(|refused| {
         // Otherwise closing it could checkpoint a log that the newer program has left.
         connection
             .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             .map_err(failed)?;
-        return Err(refused);
-    }
+        Err(refused)
+    })?;
 
     use_wal(connection, path)?;
     for (version, sql) in (1..).zip(migrations) {
@@ -52,7 +53,8 @@ fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Resul
         })?;
     }
     // Step 2 again: a newer process may have migrated since.
-    check(connection, path, known).map_err(failed)?
+    check(connection, path, known).map_err(failed)??;
+    Ok(found)
 }
 
 /// Switches to write-ahead logging, which the file remembers; a database in memory, for one, cannot.
@@ -82,7 +84,7 @@ fn check(
     connection: &Connection,
     path: &Path,
     known: i64,
-) -> rusqlite::Result<Result<(), OpenError>> {
+) -> rusqlite::Result<Result<i64, OpenError>> {
     let found = pragma(connection, "user_version")?;
     let tables: i64 =
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
@@ -97,7 +99,7 @@ fn check(
             found,
             known,
         }),
-        () => Ok(()),
+        () => Ok(found),
     })
 }
 
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
     use crate::app::App;
     use crate::domain::Error;
-    use crate::domain::id::{ProductId, TeamId};
+    use crate::domain::id::{ApiKeyId, ProductId};
     use crate::domain::idempotency::IdempotentRequest;
     use crate::domain::product::{NewProduct, Product, ProductStatus, StatusFilter};
     use crate::domain::time::{ManualClock, Timestamp};
@@ -164,7 +166,7 @@ mod tests {
     fn open(path: &Path, migrations: &[&str]) -> Result<Connection, OpenError> {
         create_private(path).unwrap();
         let mut connection = connect(path).unwrap();
-        apply(&mut connection, path, migrations).map(|()| connection)
+        apply(&mut connection, path, migrations).map(|_| connection)
     }
 
     fn refusal(path: &Path) -> String {
@@ -231,8 +233,8 @@ mod tests {
         let clock = Arc::new(ManualClock::new(now));
         let app = App::new(store, clock, "https://links.example").await;
         let app = app.unwrap();
-        let team_id = TeamId(uuid::Uuid::nil());
-        let key = app.list_api_keys(team_id).await.unwrap().remove(0);
+        let key = app.get_api_key(ApiKeyId(uuid::Uuid::nil()));
+        let key = key.await.unwrap();
         for product in [&product, &old] {
             let found = app.get_product(&key, product.id).await;
             assert_eq!(found.unwrap(), *product);

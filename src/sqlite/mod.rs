@@ -49,6 +49,7 @@ pub struct Sqlite {
     writer: Writer,
     /// Has the log emptied of what is forgotten.
     emptying: Emptying,
+    found_version: i64,
 }
 
 impl Sqlite {
@@ -67,7 +68,7 @@ impl Sqlite {
 
         create_private(path).map_err(|error| failed(error.into()))?;
         let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
-        migrate::migrate(&mut connection, path)?;
+        let found_version = migrate::migrate(&mut connection, path)?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
         let log = Checkpointer::start(&mut connection, own).map_err(failed)?;
         let emptying = log.emptying();
@@ -77,6 +78,7 @@ impl Sqlite {
             readers,
             writer,
             emptying,
+            found_version,
         })
     }
 
@@ -97,6 +99,11 @@ impl Sqlite {
     /// [`Error::Unavailable`] when none is free.
     pub(crate) fn reader(&self) -> Result<Reader, Error> {
         self.readers.reader()
+    }
+
+    /// Which version the schema had when this was opened: 0 for a new file.
+    pub(crate) fn found_version(&self) -> i64 {
+        self.found_version
     }
 
     /// Whether the file has all migrations that this binary knows.

@@ -27,6 +27,25 @@ pub enum OpenError {
         /// The database file.
         path: PathBuf,
     },
+    /// The file is a database that cannot be read.
+    #[error(
+        "the database {} is damaged: {source}. Restore a backup, such as `invoicing copy` makes", path.display()
+    )]
+    Damaged {
+        /// The database file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// There is no file, and none is made.
+    #[error(
+        "there is no database {}. If yours is elsewhere, name it with --database sqlite:PATH or INVOICING_DATABASE; \
+         `invoicing team create` and `invoicing serve` make a new one", path.display()
+    )]
+    Absent {
+        /// Where it would be, from the root.
+        path: PathBuf,
+    },
     /// The file was written by a newer version of this program.
     #[error(
         "the database {} has schema version {found}, and this program knows versions up to {known}; \
@@ -63,6 +82,10 @@ impl OpenError {
         match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => OpenError::Foreign {
                 path: path.to_owned(),
+            },
+            Some(ErrorCode::DatabaseCorrupt) => OpenError::Damaged {
+                path: path.to_owned(),
+                source: error,
             },
             _ => OpenError::Open {
                 path: path.to_owned(),

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::{Batch, Sql};
 use crate::domain::api_key::ApiKey;
 use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::sql::{ScriptError, lock, sql, table, values};
@@ -32,14 +33,43 @@ pub fn insert<'a>(key: &'a ApiKey, digest: &'a Digest) -> impl Batch {
 }
 
 /// The keys of a team, oldest first.
-pub fn list(team_id: TeamId) -> impl Batch<Out = Vec<ApiKey>> {
+pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
+    let after = part.after.unwrap_or(ApiKeyId(Uuid::nil()));
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM api_key WHERE team_id = $1 ORDER BY id"
+        " FROM api_key WHERE team_id = $1 AND id > $2 ORDER BY id LIMIT $3"
     )
-    .with(values![team_id])
+    .with(values![team_id, after, part.limit])
     .all(row::read)
+}
+
+/// The keys of all teams, oldest first.
+pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
+    let after = part.after.unwrap_or(ApiKeyId(Uuid::nil()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM api_key WHERE id > $1 ORDER BY id LIMIT $2"
+    )
+    .with(values![after, part.limit])
+    .all(row::read)
+}
+
+/// Whether there is a key that is valid.
+pub fn exists_valid(now: Timestamp) -> impl Batch<Out = bool> {
+    sql!(
+        "SELECT 1 FROM api_key WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) LIMIT 1"
+    )
+    .with(values![now])
+    .exists()
+}
+
+/// The key of that id, whose ever it is.
+pub fn find_id(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
+    sql!("SELECT ", row::COLUMNS, " FROM api_key WHERE id = $1")
+        .with(values![id])
+        .first(row::read)
 }
 
 /// The key that has this digest.

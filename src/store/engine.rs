@@ -8,7 +8,7 @@ use super::sql::Sql;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
-use crate::postgres::{Access, Postgres};
+use crate::postgres::{Access, Postgres, VERSION};
 use crate::sql::ScriptError;
 use crate::sqlite::Sqlite;
 
@@ -42,6 +42,16 @@ impl Store {
                 Box::pin(on_postgres(postgres, Access::Changing, holder, script)).await
             }
         }
+    }
+
+    /// Which version the schema had when this was opened, 0 for a new database, and which it has now.
+    pub(crate) fn versions(&self) -> (i64, i64) {
+        let found = match self {
+            Store::Sqlite(sqlite) => sqlite.found_version(),
+            Store::Postgres(postgres) => postgres.found_version(),
+        };
+        // Both engines have the same migrations, or the program would not build.
+        (found, VERSION)
     }
 
     /// Whether the database has all migrations that this binary knows.

@@ -1,8 +1,11 @@
 //! Files and folders. Neither is ever removed, so that their existence needs no lock.
 
+use uuid::Uuid;
+
 use super::Batch;
-use crate::domain::id::TeamId;
+use crate::domain::id::{FileId, FolderId, TeamId};
 use crate::domain::item::{File, Folder, ItemId};
+use crate::domain::list::Part;
 use crate::sql::{sql, table, values};
 
 table! {
@@ -48,4 +51,42 @@ pub fn lock(id: ItemId) -> impl Batch<Out = Option<TeamId>> {
         ItemId::Folder(_) => sql!("SELECT team_id FROM folder WHERE id = $1 FOR UPDATE"),
     };
     select.with(values![id.uuid()]).first(|row| Ok(row.take()?))
+}
+
+/// The folders of a team, oldest first.
+pub fn list_folders(team_id: TeamId, part: Part<FolderId>) -> impl Batch<Out = Vec<Folder>> {
+    let after = part.after.unwrap_or(FolderId(Uuid::nil()));
+    sql!(
+        "SELECT ",
+        folder_row::COLUMNS,
+        " FROM folder WHERE team_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+    )
+    .with(values![team_id, after, part.limit])
+    .all(folder_row::read)
+}
+
+/// The folder of that id, whose ever it is.
+pub fn find_folder(id: FolderId) -> impl Batch<Out = Option<Folder>> {
+    sql!("SELECT ", folder_row::COLUMNS, " FROM folder WHERE id = $1")
+        .with(values![id])
+        .first(folder_row::read)
+}
+
+/// The files of a team, oldest first.
+pub fn list_files(team_id: TeamId, part: Part<FileId>) -> impl Batch<Out = Vec<File>> {
+    let after = part.after.unwrap_or(FileId(Uuid::nil()));
+    sql!(
+        "SELECT ",
+        file_row::COLUMNS,
+        " FROM file WHERE team_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+    )
+    .with(values![team_id, after, part.limit])
+    .all(file_row::read)
+}
+
+/// The file of that id, whose ever it is.
+pub fn find_file(id: FileId) -> impl Batch<Out = Option<File>> {
+    sql!("SELECT ", file_row::COLUMNS, " FROM file WHERE id = $1")
+        .with(values![id])
+        .first(file_row::read)
 }

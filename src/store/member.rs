@@ -1,9 +1,13 @@
 //! Members of teams.
 
+use uuid::Uuid;
+
 use super::Batch;
 use crate::domain::id::{TeamId, UserId};
-use crate::domain::member::{Member, Role};
-use crate::sql::{sql, table, values};
+use crate::domain::list::Part;
+use crate::domain::member::{ListedMember, Member, Role};
+use crate::sql::value::Columns;
+use crate::sql::{ScriptError, sql, table, values};
 
 table! {
     /// The rows of members.
@@ -40,4 +44,51 @@ pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Ro
     sql!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE")
         .with(values![team_id, user_id])
         .first(|row| Ok(row.take()?))
+}
+
+/// A member as [`read_listed`] reads it.
+const LISTED: &str = "SELECT team_id, user_id, role, member.created_at, team.name, email, \"user\".name \
+     FROM member JOIN team ON team.id = team_id JOIN \"user\" ON \"user\".id = user_id ";
+
+fn read_listed(row: &mut Columns<'_>) -> Result<ListedMember, ScriptError> {
+    Ok(ListedMember {
+        member: Member {
+            team_id: row.take()?,
+            user_id: row.take()?,
+            role: row.take()?,
+            created_at: row.take()?,
+        },
+        team_name: row.take()?,
+        email: row.take()?,
+        user_name: row.take()?,
+    })
+}
+
+/// The members of a team, in the order in which the users were made.
+pub fn list(team_id: TeamId, part: Part<UserId>) -> impl Batch<Out = Vec<ListedMember>> {
+    let after = part.after.unwrap_or(UserId(Uuid::nil()));
+    sql!(
+        LISTED,
+        "WHERE team_id = $1 AND user_id > $2 ORDER BY user_id LIMIT $3"
+    )
+    .with(values![team_id, after, part.limit])
+    .all(read_listed)
+}
+
+/// The same of one user: the teams that the user is in, as they were made.
+pub fn list_teams(user_id: UserId, part: Part<TeamId>) -> impl Batch<Out = Vec<ListedMember>> {
+    let after = part.after.unwrap_or(TeamId(Uuid::nil()));
+    sql!(
+        LISTED,
+        "WHERE user_id = $1 AND team_id > $2 ORDER BY team_id LIMIT $3"
+    )
+    .with(values![user_id, after, part.limit])
+    .all(read_listed)
+}
+
+/// A user as a member of a team.
+pub fn find(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<ListedMember>> {
+    sql!(LISTED, "WHERE team_id = $1 AND user_id = $2")
+        .with(values![team_id, user_id])
+        .first(read_listed)
 }

@@ -36,5 +36,5 @@ pub mod user;
 
 pub use address::Address;
 pub use engine::Store;
-pub use open::{OpenError, open};
+pub use open::{OpenError, open, open_existing};
 pub use sql::{Batch, Sql};

@@ -30,3 +30,18 @@ pub async fn open(address: &Address) -> Result<Arc<Store>, OpenError> {
         }
     }))
 }
+
+/// The same of a store that is there: no file is made where there is none.
+///
+/// # Errors
+/// [`OpenError`].
+pub async fn open_existing(address: &Address) -> Result<Arc<Store>, OpenError> {
+    if let Address::Sqlite(path) = address
+        && let Ok(false) = path.try_exists()
+    {
+        // From the root, because the folder is what was mistaken.
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        return Err(sqlite::OpenError::Absent { path }.into());
+    }
+    open(address).await
+}

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::{Batch, Sql};
 use crate::domain::id::{SessionId, UserId};
+use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::session::pair::PairDigests;
 use crate::domain::session::rules::{KnownToken, latest_access_token};
@@ -178,14 +179,43 @@ pub fn lock_all(user_id: UserId) -> impl Batch<Out = Vec<SessionId>> {
 }
 
 /// The sessions of a user that are alive, newest first.
-pub fn list(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<Session>> {
+pub fn list(
+    user_id: UserId,
+    now: Timestamp,
+    part: Part<SessionId>,
+) -> impl Batch<Out = Vec<Session>> {
+    let after = part.after.unwrap_or(SessionId(Uuid::max()));
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM session WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC"
+        " FROM session WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND id < $3 \
+         ORDER BY id DESC LIMIT $4"
     )
-    .with(values![user_id, now])
+    .with(values![user_id, now, after, part.limit])
     .all(row::read)
+}
+
+/// The sessions of all users that are alive, newest first.
+pub fn list_all(now: Timestamp, part: Part<SessionId>) -> impl Batch<Out = Vec<Session>> {
+    let after = part.after.unwrap_or(SessionId(Uuid::max()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM session WHERE ended_at IS NULL AND expires_at > $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    )
+    .with(values![now, after, part.limit])
+    .all(row::read)
+}
+
+/// The session of that id, if it is alive.
+pub fn find(id: SessionId, now: Timestamp) -> impl Batch<Out = Option<Session>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM session WHERE id = $1 AND ended_at IS NULL AND expires_at > $2"
+    )
+    .with(values![id, now])
+    .first(row::read)
 }
 
 /// Notes when sessions were last used; a time before the one already noted changes nothing.

@@ -1,8 +1,11 @@
 //! Share links. A link's password is written, and never read.
 
+use uuid::Uuid;
+
 use super::Batch;
 use crate::domain::id::{ShareLinkId, TeamId};
 use crate::domain::item::ItemId;
+use crate::domain::list::Part;
 use crate::domain::share_link::{Creator, NewShareLink, Permissions, ShareLink};
 use crate::domain::time::Timestamp;
 use crate::sql::value::Columns;
@@ -98,6 +101,24 @@ pub fn list(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Vec<ShareLink>
     sql!(SELECT, "WHERE ", OF_ITEM, " ORDER BY link.id DESC")
         .with(values![team_id, item_id.item_type(), item_id.uuid()])
         .all(read)
+}
+
+/// The links of a team that are not revoked, newest first.
+pub fn list_team(team_id: TeamId, part: Part<ShareLinkId>) -> impl Batch<Out = Vec<ShareLink>> {
+    let after = part.after.unwrap_or(ShareLinkId(Uuid::max()));
+    sql!(
+        SELECT,
+        "WHERE link.team_id = $1 AND link.id < $2 AND revoked_at IS NULL ORDER BY link.id DESC LIMIT $3"
+    )
+    .with(values![team_id, after, part.limit])
+    .all(read)
+}
+
+/// The link of that id, whose ever it is, unless it is revoked.
+pub fn find_id(id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
+    sql!(SELECT, "WHERE link.id = $1 AND revoked_at IS NULL")
+        .with(values![id])
+        .first(read)
 }
 
 /// How many links an item has that are not revoked.

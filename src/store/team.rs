@@ -1,7 +1,10 @@
 //! Teams. One stays for ever, so its existence needs no lock.
 
+use uuid::Uuid;
+
 use super::Batch;
 use crate::domain::id::TeamId;
+use crate::domain::list::Part;
 use crate::domain::team::Team;
 use crate::sql::{sql, table, values};
 
@@ -18,11 +21,34 @@ pub fn insert(team: &Team) -> impl Batch {
     sql!(row::INSERT).with(row::values(team))
 }
 
-/// All teams, oldest first.
-pub fn list() -> impl Batch<Out = Vec<Team>> {
-    sql!("SELECT ", row::COLUMNS, " FROM team ORDER BY id")
-        .with([])
-        .all(row::read)
+/// Teams, oldest first.
+pub fn list(part: Part<TeamId>) -> impl Batch<Out = Vec<Team>> {
+    let after = part.after.unwrap_or(TeamId(Uuid::nil()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM team WHERE id > $1 ORDER BY id LIMIT $2"
+    )
+    .with(values![after, part.limit])
+    .all(row::read)
+}
+
+/// The team of that id.
+pub fn find(id: TeamId) -> impl Batch<Out = Option<Team>> {
+    sql!("SELECT ", row::COLUMNS, " FROM team WHERE id = $1")
+        .with(values![id])
+        .first(row::read)
+}
+
+/// The teams of that name, oldest first, at most so many. There are few teams, so that nothing orders them by name.
+pub fn list_named(name: &str, limit: u32) -> impl Batch<Out = Vec<Team>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM team WHERE name = $1 ORDER BY id LIMIT $2"
+    )
+    .with(values![name, limit])
+    .all(row::read)
 }
 
 /// Whether there is such a team.

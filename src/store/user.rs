@@ -1,7 +1,10 @@
 //! Users. A removed one stays, for the share links that name it as their creator.
 
+use uuid::Uuid;
+
 use super::Batch;
 use crate::domain::id::UserId;
+use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
 use crate::sql::{sql, table, values};
@@ -24,6 +27,47 @@ pub fn insert(user: &User) -> impl Batch<Out = u64> {
         ],
     )
     .with(row::values(user))
+}
+
+/// Users who are not removed, oldest first.
+pub fn list(part: Part<UserId>) -> impl Batch<Out = Vec<User>> {
+    let after = part.after.unwrap_or(UserId(Uuid::nil()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM \"user\" WHERE id > $1 AND removed_at IS NULL ORDER BY id LIMIT $2"
+    )
+    .with(values![after, part.limit])
+    .all(row::read)
+}
+
+/// The user of that id, unless removed.
+pub fn find(id: UserId) -> impl Batch<Out = Option<User>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM \"user\" WHERE id = $1 AND removed_at IS NULL"
+    )
+    .with(values![id])
+    .first(row::read)
+}
+
+/// The user who has the email, whatever the case of its letters.
+pub fn find_email(email: &str) -> impl Batch<Out = Option<User>> {
+    sql!(
+        sqlite: [
+            "SELECT ",
+            row::COLUMNS,
+            " FROM \"user\" WHERE lower(email) = lower($1) AND removed_at IS NULL",
+        ],
+        postgres: [
+            "SELECT ",
+            row::COLUMNS,
+            " FROM \"user\" WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") AND removed_at IS NULL",
+        ],
+    )
+    .with(values![email])
+    .first(row::read)
 }
 
 /// Whether there is such a user, who is not removed then until the end of the transaction.

@@ -85,7 +85,7 @@ fn list_shows_keys_without_their_secret_and_revoke_ends_one() {
 
 #[test]
 fn what_does_not_exist_fails_with_1_and_says_how_to_find_it() {
-    let place = Place::new();
+    let place = Place::with_database();
     let nobody = "0191e4a0-0000-7000-8000-000000000000";
     place
         .run(&[&CREATE[..], &[nobody]].concat())
@@ -108,6 +108,6 @@ fn wrong_arguments_fail_with_2() {
         .failed(2, "live, test");
     place
         .run(&["api-key", "list", "--team", "acme"])
-        .failed(2, "--team");
+        .failed(1, "`invoicing team list`");
     place.run(&["api-key", "revoke"]).failed(2, "<ID>");
 }

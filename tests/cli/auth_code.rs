@@ -9,7 +9,7 @@ const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 #[test]
 fn a_client_has_one_or_more_redirect_uris() {
-    let place = Place::new();
+    let place = Place::with_database();
     let uris = ["com.example.app:/in", "https://example.com/in"];
     let create = [
         "oauth-client",
@@ -34,7 +34,7 @@ fn a_client_has_one_or_more_redirect_uris() {
 
 #[test]
 fn a_code_is_issued_for_a_user_a_client_and_one_of_its_uris() {
-    let place = Place::new();
+    let place = Place::with_database();
     let user = place.make(&[
         "user",
         "create",

@@ -40,6 +40,7 @@ fn refused(place: &Place, from: &str, to: &str) -> Said {
 /// The schema and nothing else, in a file of that name.
 fn empty(place: &Place, name: &str) -> std::path::PathBuf {
     let database = format!("sqlite:{name}");
+    place.write(name, "");
     place.json(&["team", "list", "--database", &database]);
     let path = place.path(name);
     let file = rusqlite::Connection::open(&path).unwrap();

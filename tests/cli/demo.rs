@@ -169,3 +169,40 @@ fn a_database_or_a_taken_port_is_refused() {
         .run(&["demo", "--listen", &address])
         .failed(1, "cannot listen on");
 }
+
+#[test]
+fn the_requests_come_whole_and_behind_the_log_of_the_start() {
+    for format in ["json", "terminal"] {
+        let place = Place::new();
+        let (reader, writer) = std::io::pipe().unwrap();
+        let mut command =
+            place.command(["demo", "--listen", "127.0.0.1:0", "--log-format", format]);
+        command.stdout(writer.try_clone().unwrap()).stderr(writer);
+        let process = command.spawn().unwrap();
+        // Nothing of ours keeps the pipe open.
+        drop(command);
+        let _server = Server::of(process);
+        let mut lines = Vec::new();
+        for line in BufReader::new(reader).lines() {
+            lines.push(line.unwrap());
+            if lines.last().unwrap().starts_with("# The whole interface:") {
+                break;
+            }
+        }
+        let first = lines
+            .iter()
+            .position(|line| line.starts_with("# "))
+            .unwrap();
+        let (log, scenario) = lines.split_at(first);
+        assert!(
+            log.iter().any(|line| line.contains("listening")),
+            "{lines:#?}"
+        );
+        assert!(
+            !scenario
+                .iter()
+                .any(|line| line.contains("listening") || line.contains("INFO"))
+        );
+        assert!(scenario.len() > 30, "{scenario:#?}");
+    }
+}

@@ -4,14 +4,17 @@
 mod api_key;
 mod auth_code;
 mod copy;
+mod database;
 mod demo;
 mod fault_injection;
 mod help;
 mod item;
 mod link;
+mod list;
 mod member;
 mod openapi;
 mod operations;
+mod options;
 mod place;
 mod serve;
 mod server;

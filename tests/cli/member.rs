@@ -6,7 +6,7 @@ use crate::place::{Place, assert_time, names};
 
 #[test]
 fn a_user_is_made_and_an_email_is_used_once() {
-    let place = Place::new();
+    let place = Place::with_database();
     let create = [
         "user",
         "create",
@@ -30,7 +30,7 @@ fn a_user_is_made_and_an_email_is_used_once() {
 
 #[test]
 fn a_member_is_added_once_and_removed_once() {
-    let place = Place::new();
+    let place = Place::with_database();
     let team = place.make(&["team", "create", "--name", "Acme"]);
     let user = place.make(&[
         "user",
@@ -58,7 +58,7 @@ fn a_member_is_added_once_and_removed_once() {
 
 #[test]
 fn a_role_is_one_of_four() {
-    let place = Place::new();
+    let place = Place::with_database();
     let team = place.make(&["team", "create", "--name", "Acme"]);
     for (number, role) in ["owner", "admin", "member", "viewer"]
         .into_iter()

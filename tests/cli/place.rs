@@ -27,6 +27,13 @@ impl Place {
         Self(Some(folder))
     }
 
+    /// One whose database is there, and has nothing in it.
+    pub fn with_database() -> Self {
+        let place = Self::new();
+        place.write("invoicing.db", "");
+        place
+    }
+
     pub fn path(&self, name: &str) -> std::path::PathBuf {
         self.0.as_ref().unwrap().path().join(name)
     }

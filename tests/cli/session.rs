@@ -6,7 +6,7 @@ use crate::place::Place;
 
 #[test]
 fn a_user_without_devices_has_no_sessions() {
-    let place = Place::new();
+    let place = Place::with_database();
     let user = place.make(&[
         "user",
         "create",
@@ -20,7 +20,7 @@ fn a_user_without_devices_has_no_sessions() {
 
 #[test]
 fn an_unknown_user_or_session_fails_with_1() {
-    let place = Place::new();
+    let place = Place::with_database();
     let nobody = "0191e4a0-0000-7000-8000-000000000000";
     place
         .run(&["session", "list", "--user", nobody])

@@ -29,7 +29,7 @@ fn the_command_line_wins_over_a_variable_and_that_over_the_file() {
 fn a_variable_may_name_the_file() {
     let place = Place::new();
     place.write("invoicing.toml", "database = \"sqlite:file.db\"\n");
-    let mut command = place.command(["team", "list"]);
+    let mut command = place.command(["team", "create", "--name", "Acme"]);
     Said::by(command.env("INVOICING_CONFIG", "invoicing.toml"), "");
     assert!(place.path("file.db").exists());
 }
@@ -48,7 +48,7 @@ fn an_unknown_key_in_the_file_is_refused_with_2() {
 
 #[test]
 fn an_unknown_variable_is_warned_about_on_standard_error() {
-    let place = Place::new();
+    let place = Place::with_database();
     let mut command = place.command(["team", "list", "--json"]);
     let said = Said::by(command.env("INVOICING_DATABSE", "sqlite:x.db"), "");
     assert_eq!((said.code, said.output.as_str()), (0, "[]\n"));
@@ -82,7 +82,8 @@ fn a_database_of_no_known_kind_is_refused_with_2() {
 #[test]
 fn a_database_that_cannot_be_opened_fails_with_1() {
     let place = Place::new();
-    let said = place.run(&["team", "list", "--database", "sqlite:no/such/folder.db"]);
+    let create = ["team", "create", "--name", "Acme"];
+    let said = place.run(&[&create[..], &["--database", "sqlite:no/such/folder.db"]].concat());
     said.failed(1, "error: cannot open the database no/such/folder.db");
     place.write(
         "other.db",

@@ -4,7 +4,7 @@ use crate::place::{Place, assert_time, names};
 
 #[test]
 fn create_answers_the_team() {
-    let place = Place::new();
+    let place = Place::with_database();
     let team = place.json(&["team", "create", "--name", " Acme "]);
     assert_eq!(names(&team), ["id", "name", "createdAt"]);
     assert_eq!(team["name"], "Acme");
@@ -13,7 +13,7 @@ fn create_answers_the_team() {
 
 #[test]
 fn list_answers_an_array_oldest_first() {
-    let place = Place::new();
+    let place = Place::with_database();
     assert_eq!(place.json(&["team", "list"]), json!([]));
     let one = place.json(&["team", "create", "--name", "One"]);
     let two = place.json(&["team", "create", "--name", "Two"]);
@@ -22,7 +22,7 @@ fn list_answers_an_array_oldest_first() {
 
 #[test]
 fn people_get_aligned_text() {
-    let place = Place::new();
+    let place = Place::with_database();
     assert_eq!(place.run(&["team", "list"]).output, "(none)\n");
     let said = place.run(&["team", "create", "--name", "Acme"]);
     let (id, rest) = said.output.split_once('\n').unwrap();
@@ -35,7 +35,7 @@ fn people_get_aligned_text() {
 
 #[test]
 fn a_name_that_is_refused_fails_with_1() {
-    let place = Place::new();
+    let place = Place::with_database();
     place
         .run(&["team", "create", "--name", "  ", "--json"])
         .failed(1, "error: the team name is empty");
@@ -43,7 +43,7 @@ fn a_name_that_is_refused_fails_with_1() {
 
 #[test]
 fn an_answer_that_nobody_can_read_fails_with_1() {
-    let place = Place::new();
+    let place = Place::with_database();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = place.command(["team", "create", "--name", "Acme"]);

@@ -204,7 +204,7 @@ async fn a_team_or_key_that_does_not_exist_is_named_in_the_error() {
         .app
         .create_api_key(nobody, Mode::Live, Scope::ReadOnly, None, None)
         .await;
-    let listed = service.app.list_api_keys(nobody).await;
+    let listed = service.app.list_api_keys(Some(nobody), Default::default()).await;
     let revoked = service
         .app
         .revoke_api_key(ApiKeyId(Uuid::from_u128(1)))
@@ -226,7 +226,7 @@ async fn keys_are_listed_oldest_first_and_of_one_team_only() {
     service.key(other, Mode::Live, Scope::ReadOnly).await;
     let second = service.key(team, Mode::Test, Scope::ReadWrite).await;
     assert_eq!(
-        service.app.list_api_keys(team).await.unwrap(),
+        service.app.list_api_keys(Some(team), Default::default()).await.unwrap(),
         [first, second]
     );
 }
@@ -242,7 +242,7 @@ async fn the_last_use_is_kept_to_the_minute_and_never_moves_back() {
         .unwrap();
     let last_used = async || {
         service.app.record_uses().await.unwrap();
-        service.app.list_api_keys(team).await.unwrap()[0].last_used_at
+        service.app.list_api_keys(Some(team), Default::default()).await.unwrap()[0].last_used_at
     };
     assert_eq!(last_used().await, None);
 

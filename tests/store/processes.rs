@@ -28,5 +28,5 @@ async fn another_process_gets_its_turn_while_64_clients_write() {
     for client in clients {
         client.await.unwrap();
     }
-    assert_eq!(service.app.list_teams().await.unwrap().len(), 21);
+    assert_eq!(service.app.list_teams(Default::default()).await.unwrap().len(), 21);
 }

@@ -10,14 +10,14 @@ async fn teams_are_listed_oldest_first() {
     let first = service.app.create_team("First").await.unwrap();
     let second = service.app.create_team("  Second ").await.unwrap();
     assert_eq!((second.name.as_str(), second.created_at), ("Second", START));
-    assert_eq!(service.app.list_teams().await.unwrap(), [first, second]);
+    assert_eq!(service.app.list_teams(Default::default()).await.unwrap(), [first, second]);
 }
 
 #[tokio::test]
 async fn a_team_is_seen_by_another_process() {
     let service = Service::new().await;
     let team = service.app.create_team("Acme").await.unwrap();
-    assert_eq!(service.another().await.list_teams().await.unwrap(), [team]);
+    assert_eq!(service.another().await.list_teams(Default::default()).await.unwrap(), [team]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Everything lies in a temporary folder, which is removed at the end. The requests are printed to
 //! standard output as a shell script: what is not a request is a comment, so that all of it may be
 //! pasted at once, and every request stands alone, so that each may be pasted by itself. Log lines go
-//! to standard error as usual.
+//! to standard error as usual; those of the start are written before, so that none cuts through.
 
 mod credentials;
 mod fault_injection;
@@ -21,7 +21,7 @@ use crate::settings::{Database, PublicUrl, Settings};
 use crate::start_error::StartError;
 
 use super::command_error::CommandError;
-use super::database::open;
+use super::database::open_or_make;
 use super::{output, serve};
 use credentials::Credentials;
 use fault_injection::FaultInjection;
@@ -73,13 +73,13 @@ impl Demo {
             redis: None,
             ..settings.clone()
         };
-        let (log, _written_at_the_end) = log::to_standard_error(&settings)?;
+        let (log, _written_at_the_end, begun) = log::to_standard_error_at_once(&settings)?;
         log::panics(&log);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
         let result = runtime.block_on(async {
-            let app = Arc::new(open(&settings).await?);
+            let app = Arc::new(open_or_make(&settings).await?);
             let credentials = match self.fixed {
                 true => Credentials::fixed(),
                 false => Credentials::drawn(),
@@ -102,6 +102,7 @@ impl Demo {
                 &seed,
                 &std::env::current_exe()?,
             ))?;
+            begun.set();
             serve::run(server, &app, &quotas, &log).await
         });
         runtime.shutdown_background();

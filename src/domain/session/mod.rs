@@ -43,7 +43,7 @@ impl Session {
         Error::Missing {
             noun: "session",
             id: id.to_string(),
-            remedy: "`invoicing session list` shows the sessions of a user that are alive",
+            remedy: "`invoicing session list` shows the sessions that are alive",
         }
     }
 }

@@ -20,14 +20,15 @@ fn resolve_all(
         .map(|(k, v)| (k.into(), v.into()))
         .collect();
     let resolved = resolve(
-        |texts| complete(Command::new("serve"), texts),
+        |texts| complete(Command::new("serve"), texts, |_| true),
         &arguments,
         &variables,
     );
     match resolved {
         Ok(resolved) => {
-            let settings = Settings::from_matches(leaf(&resolved.matches));
-            settings
+            let settings = Settings::from_matches(&resolved.settings);
+            let checked = settings.and_then(|found| found.check_for_serving().map(|()| found));
+            checked
                 .map(|settings| (settings, resolved.warnings))
                 .map_err(|e| e.to_string())
         }
@@ -196,5 +197,21 @@ fn what_holds_no_password_is_shown_in_a_complaint() {
     ] {
         let said = resolve_all(arguments, &[], None).unwrap_err();
         assert!(said.contains(shown), "{said}");
+    }
+}
+
+#[test]
+fn an_address_may_be_of_this_machine_or_of_all_its_networks() {
+    let listen = |text: &str| {
+        resolve_all(&["--listen", text], &[], None).map(|(found, _)| found.listen.to_string())
+    };
+    assert_eq!(listen("localhost:8080").unwrap(), "127.0.0.1:8080");
+    assert_eq!(listen(":8080").unwrap(), "0.0.0.0:8080");
+    assert_eq!(listen("[::1]:8080").unwrap(), "[::1]:8080");
+    for wrong in ["8080", "localhost", ":", "example.com:8080"] {
+        assert!(
+            listen(wrong).unwrap_err().contains("ADDRESS:PORT"),
+            "{wrong}"
+        );
     }
 }

@@ -71,6 +71,6 @@ async fn a_user_who_is_removed_under_load_has_no_session_left_and_others_go_on()
     }
     stop.store(true, Ordering::Relaxed);
     assert_eq!(bystander.await.unwrap(), (200, 200));
-    let sessions = app.list_sessions(id).await;
+    let sessions = app.list_sessions(Some(id), Default::default()).await;
     assert!(sessions.is_err(), "the user is there: {sessions:?}");
 }

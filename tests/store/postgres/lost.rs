@@ -120,7 +120,7 @@ async fn a_change_whose_transaction_does_not_begin_is_unavailable_and_not_tried_
     assert!(matches!(made, Err(Error::Unavailable(_))), "{made:?}");
     // Once, and the end of what is no transaction.
     assert_eq!(relay.take().len(), 2);
-    assert_eq!(app.list_teams().await.unwrap().len(), 1);
+    assert_eq!(app.list_teams(Default::default()).await.unwrap().len(), 1);
 }
 
 /// Who waits for the answer of a query has the thread: beside it, requests go on.
@@ -133,7 +133,7 @@ async fn a_lock_that_does_not_come_free_is_unavailable_in_time_and_leaves_nothin
     let begun = Instant::now();
     let change = service.app.create_product(&key, plain("A"), None).await;
     assert!(matches!(change, Err(Error::Unavailable(_))), "{change:?}");
-    let read = service.app.list_teams().await;
+    let read = service.app.list_teams(Default::default()).await;
     assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
     assert!(begun.elapsed() < Duration::from_secs(12), "{begun:?}");
     // The read was given up by us, and the server was told.
@@ -201,7 +201,7 @@ async fn a_pool_makes_no_more_connections_than_it_may() {
     let requests: Vec<_> = (0..50)
         .map(|_| {
             let store = Arc::clone(&store);
-            let list = async |sql: Sql<'_>| sql.run(team::list()).await;
+            let list = async |sql: Sql<'_>| sql.run(team::list(Default::default())).await;
             tokio::spawn(async move { store.read(Holder::Service, list).await })
         })
         .collect();

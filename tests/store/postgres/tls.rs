@@ -100,7 +100,7 @@ async fn a_read_that_is_given_up_is_stopped_by_tls_too() {
     let address = by_name(&url, "127.0.0.1", "sslmode=require");
     let store = open(&address.parse().unwrap()).await.unwrap();
     let locked = Locked::all(&url);
-    let list = async |sql: Sql<'_>| sql.run(team::list()).await;
+    let list = async |sql: Sql<'_>| sql.run(team::list(Default::default())).await;
     let read = store.read(Holder::Service, list).await;
     assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
     nothing_runs(&url).await;

@@ -13,7 +13,7 @@ async fn a_session_says_whose_it_is_and_how_long_it_lives() {
     request.device.user_agent = Some("App/1.0".into());
     let tokens = mobile.exchange_token(request.into()).await.unwrap();
 
-    let [session] = &mobile.list_sessions(mobile.user.id).await.unwrap()[..] else {
+    let [session] = &mobile.list_sessions(Some(mobile.user.id), Default::default()).await.unwrap()[..] else {
         panic!("one session")
     };
     let signed_in = mobile
@@ -48,7 +48,7 @@ async fn a_refresh_moves_the_end_and_keeps_what_the_app_says_of_itself() {
         }
         tokens = mobile.exchange_token(request).await.unwrap();
         let session = mobile
-            .list_sessions(mobile.user.id)
+            .list_sessions(Some(mobile.user.id), Default::default())
             .await
             .unwrap()
             .remove(0);
@@ -79,7 +79,7 @@ async fn sessions_are_newest_first_and_only_those_that_are_alive() {
     mobile.revoke_session(ids.remove(1)).await.unwrap();
     ids.reverse();
     let listed = async || {
-        let sessions = mobile.list_sessions(mobile.user.id).await.unwrap();
+        let sessions = mobile.list_sessions(Some(mobile.user.id), Default::default()).await.unwrap();
         sessions
             .iter()
             .map(|session| session.id)
@@ -95,7 +95,7 @@ async fn sessions_are_newest_first_and_only_those_that_are_alive() {
 async fn the_last_use_is_recorded_to_the_minute() {
     let mobile = Mobile::new().await;
     let tokens = mobile.sign_in().await;
-    let last_used_at = async || mobile.list_sessions(mobile.user.id).await.unwrap()[0].last_used_at;
+    let last_used_at = async || mobile.list_sessions(Some(mobile.user.id), Default::default()).await.unwrap()[0].last_used_at;
     mobile.pass(600);
     assert!(mobile.is_alive(&tokens).await);
     assert_eq!(last_used_at().await, START);
@@ -107,6 +107,6 @@ async fn the_last_use_is_recorded_to_the_minute() {
 #[tokio::test]
 async fn an_unknown_user_has_no_list() {
     let mobile = Mobile::new().await;
-    let result = mobile.list_sessions(UserId(uuid::Uuid::nil())).await;
+    let result = mobile.list_sessions(Some(UserId(uuid::Uuid::nil())), Default::default()).await;
     assert!(matches!(result, Err(Error::Missing { noun: "user", .. })));
 }

@@ -102,7 +102,7 @@ async fn the_sealed_pair_is_erased_when_the_session_ends() {
     let mobile = Mobile::new().await;
     let first = mobile.sign_in().await;
     mobile.refresh(&first.refresh_token).await.unwrap();
-    let session = mobile.list_sessions(mobile.user.id).await.unwrap()[0].id;
+    let session = mobile.list_sessions(Some(mobile.user.id), Default::default()).await.unwrap()[0].id;
     mobile.revoke_session(session).await.unwrap();
     assert_eq!(
         mobile

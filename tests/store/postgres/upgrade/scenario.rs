@@ -17,7 +17,9 @@ use invoicing::domain::product::StatusFilter;
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest, TokenSet};
 use invoicing::domain::share_link::{Audience, CreateLink};
+use invoicing::domain::team::NamedTeam;
 use invoicing::domain::time::ManualClock;
+use invoicing::domain::user::NamedUser;
 
 use super::super::support::with_sku;
 
@@ -26,18 +28,34 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 pub async fn run(app: &App, clock: &ManualClock) {
     app.check_health().await.unwrap();
+    app.overview().await.unwrap();
     let team = app.create_team("Acme").await.unwrap().id;
-    app.list_teams().await.unwrap();
+    app.list_teams(Default::default()).await.unwrap();
+    app.get_team(team.into()).await.unwrap();
+    app.get_team(NamedTeam::Name("Acme".into())).await.unwrap();
     sell(app, team).await;
     let user = app.create_user("ada@example.com", "Ada").await.unwrap().id;
     app.add_member(team, user, Role::Admin).await.unwrap();
     app.membership(team, user).await.unwrap();
+    meet(app, team, user).await;
     share(app, team, user).await;
     sign_in(app, clock, user).await;
     app.remove_member(team, user).await.unwrap();
     app.remove_user(user).await.unwrap();
     clock.advance(Duration::from_secs(400 * 24 * 3600));
     app.delete_expired().await.unwrap();
+}
+
+async fn meet(app: &App, team: TeamId, user: UserId) {
+    app.list_users(Default::default()).await.unwrap();
+    app.get_user(user.into()).await.unwrap();
+    let named = NamedUser::Email("ADA@example.com".into());
+    app.get_user(named).await.unwrap();
+    app.list_members(team, Default::default()).await.unwrap();
+    app.list_memberships(user, Default::default())
+        .await
+        .unwrap();
+    app.get_member(team, user).await.unwrap();
 }
 
 async fn sell(app: &App, team: TeamId) {
@@ -74,7 +92,11 @@ async fn sell(app: &App, team: TeamId) {
         .unwrap();
     app.archive_product(&key, id).await.unwrap();
     app.record_uses().await.unwrap();
-    app.list_api_keys(team).await.unwrap();
+    app.list_api_keys(Some(team), Default::default())
+        .await
+        .unwrap();
+    app.list_api_keys(None, Default::default()).await.unwrap();
+    app.get_api_key(key.id).await.unwrap();
     app.revoke_api_key(key.id).await.unwrap();
 }
 
@@ -85,6 +107,11 @@ async fn share(app: &App, team: TeamId, user: UserId) {
         .await
         .unwrap()
         .id;
+    app.list_folders(team, Default::default()).await.unwrap();
+    app.list_files(team, Default::default()).await.unwrap();
+    app.get_folder(folder).await.unwrap();
+    app.get_file(file).await.unwrap();
+    app.list_team_links(team, Default::default()).await.unwrap();
     for item_id in [ItemId::Folder(folder), ItemId::File(file)] {
         let create = CreateLink {
             item_id,
@@ -97,6 +124,7 @@ async fn share(app: &App, team: TeamId, user: UserId) {
         };
         let link = app.create_link(create).await.unwrap();
         assert_eq!(app.list_links(user, team, item_id).await.unwrap().len(), 1);
+        app.get_link(link.id).await.unwrap();
         app.revoke_link(link.id).await.unwrap();
     }
 }
@@ -107,6 +135,8 @@ async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
     app.create_oauth_client("app", "An app", &uris)
         .await
         .unwrap();
+    app.list_oauth_clients(Default::default()).await.unwrap();
+    app.get_oauth_client(client.clone()).await.unwrap();
     let code = || async {
         let challenge = CodeChallenge::from_digest(Digest::of(VERIFIER.as_bytes()));
         let issued = app.issue_auth_code(user, &client, REDIRECT_URI, challenge);
@@ -125,8 +155,13 @@ async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
     app.erase_successors().await.unwrap();
     refresh(app, &first).await.unwrap_err();
     exchange(app, &code().await).await;
-    let sessions = app.list_sessions(user).await.unwrap();
+    let sessions = app
+        .list_sessions(Some(user), Default::default())
+        .await
+        .unwrap();
     assert_eq!(sessions.len(), 1);
+    app.list_sessions(None, Default::default()).await.unwrap();
+    app.get_session(sessions[0].id).await.unwrap();
     app.revoke_session(sessions[0].id).await.unwrap();
     code().await;
 }

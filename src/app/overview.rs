@@ -1,0 +1,67 @@
+//! What there is in a database, for whoever starts a server on it.
+
+use super::App;
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::domain::list::Part;
+use crate::store::{Sql, api_key, team, user};
+
+/// What there is in a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overview {
+    /// Whether there is a team.
+    pub has_team: bool,
+    /// Whether there is a key that is valid.
+    pub has_api_key: bool,
+    /// Whether there is a user.
+    pub has_user: bool,
+}
+
+impl Overview {
+    /// What to do next for anybody to be able to call, as commands; none where somebody is.
+    pub fn next_steps(&self) -> Option<&'static str> {
+        match (self.has_team, self.has_api_key, self.has_user) {
+            (false, ..) => Some(
+                "make a team: `invoicing team create --name NAME`; then a key for the catalog API: \
+                 `invoicing api-key create --team NAME --mode live --scope read-write`",
+            ),
+            (true, false, false) => Some(
+                "make a key for the catalog API: `invoicing api-key create --team TEAM --mode live --scope read-write`; \
+                 or a user for the mobile API: `invoicing user create --email EMAIL --name NAME`",
+            ),
+            _ => None,
+        }
+    }
+}
+
+impl App {
+    /// What there is in the database.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn overview(&self) -> Result<Overview, Error> {
+        let now = self.now();
+        let calls = async move |sql: Sql<'_>| {
+            let teams = team::list(Part::one());
+            let users = user::list(Part::one());
+            sql.run((teams, api_key::exists_valid(now), users)).await
+        };
+        let (teams, has_api_key, users) = self.store.read(Holder::Service, calls).await?;
+        Ok(Overview {
+            has_team: !teams.is_empty(),
+            has_api_key,
+            has_user: !users.is_empty(),
+        })
+    }
+
+    /// Whether the database was new when it was opened.
+    pub fn database_is_new(&self) -> bool {
+        self.store.versions().0 == 0
+    }
+
+    /// The version of the database's schema, and that which it had before it was opened.
+    pub fn schema_versions(&self) -> (i64, i64) {
+        let (before, now) = self.store.versions();
+        (now, before)
+    }
+}

@@ -1,0 +1,56 @@
+//! Which part of a list a command shows.
+
+use std::error::Error;
+use std::str::FromStr;
+
+use crate::domain::list::{PART_LIMIT, Part};
+
+use super::output::Output;
+use super::record::Record;
+
+/// The most that a command lists at once, all of which is in memory meanwhile.
+const MOST: i64 = 10_000;
+
+/// Which part of a list to show.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct PartOf<Id>
+where
+    Id: FromStr<Err: Error + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    /// How many at most, up to 10000.
+    #[arg(long, value_name = "N", default_value_t = PART_LIMIT, value_parser = clap::value_parser!(u32).range(1..=MOST))]
+    limit: u32,
+    /// Go on behind this one, the last of the part before.
+    #[arg(long, value_name = "ID")]
+    after: Option<Id>,
+}
+
+impl<Id> PartOf<Id>
+where
+    Id: FromStr<Err: Error + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    /// The part.
+    pub(super) fn part(&self) -> Part<Id> {
+        Part {
+            after: self.after.clone(),
+            limit: self.limit,
+        }
+    }
+
+    /// What the command answers; where there may be more, it says how to see that. `id` is the field that `--after` takes.
+    pub(super) fn list(&self, records: Vec<Record>, id: &str) -> Output {
+        let full = records.len() as u64 >= u64::from(self.limit);
+        let last = records.last().and_then(|record| record.text(id));
+        let note = last.filter(|_| full).map(|last| {
+            format!(
+                "there may be more than these {}: go on with --after {last}",
+                self.limit
+            )
+        });
+        let list = Output::list(records);
+        match note {
+            Some(note) => list.with_note(note),
+            None => list,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Rows of text in columns that are as wide as a terminal shows them.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::record::{Record, Style};
+
+/// Columns under the names of the first record's fields; all records have the same.
+pub(super) fn table(records: &[Record], style: Style) -> String {
+    let Some(first) = records.first() else {
+        return "(none)\n".into();
+    };
+    let rows = records.iter().map(|record| record.row(style));
+    let rows: Vec<Vec<String>> = std::iter::once(first.head())
+        .chain(rows)
+        .map(|row| row.iter().map(|cell| cut(cell, style.cell)).collect())
+        .collect();
+    let columns = rows[0].len();
+    let widest = |column: usize| {
+        rows.iter()
+            .map(|row: &Vec<String>| row[column].as_str().width())
+            .max()
+    };
+    let widths: Vec<usize> = (0..columns).filter_map(widest).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| {
+            let room = width.saturating_sub(cell.width());
+            format!("{cell}{}", " ".repeat(room))
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A text that takes so many columns at most; one that is cut says so by its end.
+fn cut(text: &str, most: Option<usize>) -> String {
+    let Some(most) = most.filter(|most| text.width() > *most) else {
+        return text.to_owned();
+    };
+    let mut taken = 0;
+    let fits = |char: &char| {
+        taken += char.width().unwrap_or_default();
+        taken < most
+    };
+    text.chars().take_while(fits).collect::<String>() + "\u{2026}"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Timestamp;
+
+    fn style(cell: Option<usize>) -> Style {
+        Style {
+            utc: true,
+            now: Timestamp::from_millis(0),
+            cell,
+        }
+    }
+
+    fn row(name: &str) -> Record {
+        Record::default()
+            .with("id", 1)
+            .with_text("name", name)
+            .with("z", 2)
+    }
+
+    #[test]
+    fn a_table_has_columns_as_wide_as_needed() {
+        let text = table(&[row("\u{c4}nne"), row("B")], style(None));
+        assert_eq!(text, "id  name  z\n1   \u{c4}nne  2\n1   B     2\n");
+        assert_eq!(table(&[], style(None)), "(none)\n");
+    }
+
+    #[test]
+    fn wide_and_combining_characters_keep_the_columns() {
+        let text = table(&[row("\u{65e5}\u{672c}"), row("e\u{301}")], style(None));
+        assert_eq!(
+            text,
+            "id  name  z\n1   \u{65e5}\u{672c}  2\n1   e\u{301}     2\n"
+        );
+    }
+
+    #[test]
+    fn a_cell_that_would_break_the_line_is_cut() {
+        assert_eq!(cut("abcdef", Some(6)), "abcdef");
+        assert_eq!(cut("abcdefg", Some(6)), "abcde\u{2026}");
+        assert_eq!(cut("\u{65e5}\u{672c}\u{8a9e}", Some(4)), "\u{65e5}\u{2026}");
+    }
+}

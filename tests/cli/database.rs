@@ -1,0 +1,134 @@
+//! Which commands make a database, and what is said about the one that is there.
+
+use crate::place::{Place, Said};
+use crate::server::Server;
+
+#[test]
+fn a_command_in_the_wrong_folder_makes_no_database_and_says_where_it_looked() {
+    let place = Place::new();
+    for command in [
+        "team list",
+        "user list",
+        "session list",
+        "user create --email ada@example.com --name Ada",
+        "oauth-client create --id mobile --name App --redirect-uri a:/",
+        "copy --to sqlite:other.db",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        place.run(&words).failed(1, "invoicing.db");
+        assert_eq!(
+            std::fs::read_dir(place.path("")).unwrap().count(),
+            0,
+            "{command}"
+        );
+    }
+    let said = place.run(&["team", "list"]);
+    let path = std::fs::canonicalize(place.path(""))
+        .unwrap()
+        .join("invoicing.db");
+    said.failed(1, &format!("there is no database {}", path.display()));
+    said.failed(1, "--database sqlite:PATH");
+    said.failed(1, "`invoicing team create`");
+}
+
+#[test]
+fn the_first_team_makes_the_database_and_says_so_once() {
+    let place = Place::new();
+    let create = ["team", "create", "--name", "Acme", "--json"];
+    let said = place.run(&create);
+    assert_eq!(said.code, 0, "{}", said.errors);
+    assert_eq!(
+        said.errors,
+        "note: made a new database, sqlite:invoicing.db\n"
+    );
+    assert_eq!(place.run(&create).errors, "");
+}
+
+#[test]
+fn a_damaged_file_says_that_a_backup_is_to_be_restored() {
+    let place = Place::new();
+    place.make(&["team", "create", "--name", "Acme"]);
+    let file = place.path("invoicing.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    // All but the header, which says that it is a database, and ours.
+    bytes[100..].fill(0xa5);
+    std::fs::write(&file, bytes).unwrap();
+    let said = place.run(&["team", "list"]);
+    said.failed(1, "is damaged");
+    said.failed(1, "estore a backup");
+}
+
+#[test]
+fn a_server_says_what_it_runs_on_and_what_is_to_do_next() {
+    let place = Place::new();
+    let start = |place: &Place| {
+        let mut server = Server::start(&mut place.command(["serve", "--listen", "127.0.0.1:0"]));
+        let found = server.wait_for("in the database");
+        server.signal("TERM");
+        server.wait();
+        (found, server.whole_log())
+    };
+    let (found, log) = start(&place);
+    let version = format!("invoicing {}", env!("CARGO_PKG_VERSION"));
+    let first = |log: &[serde_json::Value]| {
+        let mut lines = log.iter();
+        let line = lines.find(|line| line["msg"].as_str().unwrap().starts_with(&version));
+        line.expect("a line with the version").clone()
+    };
+    let line = first(&log);
+    assert_eq!(
+        (&line["database"], &line["new"]),
+        (&"sqlite:invoicing.db".into(), &true.into())
+    );
+    assert!(line["schema_version"].as_i64() >= Some(4), "{line}");
+    assert_eq!(
+        [&found["team"], &found["api_key"], &found["user"]],
+        [false; 3]
+    );
+    let next = |log: &[serde_json::Value]| {
+        let mut lines = log.iter().filter_map(|line| line["msg"].as_str());
+        lines
+            .find(|line| line.starts_with("nobody can call yet"))
+            .map(str::to_owned)
+    };
+    assert!(
+        next(&log).unwrap().contains("`invoicing team create"),
+        "{log:#?}"
+    );
+
+    place.make(&["team", "create", "--name", "Acme"]);
+    let (found, log) = start(&place);
+    assert_eq!(
+        (&found["team"], &first(&log)["new"]),
+        (&true.into(), &false.into())
+    );
+    assert!(
+        next(&log).unwrap().contains("`invoicing api-key create"),
+        "{log:#?}"
+    );
+
+    place.make(&[
+        "api-key",
+        "create",
+        "--team",
+        "Acme",
+        "--mode",
+        "live",
+        "--scope",
+        "read-only",
+    ]);
+    let (found, log) = start(&place);
+    assert_eq!((&found["api_key"], next(&log)), (&true.into(), None));
+}
+
+#[test]
+fn the_version_says_what_it_was_built_from_and_help_is_a_command() {
+    let place = Place::new();
+    let version = place.run(&["--version"]).output;
+    let begin = format!("invoicing {} (", env!("CARGO_PKG_VERSION"));
+    assert!(version.starts_with(&begin), "{version}");
+    let (asked, told) = (["help", "team", "create"], ["team", "create", "--help"]);
+    let said: Said = place.run(&asked);
+    assert_eq!((said.code, said.output), (0, place.run(&told).output));
+    assert!(place.run(&["help"]).output.contains("Usage: invoicing"));
+}
