@@ -35,7 +35,7 @@ pub(super) fn answered<E: Serialize>(
         let (method, headers) = (context.request.method(), context.request.headers());
         cors.preflight(method, headers, &mut answer);
     }
-    compress(operation, context.request.headers(), &mut answer);
+    compress(context.request.headers(), &mut answer);
     let has_happened = !operation.method.is_safe() && answer.status().is_success();
     let bytes = std::mem::take(answer.body_mut());
     let body = match has_happened {

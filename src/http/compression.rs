@@ -7,8 +7,8 @@
 //! 4. An answer for which it is asked is compressed whole, at once and at the quickest level: the bytes that wait to be
 //!    sent are then the compressed ones, and those are what counts for the caller ([`super::unsent`]). A page has about a
 //!    megabyte at most.
-//! 5. The token endpoint, which is the one operation without a credential, never is: how long an answer is would tell
-//!    about the secrets in it.
+//! 5. What nobody may store (`Cache-Control: no-store`) has secrets in it, the tokens of the token endpoint and the URLs of
+//!    links, and never is compressed: how long it is then would tell about them.
 //! 6. dropshot's own compression cannot do this. It compresses every answer, from 512 bytes on and while it is sent, so that
 //!    the bytes that wait would count for nobody; and it takes no notice of `identity`.
 //!
@@ -17,11 +17,12 @@
 use std::io::Write;
 
 use bytes::Bytes;
-use codegen_runtime::Operation;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::Response;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, VARY};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, HeaderMap, HeaderValue, VARY,
+};
 
 /// The most bytes that are sent as they are.
 pub(super) const SMALL: usize = 1024;
@@ -32,9 +33,9 @@ pub(super) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 pub(super) const VARIES: HeaderValue = HeaderValue::from_static("Accept-Encoding");
 
 /// Compresses the answer of an operation where `request`, its headers, asks for it.
-pub(super) fn compress(operation: &Operation, request: &HeaderMap, answer: &mut Response<Bytes>) {
+pub(super) fn compress(request: &HeaderMap, answer: &mut Response<Bytes>) {
     let length = answer.body().len();
-    if operation.security.is_none() || length == 0 {
+    if is_secret(answer.headers()) || length == 0 {
         return;
     }
     let wanted = wants_gzip(request, length);
@@ -45,6 +46,11 @@ pub(super) fn compress(operation: &Operation, request: &HeaderMap, answer: &mut 
         *answer.body_mut() = gzip(answer.body(), Compression::fast());
         answer.headers_mut().insert(CONTENT_ENCODING, GZIP);
     }
+}
+
+/// Step 5.
+fn is_secret(answer: &HeaderMap) -> bool {
+    answer.get(CACHE_CONTROL).is_some_and(|it| it == "no-store")
 }
 
 /// These bytes in gzip.

@@ -127,6 +127,17 @@ async fn the_token_endpoint_is_never_compressed() {
 }
 
 #[tokio::test]
+async fn links_are_never_compressed() {
+    let given = given!(given());
+    let list = given!(given.request("list_links").await);
+    let links = send(&given, list.header("accept-encoding", "gzip, identity;q=0")).await;
+    assert_eq!(
+        (links.status, links.header("content-encoding")),
+        (200, None)
+    );
+}
+
+#[tokio::test]
 async fn a_document_that_the_client_has_is_not_sent_again() {
     let given = given!(given());
     for path in DOCUMENTS {
