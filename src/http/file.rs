@@ -19,10 +19,17 @@ use super::compression::{GZIP, SMALL, VARIES, gzip, wants_gzip};
 /// A text with its type.
 pub(super) struct File {
     content_type: HeaderValue,
-    /// None where there is only the other, which everybody gets then.
-    plain: Option<Form>,
-    /// None where it would save nothing.
-    gzip: Option<Form>,
+    forms: Forms,
+}
+
+/// In which forms there is a text.
+enum Forms {
+    /// As it is alone: gzip would save nothing.
+    Plain(Form),
+    /// In gzip alone, which everybody gets.
+    Gzip(Form),
+    /// In both.
+    Both { plain: Form, gzip: Form },
 }
 
 /// The bytes of a form, and what tells them from all others.
@@ -46,11 +53,16 @@ impl File {
     /// A text, which is compressed here once.
     pub(super) fn new(content_type: HeaderValue, text: impl Into<Bytes>) -> File {
         let text = text.into();
-        let gzip = (text.len() > SMALL).then(|| Form::new(gzip(&text, Compression::best())));
+        let forms = match text.len() > SMALL {
+            true => Forms::Both {
+                gzip: Form::new(gzip(&text, Compression::best())),
+                plain: Form::new(text),
+            },
+            false => Forms::Plain(Form::new(text)),
+        };
         File {
             content_type,
-            plain: Some(Form::new(text)),
-            gzip,
+            forms,
         }
     }
 
@@ -58,29 +70,26 @@ impl File {
     pub(super) fn of_gzip(content_type: HeaderValue, bytes: Bytes) -> File {
         File {
             content_type,
-            plain: None,
-            gzip: Some(Form::new(bytes)),
+            forms: Forms::Gzip(Form::new(bytes)),
         }
     }
 
     /// The form that `request`, its headers, asks for, unless the client has it already.
     pub(super) fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
         let mut answer = Response::default();
-        let (form, is_gzip) = match (&self.plain, &self.gzip) {
-            (Some(plain), Some(gzip)) => match wants_gzip(request, plain.bytes.len()) {
+        let (form, is_gzip) = match &self.forms {
+            Forms::Plain(form) => (form, false),
+            Forms::Gzip(form) => (form, true),
+            Forms::Both { plain, gzip } => match wants_gzip(request, plain.bytes.len()) {
                 true => (gzip, true),
                 false => (plain, false),
             },
-            (Some(form), None) => (form, false),
-            (None, Some(form)) => (form, true),
-            // Neither of the functions above makes one.
-            (None, None) => return answer,
         };
         let has_it = has(request, &form.tag);
         let headers = answer.headers_mut();
         headers.insert(ETAG, form.tag.clone());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        if self.plain.is_some() && self.gzip.is_some() {
+        if matches!(self.forms, Forms::Both { .. }) {
             headers.append(VARY, VARIES);
         }
         if has_it {

@@ -4,8 +4,8 @@
 //! 2. A page (`page.html`) shows the document as the server serves it. What is tried is sent to the server that the
 //!    page came from, wherever that is (`page.js`): numbers as they were typed, and those of the answer are shown as
 //!    they came. A browser too old to know how a number was written rounds what it shows to seventeen digits.
-//! 3. All that a page loads is in this binary: Swagger UI comes whole inside of its crate. Of the others, the crates for
-//!    Redoc and RapiDoc load theirs from elsewhere, and Scalar writes styles into the page, which the policy forbids.
+//! 3. All that a page loads is in this binary: Swagger UI comes whole inside of its crate. Those for
+//!    Redoc, RapiDoc and Scalar (utoipa's) make a page that loads its viewer from elsewhere.
 //! 4. People type keys into these pages. Therefore no script runs but the files of this server, no text becomes a
 //!    script, nothing is sent elsewhere, and no other page may hold one of these in a frame (`POLICY`). A key is kept in
 //!    the `sessionStorage` of its tab, which ends with the tab, and for one document.
