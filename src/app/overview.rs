@@ -54,14 +54,9 @@ impl App {
         })
     }
 
-    /// Whether the database was new when it was opened.
-    pub fn database_is_new(&self) -> bool {
-        self.store.versions().0 == 0
-    }
-
-    /// The version of the database's schema, and that which it had before it was opened.
-    pub fn schema_versions(&self) -> (i64, i64) {
-        let (before, now) = self.store.versions();
-        (now, before)
+    /// The version that the database's schema had when it was opened; 0 for a new database. It has
+    /// [`SCHEMA_VERSION`](crate::store::SCHEMA_VERSION) since.
+    pub fn found_schema_version(&self) -> i64 {
+        self.store.found_version()
     }
 }

@@ -172,7 +172,7 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output,
     let app = &match &command {
         OnDatabase::Team(team) if team.may_begin() => {
             let app = database::open_or_make(settings).await?;
-            if app.database_is_new() {
+            if app.found_schema_version() == 0 {
                 output::say(&format!("note: made a new database, {}", settings.database));
             }
             app

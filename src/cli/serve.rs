@@ -12,6 +12,7 @@ use crate::log::{self, Quotas};
 use crate::server::Server;
 use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
+use crate::store::SCHEMA_VERSION;
 
 use super::command_error::CommandError;
 use super::database::open_or_make;
@@ -86,13 +87,16 @@ fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
 
 /// Says which program runs on which database, what is in it, and what is still to do before anybody can call.
 async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), CommandError> {
-    let (version, before) = app.schema_versions();
+    let found = app.found_schema_version();
     info!(
         log, "invoicing {}", super::VERSION;
-        "database" => %settings.database, "new" => app.database_is_new(), "schema_version" => version
+        "database" => %settings.database, "new" => found == 0, "schema_version" => SCHEMA_VERSION
     );
-    if (1..version).contains(&before) {
-        info!(log, "the schema of the database was brought up to date"; "from" => before, "to" => version);
+    if (1..SCHEMA_VERSION).contains(&found) {
+        info!(
+            log, "the schema of the database was brought up to date";
+            "from" => found, "to" => SCHEMA_VERSION
+        );
     }
     let overview = app.overview().await?;
     info!(

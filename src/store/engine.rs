@@ -12,6 +12,9 @@ use crate::postgres::{Access, Postgres, VERSION};
 use crate::sql::ScriptError;
 use crate::sqlite::Sqlite;
 
+/// The version of the schema. Both engines have the same migrations, or the program would not build (`build.rs`).
+pub const SCHEMA_VERSION: i64 = VERSION;
+
 /// Where the service keeps its state: one of two engines.
 pub enum Store {
     /// One SQLite file.
@@ -44,14 +47,12 @@ impl Store {
         }
     }
 
-    /// Which version the schema had when this was opened, 0 for a new database, and which it has now.
-    pub(crate) fn versions(&self) -> (i64, i64) {
-        let found = match self {
+    /// Which version the schema had when this was opened; 0 for a new database.
+    pub(crate) fn found_version(&self) -> i64 {
+        match self {
             Store::Sqlite(sqlite) => sqlite.found_version(),
             Store::Postgres(postgres) => postgres.found_version(),
-        };
-        // Both engines have the same migrations, or the program would not build.
-        (found, VERSION)
+        }
     }
 
     /// Whether the database has all migrations that this binary knows.

@@ -35,6 +35,6 @@ pub mod team;
 pub mod user;
 
 pub use address::Address;
-pub use engine::Store;
+pub use engine::{SCHEMA_VERSION, Store};
 pub use open::{OpenError, open, open_existing};
 pub use sql::{Batch, Sql};
