@@ -186,6 +186,15 @@ fn distance(time: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// Whether a character could steer a terminal, or turn what follows it around (Unicode's controls and its marks of
+/// direction and of lines).
+fn steers(char: char) -> bool {
+    let marks = ['\u{200e}', '\u{200f}', '\u{61c}', '\u{2028}', '\u{2029}'];
+    char.is_control()
+        || marks.contains(&char)
+        || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// A value for a terminal. Names come from strangers, so what could steer the terminal is replaced.
 fn plain(value: &Value) -> String {
     match value {
@@ -194,7 +203,7 @@ fn plain(value: &Value) -> String {
         Value::Bool(false) => "no".into(),
         Value::String(text) => text
             .chars()
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .map(|c| if steers(c) { '\u{fffd}' } else { c })
             .collect(),
         Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
@@ -239,6 +248,10 @@ mod tests {
         assert_eq!(
             plain(&Value::from("a\u{1b}[2Jb\n")),
             "a\u{fffd}[2Jb\u{fffd}"
+        );
+        assert_eq!(
+            plain(&Value::from("phone \u{202e}exe.\u{2066}\u{2028}")),
+            "phone \u{fffd}exe.\u{fffd}\u{fffd}"
         );
     }
 
