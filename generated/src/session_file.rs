@@ -16,10 +16,10 @@ use std::time::Duration;
 use crate::session::{Session, SessionStore, StoreLock};
 
 /// How often the lock is asked for.
-const INTERVAL: Duration = Duration::from_millis(20);
+const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long the lock is waited for: longer than a renewal takes, with all its attempts.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Keeps a session in a file, as JSON, for one process or several.
 ///
@@ -123,9 +123,9 @@ impl SessionStore for SessionFile {
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(StoreLock::new(file)),
-                Err(TryLockError::WouldBlock) if waited < PATIENCE => {
-                    tokio::time::sleep(INTERVAL).await;
-                    waited += INTERVAL;
+                Err(TryLockError::WouldBlock) if waited < LOCK_TIMEOUT => {
+                    tokio::time::sleep(LOCK_INTERVAL).await;
+                    waited += LOCK_INTERVAL;
                 }
                 Err(TryLockError::WouldBlock) => {
                     let path = self.beside(".lock");

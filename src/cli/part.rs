@@ -9,7 +9,7 @@ use super::output::Output;
 use super::record::Record;
 
 /// The most that a command lists at once, all of which is in memory meanwhile.
-const MOST: i64 = 10_000;
+const MAX_LIMIT: i64 = 10_000;
 
 /// Which part of a list to show.
 #[derive(Clone, Debug, clap::Args)]
@@ -18,7 +18,7 @@ where
     Id: FromStr<Err: Error + Send + Sync> + Clone + Send + Sync + 'static,
 {
     /// How many at most, up to 10000.
-    #[arg(long, value_name = "N", default_value_t = PART_LIMIT, value_parser = clap::value_parser!(u32).range(1..=MOST))]
+    #[arg(long, value_name = "N", default_value_t = PART_LIMIT, value_parser = clap::value_parser!(u32).range(1..=MAX_LIMIT))]
     limit: u32,
     /// Go on behind this one, the last of the part before.
     #[arg(long, value_name = "ID")]

@@ -32,14 +32,14 @@ pub(super) fn table(records: &[Record], style: Style) -> String {
 }
 
 /// A text that takes so many columns at most; one that is cut says so by its end.
-fn cut(text: &str, most: Option<usize>) -> String {
-    let Some(most) = most.filter(|most| text.width() > *most) else {
+fn cut(text: &str, max_width: Option<usize>) -> String {
+    let Some(max_width) = max_width.filter(|max| text.width() > *max) else {
         return text.to_owned();
     };
     let mut taken = 0;
     let fits = |char: &char| {
         taken += char.width().unwrap_or_default();
-        taken < most
+        taken < max_width
     };
     text.chars().take_while(fits).collect::<String>() + "\u{2026}"
 }
