@@ -127,6 +127,21 @@ async fn the_token_endpoint_is_never_compressed() {
 }
 
 #[tokio::test]
+async fn a_page_of_the_longest_descriptions_comes_as_it_is() {
+    let given = given!(given());
+    let product = json!({
+        "name": "Long", "unitPrice": 1, "currency": "EUR", "description": "\u{1f980}".repeat(2_000),
+    });
+    for _ in 0..35 {
+        given.created(&product).await;
+    }
+    let list = given.live("GET", format!("{PRODUCTS}?limit=100"));
+    let page = send(&given, list.header("accept-encoding", "gzip")).await;
+    assert!(page.body.len() > 256 * 1024, "{}", page.body.len());
+    assert_eq!((page.status, page.header("content-encoding")), (200, None));
+}
+
+#[tokio::test]
 async fn links_are_never_compressed() {
     let given = given!(given());
     let list = given!(given.request("list_links").await);
