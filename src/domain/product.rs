@@ -196,3 +196,73 @@ impl Product {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn decimal(text: &str) -> Decimal {
+        text.parse().unwrap()
+    }
+
+    fn product() -> Product {
+        let new = NewProduct {
+            description: Some("D".into()),
+            sku: Some("S".into()),
+            tax_rate: Some(decimal("7")),
+            product_type: Some("GOODS".into()),
+            unit_of_measure: Some("pcs".into()),
+            ..NewProduct::new("A", decimal("1"), "EUR")
+        };
+        new.into_product(ProductId(Uuid::nil()), Timestamp::from_millis(1))
+    }
+
+    #[test]
+    fn an_update_sets_every_field_that_is_given() {
+        let changes = ProductChanges {
+            name: Some("B".into()),
+            unit_price: Some(decimal("2")),
+            currency: Some("CHF".into()),
+            description: Field::Value("E".into()),
+            sku: Field::Value("T".into()),
+            tax_rate: Field::Value(decimal("19")),
+            product_type: Some("SERVICES".into()),
+            unit_of_measure: Some("hr".into()),
+        };
+        let now = Timestamp::from_millis(2);
+        let expected = NewProduct {
+            description: Some("E".into()),
+            sku: Some("T".into()),
+            tax_rate: Some(decimal("19")),
+            product_type: Some("SERVICES".into()),
+            unit_of_measure: Some("hr".into()),
+            ..NewProduct::new("B", decimal("2"), "CHF")
+        };
+        let expected = Product {
+            updated_at: now,
+            ..expected.into_product(product().id, product().created_at)
+        };
+        assert_eq!(product().update(changes, now), expected);
+    }
+
+    #[test]
+    fn an_update_of_nothing_changes_the_time_alone() {
+        let now = Timestamp::from_millis(2);
+        let expected = Product {
+            updated_at: now,
+            ..product()
+        };
+        assert_eq!(product().update(ProductChanges::default(), now), expected);
+    }
+
+    #[test]
+    fn an_update_moves_forward_under_a_clock_that_stands_or_goes_back() {
+        let before = product();
+        for now in [0, 1] {
+            let after = product().update(ProductChanges::default(), Timestamp::from_millis(now));
+            assert!(after.updated_at > before.updated_at, "{now}");
+        }
+    }
+}
