@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -100,23 +101,26 @@ fn redacted(text: &str) -> Option<String> {
     })
 }
 
-/// The settings as arguments, in the order of the struct.
-pub(super) fn arguments() -> Vec<Arg> {
-    Settings::augment_args(Command::new("settings"))
-        .get_arguments()
-        // A number below its range is told the range, and not taken for an option.
-        .map(|arg| arg.clone().allow_negative_numbers(true))
-        .collect()
+/// The settings as arguments, in the order of the struct. Made once: every command below every group takes some.
+pub(super) fn arguments() -> &'static [Arg] {
+    static ARGUMENTS: LazyLock<Vec<Arg>> = LazyLock::new(|| {
+        Settings::augment_args(Command::new("settings"))
+            .get_arguments()
+            // A number below its range is told the range, and not taken for an option.
+            .map(|arg| arg.clone().allow_negative_numbers(true))
+            .collect()
+    });
+    &ARGUMENTS
 }
 
 /// Adds to `command` the settings that it `takes`, by their names, with `texts` in the place of their defaults.
 pub fn complete(command: Command, texts: &Texts, takes: impl Fn(&str) -> bool) -> Command {
     // Not by `augment_args`, which would also replace what the command says about itself.
     let file = File::augment_args(Command::new("file"));
-    let all = file.get_arguments().cloned().chain(arguments());
-    let with_text = |arg: Arg| match texts.get(arg.get_id().as_str()) {
-        Some(text) => arg.default_value(text.clone()),
-        None => arg,
+    let all = file.get_arguments().chain(arguments());
+    let with_text = |arg: &Arg| match texts.get(arg.get_id().as_str()) {
+        Some(text) => arg.clone().default_value(text.clone()),
+        None => arg.clone(),
     };
     command.args(
         all.filter(|arg| takes(arg.get_id().as_str()))
@@ -165,7 +169,10 @@ pub fn resolve(
     }
 
     // Step 4.
-    let matches = bare(&texts).try_get_matches_from(arguments)?;
+    let matches = match texts.is_empty() {
+        true => matches,
+        false => bare(&texts).try_get_matches_from(arguments)?,
+    };
     let settings = all_settings(leaf(&matches), &texts)?;
     Ok(Resolved {
         matches,

@@ -90,7 +90,7 @@ async fn a_key_altered_by_one_character_is_no_key() {
     let given = given!(given());
     let key = &given.team.live;
     for index in [0, 9, 20, key.len() - 1] {
-        let mut altered = key.clone().into_bytes();
+        let mut altered = key.to_string().into_bytes();
         altered[index] = if altered[index] == b'7' { b'8' } else { b'7' };
         let altered = String::from_utf8(altered).expect("it is ASCII");
         let answer = given
@@ -213,7 +213,7 @@ async fn a_product_does_not_exist_for_a_key_of_another_team() {
 async fn modes_and_teams_share_neither_skus_nor_idempotency_keys() {
     let given = given!(given());
     let others = [
-        given.team.test.clone(),
+        given.team.test.to_string(),
         given!(given.service.other_team_key()),
     ];
     let key = unique("key");

@@ -57,8 +57,8 @@ async fn send_until(given: &Given, request: Request, status: u16) -> Answer {
 #[tokio::test]
 async fn a_request_beyond_those_that_are_worked_on_is_refused_and_later_taken() {
     let given = given!(given_own(&[("INVOICING_MAX_CONCURRENT_REQUESTS", "1")]));
-    let locked = given!(given.service.own_database().map(lock_writes));
     let list = given.live("GET", PRODUCTS);
+    let locked = given!(given.service.own_database().map(lock_writes));
     let others = async {
         let refused = send_until(&given, list.clone(), 503).await;
         assert_eq!(

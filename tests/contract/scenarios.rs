@@ -54,7 +54,7 @@ pub async fn other_team(_: &str) -> Result<Answer, Skip> {
     let device = given.device().await?;
     let request = Request::new("GET", device.links())
         .bearer(&device.access_token)
-        .header("x-team-id", &device.other_team_id);
+        .header("x-team-id", device.other_team_id.as_str());
     Ok(given.send(request).await)
 }
 

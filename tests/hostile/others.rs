@@ -25,7 +25,7 @@ impl Others {
     pub async fn of(service: &Service) -> Result<Self, Skip> {
         let mut others = Self {
             caller: service.caller.clone(),
-            key: service.new_team()?.live,
+            key: service.new_team()?.live.to_string(),
             product: String::new(),
         };
         others.product = others.create().await;

@@ -31,7 +31,9 @@ impl<'a> Stage<'a> {
         let team = service.new_team()?;
         let too = service.api_key(&team.id, "live", "read-write")?;
         let other = service.new_team()?;
-        let keys = [team.live, too, team.live_read_only, team.test, other.live];
+        let [live, read_only, test, other] =
+            [team.live, team.live_read_only, team.test, other.live].map(|key| key.to_string());
+        let keys = [live, too, read_only, test, other];
         Ok(Self { service, keys })
     }
 

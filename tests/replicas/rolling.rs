@@ -76,7 +76,13 @@ async fn restart_one_by_one(mut fleet: Fleet, caller: Caller) {
     let team = fleet.service.new_team().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..WRITERS)
-        .map(|_| tokio::spawn(write(caller.clone(), team.live.clone(), Arc::clone(&stop))))
+        .map(|_| {
+            tokio::spawn(write(
+                caller.clone(),
+                team.live.to_string(),
+                Arc::clone(&stop),
+            ))
+        })
         .collect();
     tokio::task::block_in_place(|| {
         for replica in &mut fleet.replicas {
@@ -112,7 +118,7 @@ async fn a_connection_of_http2_is_served_through_the_drain_and_ends_with_it() {
     let replica = &mut fleet.replicas[0];
     let caller = Caller::over_http2(replica.url());
     let writers: Vec<_> = (0..WRITERS)
-        .map(|_| tokio::spawn(write_until_the_end(caller.clone(), team.live.clone())))
+        .map(|_| tokio::spawn(write_until_the_end(caller.clone(), team.live.to_string())))
         .collect();
     let (begun, took) = tokio::task::block_in_place(|| {
         replica.wait_until_used();

@@ -44,7 +44,7 @@ async fn clients(service: &Service) -> Result<Clients, Skip> {
     let spent = device.refresh_token.clone();
     let refreshed = service.exchange(&device.refresh_grant(&spent)).await;
     Ok(Clients {
-        key: team.live,
+        key: team.live.to_string(),
         create,
         created: created.json(),
         next_page: page["nextCursor"].as_str().unwrap().to_owned(),

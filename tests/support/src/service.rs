@@ -20,7 +20,7 @@ use crate::caller::Caller;
 use crate::deployment::{self, Skip};
 use crate::postgres;
 
-pub use people::{CODE_CHALLENGE, CODE_VERIFIER, Device, Team};
+pub use people::{CODE_CHALLENGE, CODE_VERIFIER, Device, Lazy, Team};
 
 /// How long a server may take to start on a busy machine.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
@@ -42,9 +42,16 @@ const SETTINGS: [(&str, &str); 7] = [
 pub struct Service {
     /// Sends requests to it.
     pub caller: Caller,
-    binary: PathBuf,
-    database: Option<String>,
+    commands: Commands,
     own: Option<Own>,
+}
+
+/// The command line, on the database of a service.
+#[derive(Clone, Debug)]
+struct Commands {
+    binary: PathBuf,
+    /// None if it cannot be reached from here.
+    database: Option<String>,
 }
 
 /// A server that a test has started.
@@ -70,8 +77,10 @@ impl Service {
     pub fn at(base_url: &str, binary: &str, database: Option<String>) -> Self {
         Self {
             caller: Caller::new(base_url.trim_end_matches('/')),
-            binary: binary.into(),
-            database,
+            commands: Commands {
+                binary: binary.into(),
+                database,
+            },
             own: None,
         }
     }
@@ -102,8 +111,10 @@ impl Service {
         let (process, url) = serve(binary.as_ref(), &database, folder.path(), &settings);
         Self {
             caller: Caller::new(url),
-            binary: binary.into(),
-            database: Some(database.clone()),
+            commands: Commands {
+                binary: binary.into(),
+                database: Some(database.clone()),
+            },
             own: Some(Own {
                 process,
                 database,
@@ -123,8 +134,14 @@ impl Service {
         own.process.kill().expect("the server runs");
         own.process.wait().expect("the server ends");
         let folder = own.folder.as_ref().expect("it is there until the end");
-        let database = self.database.as_ref().expect("an own server has one");
-        let (process, url) = serve(&self.binary, database, folder.path(), &own.settings);
+        let database = self.commands.database.as_ref();
+        let database = database.expect("an own server has one");
+        let (process, url) = serve(
+            &self.commands.binary,
+            database,
+            folder.path(),
+            &own.settings,
+        );
         own.process = process;
         self.caller = Caller::new(url);
     }
@@ -140,7 +157,7 @@ impl Service {
     ///
     /// When the tests run against a deployment.
     pub fn own_database(&self) -> Result<&str, Skip> {
-        let own = self.own.as_ref().and(self.database.as_deref());
+        let own = self.own.as_ref().and(self.commands.database.as_deref());
         own.ok_or_else(|| Skip("needs to change the database".to_owned()))
     }
 
@@ -154,6 +171,12 @@ impl Service {
     ///
     /// When the command fails.
     pub fn command(&self, arguments: &[&str]) -> Result<Value, Skip> {
+        self.commands.run(arguments)
+    }
+}
+
+impl Commands {
+    fn run(&self, arguments: &[&str]) -> Result<Value, Skip> {
         let database = self.database.as_ref();
         let database = database.ok_or_else(|| Skip(format!("needs {}", deployment::DATABASE)))?;
         let output = quiet(&self.binary)
@@ -168,7 +191,7 @@ impl Service {
 
     /// Runs a command that makes something, and gives its id.
     fn make(&self, arguments: &[&str]) -> Result<String, Skip> {
-        Ok(text(&self.command(arguments)?["id"]))
+        Ok(text(&self.run(arguments)?["id"]))
     }
 }
 

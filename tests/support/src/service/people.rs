@@ -1,8 +1,12 @@
 //! Teams with their keys, and devices with their tokens, made by the command line as an operator would.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
+
 use serde_json::{Value, json};
 
-use super::{Service, text};
+use super::{Commands, Service, text};
 use crate::caller::{Answer, Request};
 use crate::deployment::{Skip, variable};
 
@@ -11,17 +15,59 @@ pub const CODE_VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 /// The S256 challenge of [`CODE_VERIFIER`].
 pub const CODE_CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
+/// The command that makes a team.
+const TEAM: [&str; 4] = ["team", "create", "--name", "contract test"];
+
+/// A text that is made when it is first looked at. Most tests need one key of three, and each is a command.
+#[derive(Clone, Debug)]
+pub struct Lazy(Arc<LazyLock<String, Box<dyn FnOnce() -> String + Send + Sync>>>);
+
+impl Lazy {
+    fn new(make: impl FnOnce() -> Result<String, Skip> + Send + Sync + 'static) -> Self {
+        let make = || make().unwrap_or_else(|Skip(reason)| panic!("{reason}"));
+        Self(Arc::new(LazyLock::new(Box::new(make))))
+    }
+
+    /// What there is already.
+    fn given(text: String) -> Self {
+        Self::new(|| Ok(text))
+    }
+}
+
+impl Deref for Lazy {
+    type Target = String;
+
+    fn deref(&self) -> &String {
+        &self.0
+    }
+}
+
+impl fmt::Display for Lazy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
 /// A team and its keys.
 #[derive(Clone, Debug)]
 pub struct Team {
     /// Its id; empty on a deployment that does not tell it.
     pub id: String,
     /// A *Read & Write* key, mode Live.
-    pub live: String,
+    pub live: Lazy,
     /// A `READ_ONLY` key, mode Live.
-    pub live_read_only: String,
+    pub live_read_only: Lazy,
     /// A *Read & Write* key, mode Test.
-    pub test: String,
+    pub test: Lazy,
+}
+
+impl Commands {
+    fn api_key(&self, team: &str, mode: &str, scope: &str) -> Result<String, Skip> {
+        let command = [
+            "api-key", "create", "--team", team, "--mode", mode, "--scope", scope,
+        ];
+        Ok(text(&self.run(&command)?["key"]))
+    }
 }
 
 impl Service {
@@ -31,12 +77,12 @@ impl Service {
     ///
     /// When the deployment gives neither.
     pub fn team(&self) -> Result<Team, Skip> {
-        if self.database.is_none() {
+        if self.commands.database.is_none() {
             return Ok(Team {
                 id: variable("INVOICING_TEAM_ID").unwrap_or_default(),
-                live: variable("INVOICING_LIVE_KEY")?,
-                live_read_only: variable("INVOICING_LIVE_READ_ONLY_KEY")?,
-                test: variable("INVOICING_TEST_KEY")?,
+                live: Lazy::given(variable("INVOICING_LIVE_KEY")?),
+                live_read_only: Lazy::given(variable("INVOICING_LIVE_READ_ONLY_KEY")?),
+                test: Lazy::given(variable("INVOICING_TEST_KEY")?),
             });
         }
         self.new_team()
@@ -48,12 +94,15 @@ impl Service {
     ///
     /// When the database of the deployment cannot be reached.
     pub fn new_team(&self) -> Result<Team, Skip> {
-        let id = self.make(&["team", "create", "--name", "contract test"])?;
-        let key = |mode, scope| self.api_key(&id, mode, scope);
+        let id = self.commands.make(&TEAM)?;
+        let key = |mode, scope| {
+            let (commands, id) = (self.commands.clone(), id.clone());
+            Lazy::new(move || commands.api_key(&id, mode, scope))
+        };
         Ok(Team {
-            live: key("live", "read-write")?,
-            live_read_only: key("live", "read-only")?,
-            test: key("test", "read-write")?,
+            live: key("live", "read-write"),
+            live_read_only: key("live", "read-only"),
+            test: key("test", "read-write"),
             id,
         })
     }
@@ -64,10 +113,7 @@ impl Service {
     ///
     /// When the database of the deployment cannot be reached.
     pub fn api_key(&self, team: &str, mode: &str, scope: &str) -> Result<String, Skip> {
-        let command = [
-            "api-key", "create", "--team", team, "--mode", mode, "--scope", scope,
-        ];
-        Ok(text(&self.command(&command)?["key"]))
+        self.commands.api_key(team, mode, scope)
     }
 
     /// A *Read & Write* key, mode Live, of a team other than [`Service::team`].
@@ -76,8 +122,8 @@ impl Service {
     ///
     /// When the deployment does not give it.
     pub fn other_team_key(&self) -> Result<String, Skip> {
-        match self.database {
-            Some(_) => Ok(self.new_team()?.live),
+        match self.commands.database {
+            Some(_) => Ok(self.new_team()?.live.to_string()),
             None => variable("INVOICING_OTHER_TEAM_KEY"),
         }
     }
@@ -101,7 +147,7 @@ pub struct Device {
     /// A file of this team.
     pub file_id: String,
     /// A team that the person is no member of.
-    pub other_team_id: String,
+    pub other_team_id: Lazy,
 }
 
 impl Service {
@@ -111,12 +157,12 @@ impl Service {
     ///
     /// When the deployment gives neither.
     pub async fn device(&self, team: &Team) -> Result<Device, Skip> {
-        if self.database.is_none() {
+        if self.commands.database.is_none() {
             return Ok(Device {
                 access_token: variable("INVOICING_ACCESS_TOKEN")?,
                 team_id: variable("INVOICING_TEAM_ID")?,
                 file_id: variable("INVOICING_FILE_ID")?,
-                other_team_id: variable("INVOICING_OTHER_TEAM_ID")?,
+                other_team_id: Lazy::given(variable("INVOICING_OTHER_TEAM_ID")?),
                 user_id: String::new(),
                 client_id: String::new(),
                 redirect_uri: String::new(),
@@ -126,7 +172,9 @@ impl Service {
         let unique = uuid::Uuid::new_v4().simple().to_string();
         let email = format!("{unique}@example.com");
         let redirect_uri = "com.example.app:/signed-in";
-        let user_id = self.make(&["user", "create", "--email", &email, "--name", "Ada Byron"])?;
+        let user_id =
+            self.commands
+                .make(&["user", "create", "--email", &email, "--name", "Ada Byron"])?;
         let role = ["--role", "member"];
         self.command(
             &[
@@ -144,6 +192,7 @@ impl Service {
             "contract test",
         ];
         self.command(&[&client[..], &["--redirect-uri", redirect_uri]].concat())?;
+        let commands = self.commands.clone();
         let mut device = Device {
             user_id,
             client_id: unique,
@@ -151,8 +200,10 @@ impl Service {
             access_token: String::new(),
             refresh_token: String::new(),
             team_id: team.id.clone(),
-            file_id: self.make(&["file", "create", "--team", &team.id, "--name", "plan.pdf"])?,
-            other_team_id: self.make(&["team", "create", "--name", "contract test"])?,
+            file_id: self
+                .commands
+                .make(&["file", "create", "--team", &team.id, "--name", "plan.pdf"])?,
+            other_team_id: Lazy::new(move || commands.make(&TEAM)),
         };
         let code = self.authorization_code(&device)?;
         let tokens = self
