@@ -1,7 +1,8 @@
 //! Answers in gzip, for those who ask for it by `Accept-Encoding` (RFC 9110, section 12.5.3).
 //!
 //! 1. A coding has the weight that is written beside it, otherwise that of `*`; a malformed entry is skipped. gzip is
-//!    sent where it has one, unless `identity` is liked better ([`wants_gzip`]).
+//!    sent where it has one, unless `identity` is liked better ([`wants_gzip`]). Of a list, the first [`ENTRIES`] are read:
+//!    over HTTP/2 one of thousands comes in a few bytes (RFC 7541), and whoever sends it needs no credential.
 //! 2. At most [`SMALL`] bytes go out as they are, since gzip would save no packet, unless `identity` is refused.
 //! 3. Nobody is answered 406: who takes neither gets the bytes as they are, as before.
 //! 4. An answer for which it is asked is compressed whole, at once and at the quickest level: the bytes that wait to be
@@ -33,6 +34,9 @@ pub(super) const SMALL: usize = 1024;
 const LARGE: usize = 256 * 1024;
 
 pub(super) const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+
+/// The most entries of `Accept-Encoding` that are read. Browsers send four.
+const ENTRIES: usize = 32;
 
 /// What an answer depends on that has two forms.
 pub(super) const VARIES: HeaderValue = HeaderValue::from_static("Accept-Encoding");
@@ -77,7 +81,8 @@ pub(super) fn wants_gzip(request: &HeaderMap, length: usize) -> bool {
     }
     let (mut gzip, mut identity, mut any) = (None, None, None);
     let values = asked.filter_map(|it| it.to_str().ok());
-    for (coding, weight) in values.flat_map(|it| it.split(',')).filter_map(entry) {
+    let entries = values.flat_map(|it| it.split(',')).take(ENTRIES);
+    for (coding, weight) in entries.filter_map(entry) {
         let place = match coding {
             it if it.eq_ignore_ascii_case("gzip") || it.eq_ignore_ascii_case("x-gzip") => &mut gzip,
             it if it.eq_ignore_ascii_case("identity") => &mut identity,
@@ -182,6 +187,16 @@ mod tests {
         ] {
             assert_eq!(wants(lines), (false, false), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn of_a_list_the_first_entries_are_read_and_none_behind_them() {
+        let list = |before: usize| format!("{}gzip", "br,".repeat(before));
+        assert_eq!(wants(&[&list(ENTRIES - 1)]), (true, false));
+        assert_eq!(wants(&[&list(ENTRIES)]), (false, false));
+        let lines = vec!["br"; ENTRIES];
+        assert_eq!(wants(&[&lines[..], &["gzip"]].concat()), (false, false));
+        assert_eq!(wants(&[&",".repeat(ENTRIES), "gzip"]), (false, false));
     }
 
     #[test]

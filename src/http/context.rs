@@ -22,6 +22,8 @@ pub struct Context {
     pub(super) concurrency: ConcurrencyLimit,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
+    /// Those of addresses that have no room there, and come at once.
+    pub(super) hurried_bodies: Arc<Budget>,
     pub(super) unsent: Unsent,
     pub(super) trusted_proxies: TrustedProxies,
     pub(super) replica: Arc<ReplicaState>,
@@ -47,6 +49,8 @@ impl Context {
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency: ConcurrencyLimit::new(settings.max_concurrent_requests),
             bodies: Budget::new(settings.transfer_bytes()),
+            // Of which addresses have half.
+            hurried_bodies: Budget::new(settings.transfer_bytes() / 4),
             unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&replica.traffic)),
             trusted_proxies: settings.trusted_proxies.clone(),
             replica,

@@ -1,11 +1,22 @@
 //! Requests whose bodies are on the way: how much memory they may take, and when they are worked on.
+//!
+//! 1. A request counts for its caller from before its body is read until it is there, with all that it may hold
+//!    ([`Budget`](crate::budget::Budget)).
+//! 2. All client addresses together have a part of that, and whoever has some forty can hold all of it for a few bytes, by
+//!    bodies that do not come. So one that is refused for that has a budget of its own kind for [`AT_ONCE`]: time enough for
+//!    a body that comes with its head, as that of an app does, and too little to hold it with few addresses, each of which
+//!    may ask ten times a second.
+
+use std::time::Duration;
 
 use codegen_runtime::{Rejection, Request, Unchecked, json};
 use dropshot::RequestInfo;
+use tokio::time::timeout;
 
 use super::concurrency_limit::Permit;
-use super::context::RequestContext;
+use super::context::{Context, RequestContext};
 use super::rejection::Error;
+use crate::budget::Charge;
 use crate::domain::holder::Holder;
 
 /// What a request holds for as long as its body is on the way, besides its head and body: the stream or the buffers of its
@@ -16,6 +27,9 @@ const WAITING: usize = 24 * 1024;
 /// What a header holds for as long, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
 /// piece of memory for each name and value.
 const HEADER: usize = 300;
+
+/// How long a body may take of an address for which there is no more room otherwise (step 2).
+const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// The most bytes of memory that the head of a request takes while its body is on the way, with what waits for that.
 fn price_of_head(request: &RequestInfo) -> usize {
@@ -52,18 +66,32 @@ pub(super) async fn received_noting<R: Request, T>(
     note: impl FnOnce(&R, &json::Value<'_>) -> T,
 ) -> Result<(R, T, Permit), Rejection<Error>> {
     let shared = context.context();
-    let _on_its_way = match request.expected_bytes() {
-        0 => None,
+    let overloaded = || Rejection::Error(Error::Overloaded);
+    let (_on_its_way, limit) = match request.expected_bytes() {
+        0 => (None, None),
         bytes => {
             let bytes = bytes + price_of_head(&context.request);
-            let charge = shared.bodies.charge(holder, bytes);
-            Some(charge.ok_or(Rejection::Error(Error::Overloaded))?)
+            let (charge, limit) = charge(shared, holder, bytes).ok_or_else(overloaded)?;
+            (Some(charge), limit)
         }
     };
-    let (request, noted) = request.check_noting(note).await?;
+    let checked = request.check_noting(note);
+    let (request, noted) = match limit {
+        None => checked.await?,
+        Some(limit) => timeout(limit, checked).await.map_err(|_| overloaded())??,
+    };
     let permit = shared
         .concurrency
         .acquire(holder)
         .map_err(Rejection::Error)?;
     Ok((request, noted, permit))
+}
+
+/// Steps 1 and 2: so many bytes for a request of `holder`, and how long its body may take if that is less than it has anyway.
+fn charge(shared: &Context, holder: Holder, bytes: usize) -> Option<(Charge, Option<Duration>)> {
+    if let Some(charge) = shared.bodies.charge(holder, bytes) {
+        return Some((charge, None));
+    }
+    let hurried = holder.is_address().then_some(&shared.hurried_bodies)?;
+    Some((hurried.charge(holder, bytes)?, Some(AT_ONCE)))
 }

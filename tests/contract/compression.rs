@@ -78,6 +78,20 @@ async fn a_large_answer_comes_in_gzip_where_that_is_asked_for() {
     }
 }
 
+/// Reading all of it cost eighteen times what such a request costs otherwise.
+#[tokio::test]
+async fn of_a_list_of_thousands_of_codings_the_first_are_read() {
+    let given = given!(given());
+    let refused = Request::new("GET", PRODUCTS);
+    for (before, coding) in [(31, Some("gzip")), (32, None), (15_000, None)] {
+        let codings = format!("{}gzip, identity;q=0", ",".repeat(before - 1));
+        let codings = format!("identity;q=0,{codings}");
+        let answer = send(&given, refused.clone().header("accept-encoding", codings)).await;
+        let received = (answer.status, answer.header("content-encoding"));
+        assert_eq!(received, (401, coding), "{before} before it");
+    }
+}
+
 #[tokio::test]
 async fn a_small_answer_comes_as_it_is_unless_that_is_refused() {
     let given = given!(given());

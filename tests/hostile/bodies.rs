@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+use test_support::caller::Request as Call;
 use test_support::given;
 use test_support::service::Service;
 
@@ -149,5 +151,29 @@ async fn bodies_from_many_addresses_take_no_more_than_their_part() {
     let growth = memory.growth();
     println!("{} connections; {growth:.0} MiB more", held.len());
     assert!(growth <= MAX_GROWTH_MIB, "memory grew by {growth:.0} MiB");
+    drop(held);
+}
+
+/// Forty addresses, each within its 64th, hold all that addresses may have: 24 KiB and more for each body that does not come.
+#[tokio::test]
+async fn a_token_request_that_comes_whole_is_answered_while_others_hold_all_room() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[("INVOICING_TRANSFER_MEMORY", "16")]));
+    let target = Target::new(service.caller.base_url());
+    let held = bodies::begun(&target, &Request::token(), Protocol::Http1, 40, 12);
+    assert_eq!(held.len(), 480, "the attack has not begun");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // No shorter than theirs: it does not fit where theirs did not.
+    let code = "none".repeat(100);
+    let install = "i".repeat(100);
+    let agent = "a".repeat(500);
+    let refresh = json!({
+        "grant_type": "refresh_token", "refresh_token": code, "client_id": "none", "install_id": install,
+        "user_agent": agent,
+    });
+    for _ in 0..10 {
+        let refresh = Call::new("POST", "/api/auth/mobile/token").json(&refresh);
+        service.caller.send(refresh).await.expect_status(400);
+    }
     drop(held);
 }

@@ -155,6 +155,19 @@ async fn an_address_that_is_refused_again_and_again_has_few_lines_and_a_count() 
 }
 
 #[tokio::test]
+async fn preflights_have_no_more_lines_than_other_requests_of_a_stranger() {
+    const PAGE: &str = "https://app.example.com";
+    let noisy = Noisy::start(&["--cors-origins", PAGE]);
+    for _ in 0..3 * IN_FULL {
+        let preflight = Request::new("OPTIONS", "/api/v1/products").header("origin", PAGE);
+        let preflight = preflight.header("access-control-request-method", "POST");
+        assert_eq!(noisy.send(preflight).await, 204);
+    }
+    let lines = noisy.lines();
+    assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL, 2 * IN_FULL as u64));
+}
+
+#[tokio::test]
 async fn a_method_as_long_as_hyper_takes_makes_no_long_line() {
     let noisy = Noisy::start(&[]);
     let long = "A".repeat(60_000);
