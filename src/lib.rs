@@ -15,6 +15,7 @@ pub mod http;
 mod limit;
 pub mod log;
 mod openapi;
+mod pace;
 pub mod postgres;
 pub mod server;
 pub mod settings;

@@ -63,7 +63,6 @@ mod error;
 mod handle;
 mod migrate;
 mod open_error;
-mod pace;
 mod pool;
 mod retry;
 mod tls;

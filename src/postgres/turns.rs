@@ -8,7 +8,7 @@
 //!    there is a connection for the others.
 //! 3. Otherwise no turn stays free while somebody waits.
 //!
-//! 4. Who would [wait for too long](super::pace) in its line is refused at once.
+//! 4. Who would [wait for too long](crate::pace) in its line is refused at once.
 //!
 //! How many may wait is bounded before they come here, too: by the concurrency limit of the server, of which each holder has its
 //! share.
@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::pace::Pace;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
+use crate::pace::Pace;
 
 /// The turns of a pool.
 pub(super) struct Turns(Arc<Queue>);
@@ -88,7 +88,7 @@ impl Turns {
             if state.in_hand < queue.size && in_hand < queue.share(holder) {
                 return Ok(state.hand(queue, holder));
             }
-            let now = Instant::now();
+            let now = Instant::now().into_std();
             // Step 4.
             if line.is_some_and(|line| !line.pace.admits(line.waiting.len(), now)) {
                 return Err(Error::unavailable("too many wait for a connection"));
@@ -134,7 +134,7 @@ impl Queue {
         // Step 1.
         let (_, _, next) = state.next.first().copied()?;
         let (_, waiting) = state.change(self, next, |line| {
-            line.pace.moves(Instant::now());
+            line.pace.moves(Instant::now().into_std());
             line.waiting.pop_first()
         })?;
         Some((waiting, state.hand(self, next)))
@@ -171,7 +171,7 @@ impl State {
             in_hand: 0,
             since: self.events,
             waiting: BTreeMap::new(),
-            pace: Pace::begin(Instant::now()),
+            pace: Pace::begin(Instant::now().into_std()),
         });
         self.next.remove(&(line.in_hand, line.since, holder));
         let changed = change(line);

@@ -4,7 +4,7 @@
 //! changes that arrive while a commit is under way are committed together:
 //!
 //! 1. [`Writer::write`] puts a job into a bounded queue and waits. When the queue is full, or its turn would not come
-//!    within [`LONGEST_WAIT`] (`forecast.rs`), it is `Unavailable` at once.
+//!    within a second (`forecast.rs`), it is `Unavailable` at once.
 //! 2. The thread takes the first job and whatever else is waiting, up to [`GROUP`]. Unless clients come one at a time,
 //!    it lets other threads go first as long as more come of it. Then it begins one transaction (`BEGIN IMMEDIATE`;
 //!    while another process holds the lock, it waits for it).
@@ -39,9 +39,6 @@ use forecast::{Forecast, GROUP};
 
 /// Jobs that may wait. At a commit every few milliseconds, a queue this long is a second or two of work.
 const QUEUE: usize = 4096;
-
-/// The longest wait for its turn that a change is let into the queue with.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a caller waits for the answer to a change, when its wait could not be foreseen.
 pub(super) const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -107,18 +104,9 @@ where
 
 impl Writer {
     /// Starts the thread, which owns `connection` from now on, and the log of its file.
-    pub(super) fn start(connection: Connection, log: Checkpointer) -> Result<Writer, Cause> {
-        Self::start_within(connection, log, LONGEST_WAIT)
-    }
-
-    /// The same, with another limit of the wait that is foreseen.
-    fn start_within(
-        connection: Connection,
-        mut log: Checkpointer,
-        longest_wait: Duration,
-    ) -> Result<Writer, Cause> {
+    pub(super) fn start(connection: Connection, mut log: Checkpointer) -> Result<Writer, Cause> {
         let (queue, jobs) = sync_channel(QUEUE);
-        let forecast = Arc::new(Forecast::new(longest_wait));
+        let forecast = Arc::new(Forecast::new(Instant::now()));
         let pace = Arc::clone(&forecast);
         let thread = Builder::new().name("sqlite-writer".into()).spawn(move || {
             let mut before = 0;
@@ -157,7 +145,9 @@ impl Writer {
             .queue
             .as_ref()
             .ok_or_else(|| Error::unavailable(STOPPED))?;
-        if !self.forecast.enter(Instant::now()) {
+        // The runtime's clock, which tests advance.
+        let now = tokio::time::Instant::now().into_std();
+        if !self.forecast.enter(now) {
             return Err(Error::unavailable("the queue of changes is too long"));
         }
         queue.try_send(job).map_err(|refused| {
@@ -196,9 +186,9 @@ fn commit_next(
     before: usize,
 ) -> Option<usize> {
     let first = jobs.recv().ok()?;
-    forecast.begin(Instant::now());
     let mut group = gather(first, jobs, before);
     let changes = group.len();
+    forecast.begin(changes);
 
     let outcome = transaction(handle, &mut group);
     if outcome.is_err() && !handle.with(Connection::is_autocommit) {
@@ -206,7 +196,7 @@ fn commit_next(
         let _ = handle.execute("ROLLBACK", []);
     }
     let failed = outcome.err();
-    forecast.end(Instant::now(), changes);
+    forecast.end(Instant::now());
     for job in group {
         job.answer(match &failed {
             None => Ok(()),

@@ -1,17 +1,10 @@
-//! How long a change would wait for its turn, as far as that can be foreseen.
-//!
-//! When more changes come than the disk takes, a caller is better off with a refusal now than with one in
-//! five seconds: it can try later, and no work is wasted on it.
-//!
-//! 1. A change is counted when it comes ([`Forecast::enter`]) and when its group is answered ([`Forecast::end`]).
-//! 2. Changes wait for whole groups: the one under way, and as many full ones as are before them. How long one takes is a
-//!    moving mean over groups, since a commit costs about the same for one change as for a hundred.
-//! 3. A change that would wait for longer than the limit is refused. So is every change while the group under
-//!    way has taken that long already: a lock or the disk does not come free, and nobody knows when it will.
-//! 4. A change that finds nothing before it is always taken. However slow things were, they are tried again.
+//! Who is let into the queue of changes: whose [wait](crate::pace) would not be too long. A turn is a group, since a commit
+//! costs about the same for one change as for a hundred.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use crate::pace::Pace;
 
 /// Jobs in one transaction: enough to make the commit's cost vanish, few enough that the first of a
 /// group does not wait noticeably for the last.
@@ -19,91 +12,84 @@ pub(super) const GROUP: usize = 256;
 
 /// Foresees the wait in one queue.
 #[derive(Debug)]
-pub(super) struct Forecast {
-    longest_wait: Duration,
-    state: Mutex<State>,
-}
+pub(super) struct Forecast(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// Changes that are not answered.
-    waiting: usize,
-    /// When the group under way was begun.
-    begun: Option<Instant>,
-    /// What a group takes, of late.
-    group: Duration,
+    /// Changes in the queue.
+    queued: usize,
+    /// Whether there is a group that is not answered yet.
+    under_way: bool,
+    pace: Pace,
 }
 
 impl Forecast {
-    /// The forecast of an empty queue in which nothing should wait for longer than `longest_wait`.
-    pub(super) fn new(longest_wait: Duration) -> Self {
-        Self {
-            longest_wait,
-            state: Mutex::default(),
-        }
+    /// The forecast of an empty queue.
+    pub(super) fn new(now: Instant) -> Self {
+        Self(Mutex::new(State {
+            queued: 0,
+            under_way: false,
+            pace: Pace::begin(now),
+        }))
     }
 
     /// Counts a change that comes at `now`, unless it is to be refused.
     #[must_use]
     pub(super) fn enter(&self, now: Instant) -> bool {
         let mut state = self.state();
-        let admitted = state.waiting == 0 || state.wait(now) <= self.longest_wait;
-        state.waiting += usize::from(admitted);
+        if state.queued == 0 && !state.under_way {
+            state.pace = Pace::begin(now);
+        }
+        let groups = state.queued / GROUP + usize::from(state.under_way);
+        let admitted = state.pace.admits(groups, now);
+        state.queued += usize::from(admitted);
         admitted
     }
 
     /// Takes back a change that was counted and could not be queued.
     pub(super) fn leave(&self) {
-        self.state().waiting -= 1;
+        self.state().queued -= 1;
     }
 
-    /// A group is begun.
-    pub(super) fn begin(&self, now: Instant) {
-        self.state().begun = Some(now);
-    }
-
-    /// The group under way, of so many changes, is answered.
-    pub(super) fn end(&self, now: Instant, changes: usize) {
+    /// A group of so many changes is begun.
+    pub(super) fn begin(&self, changes: usize) {
         let mut state = self.state();
-        state.waiting -= changes;
-        let took = state
-            .begun
-            .take()
-            .map_or(Duration::ZERO, |begun| now - begun);
-        state.group = (state.group * 3 + took) / 4;
+        state.queued -= changes;
+        state.under_way = true;
+    }
+
+    /// The group under way has ended.
+    pub(super) fn end(&self, now: Instant) {
+        let mut state = self.state();
+        state.under_way = false;
+        state.pace.moves(now);
     }
 
     /// The state is whole after every statement, so a poisoned lock holds a good one.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Steps 2 and 3.
-    fn wait(&self, now: Instant) -> Duration {
-        let under_way = self.begun.map_or(Duration::ZERO, |begun| now - begun);
-        // No more fit into the queue than into a `u32`.
-        let groups = u32::try_from(self.waiting / GROUP + 1).unwrap_or(u32::MAX);
-        under_way.max(self.group.saturating_mul(groups))
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
-
-    /// A queue whose groups, of one change each, took so many milliseconds; and when the last one ended.
+    /// A queue whose groups, of one change each and one right behind the other, took so many milliseconds; the last is
+    /// under way, and nothing waits behind it.
     fn after_groups(millis: &[u64]) -> (Forecast, Instant) {
-        let (forecast, mut now) = (Forecast::new(SECOND), Instant::now());
+        let mut now = Instant::now();
+        let forecast = Forecast::new(now);
+        assert!(forecast.enter(now), "nothing was before it");
         for &took in millis {
-            assert!(forecast.enter(now), "nothing was before it");
-            forecast.begin(now);
+            forecast.begin(1);
             now += Duration::from_millis(took);
-            forecast.end(now, 1);
+            assert!(forecast.enter(now), "of {millis:?}");
+            forecast.end(now);
         }
+        forecast.begin(1);
         (forecast, now)
     }
 
@@ -114,38 +100,31 @@ mod tests {
 
     #[test]
     fn as_many_are_admitted_as_groups_fit_into_the_limit() {
-        let (forecast, now) = after_groups(&[100; 40]);
-        assert_eq!(admitted(&forecast, now), 10 * GROUP);
-        forecast.begin(now);
-        forecast.end(now + Duration::from_millis(100), GROUP);
-        assert_eq!(admitted(&forecast, now), GROUP);
+        let (forecast, now) = after_groups(&[95; 100]);
+        // The one under way takes the first of ten.
+        assert_eq!(admitted(&forecast, now), 9 * GROUP);
+        forecast.end(now + Duration::from_millis(95));
+        forecast.begin(GROUP);
+        assert_eq!(admitted(&forecast, now + Duration::from_millis(95)), GROUP);
     }
 
     #[test]
-    fn a_group_that_takes_longer_than_the_limit_lets_nobody_in_behind_it() {
+    fn nobody_is_let_in_behind_a_group_that_takes_longer_than_the_limit() {
         let (forecast, now) = after_groups(&[1]);
-        assert!(forecast.enter(now));
-        forecast.begin(now);
-        assert!(forecast.enter(now + SECOND));
-        assert!(!forecast.enter(now + SECOND * 2));
-        forecast.end(now + SECOND * 2, 1);
-        assert!(forecast.enter(now + SECOND * 2), "the next may try");
+        assert!(forecast.enter(now + Duration::from_secs(1)));
+        assert!(!forecast.enter(now + Duration::from_secs(2)));
+        forecast.end(now + Duration::from_secs(2));
+        assert!(
+            forecast.enter(now + Duration::from_secs(2)),
+            "the next may try"
+        );
     }
 
     #[test]
-    fn whoever_finds_nothing_before_it_is_admitted_however_slow_it_was() {
-        let (forecast, now) = after_groups(&[60_000, 60_000]);
-        assert!(forecast.enter(now));
+    fn a_queue_that_was_empty_begins_anew_however_slow_it_was() {
+        let (forecast, now) = after_groups(&[900; 20]);
         assert!(!forecast.enter(now));
-        forecast.leave();
-        assert!(forecast.enter(now));
-    }
-
-    #[test]
-    fn a_pace_that_was_slow_is_forgotten_in_a_few_groups() {
-        let mut groups = vec![5_000];
-        groups.extend([1; 16]);
-        let (forecast, now) = after_groups(&groups);
+        forecast.end(now);
         assert!(admitted(&forecast, now) > 10 * GROUP);
     }
 }

@@ -11,10 +11,6 @@ use super::*;
 
 /// A writer on a table with a unique column and a foreign key that is checked at the commit.
 fn writer() -> (TempDir, Writer) {
-    writer_within(LONGEST_WAIT)
-}
-
-fn writer_within(longest_wait: Duration) -> (TempDir, Writer) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("test.db");
     let mut connection = Connection::open(&path).unwrap();
@@ -29,7 +25,7 @@ fn writer_within(longest_wait: Duration) -> (TempDir, Writer) {
     connection.busy_timeout(Duration::from_millis(300)).unwrap();
     let own = Connection::open(&path).unwrap();
     let log = Checkpointer::start(&mut connection, own).unwrap();
-    let writer = Writer::start_within(connection, log, longest_wait).unwrap();
+    let writer = Writer::start(connection, log).unwrap();
     (folder, writer)
 }
 
@@ -211,7 +207,7 @@ async fn a_change_that_ends_the_transaction_fails_its_group_and_nothing_else() {
 
 #[tokio::test]
 async fn a_full_queue_refuses_at_once_and_keeps_what_it_took() {
-    let (folder, writer) = writer_within(Duration::MAX);
+    let (folder, writer) = writer();
     let (held, release) = hold(&writer);
     let mut held = Box::pin(held);
     queue(&mut held).await;
@@ -232,9 +228,9 @@ async fn a_full_queue_refuses_at_once_and_keeps_what_it_took() {
     assert_eq!(numbers(&folder).len(), taken);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_change_whose_wait_can_be_foreseen_is_refused_at_once_and_never_runs() {
-    let (folder, writer) = writer_within(Duration::ZERO);
+    let (folder, writer) = writer();
     let (begun, begins) = mpsc::channel();
     let (release, held_until) = mpsc::channel();
     let mut held = Box::pin(writer.write(move |_| {
@@ -243,7 +239,9 @@ async fn a_change_whose_wait_can_be_foreseen_is_refused_at_once_and_never_runs()
         Ok(())
     }));
     queue(&mut held).await;
-    begins.recv().unwrap(); // From now on, somebody waits for longer than no time.
+    begins.recv().unwrap();
+    tokio::time::advance(Duration::from_secs(2)).await;
+    tokio::time::resume();
     let refused = writer.write(|sql| insert(sql, 1)).await;
     assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
     release.send(()).unwrap();

@@ -1,30 +1,30 @@
-//! How long somebody would wait in a [line](super::turns), as far as that can be foreseen.
+//! How long somebody would wait in a line for the database, as far as that can be foreseen.
 //!
-//! When more comes than the database does, a caller is better off with a refusal now than with one in five seconds. It would
-//! also cost the others: what stands in line until its deadline has hardly begun a statement when it is cut off, and a
-//! connection that is left in the middle of one is closed.
+//! When more comes than the database does, a caller is better off with a refusal now than with one in five seconds: it can
+//! try later. It would also cost the others: what stands in line until its deadline has hardly begun when it is cut off.
 //!
-//! 1. While somebody waits in a line, the time from one turn that it gets to the next is its pace: a moving mean. A line in
-//!    which nobody has waited begins anew.
-//! 2. Who comes would wait for that long for itself, and for each who stands before it.
+//! 1. The time from one turn of a line to the next, while it is waited in, is its pace: a moving mean. A line in which
+//!    nobody has waited begins anew.
+//! 2. Who comes would wait for what is left of the turn under way, for each turn before its own, and for its own.
 //! 3. Who would wait for longer than [`LONGEST_WAIT`] is refused. So is everybody while the line has not moved for as long:
 //!    nobody knows when it will.
 //! 4. Who finds nobody before it is always taken. However slow things were, they are tried again.
 //!
-//! Each line has a pace of its own: nobody is refused for what others have lined up (docs/decisions.md, R11).
+//! In PostgreSQL's lines (`postgres/turns.rs`) a turn is a connection for one script; in SQLite's queue of changes
+//! (`sqlite/writer.rs`) it is a group. Each line has a pace of its own: nobody is refused for what others have lined up
+//! (docs/decisions.md, R11).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::Instant;
-
-/// As in SQLite's queue of changes.
+/// The longest wait that somebody is let into a line with.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How many turns the mean is over, about.
 const TURNS: u32 = 8;
 
 /// How fast a line moves.
-pub(super) struct Pace {
+#[derive(Debug)]
+pub(crate) struct Pace {
     /// From one turn to the next, of late.
     mean: Duration,
     /// When it last moved, or began to be waited in.
@@ -33,25 +33,26 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Somebody begins to wait where nobody did.
-    pub(super) fn begin(now: Instant) -> Pace {
+    pub(crate) fn begin(now: Instant) -> Pace {
         Pace {
             mean: Duration::ZERO,
             moved: now,
         }
     }
 
-    /// Somebody who has waited gets a turn.
-    pub(super) fn moves(&mut self, now: Instant) {
+    /// A turn has ended, or somebody who has waited gets one.
+    pub(crate) fn moves(&mut self, now: Instant) {
         self.mean = (self.mean * (TURNS - 1) + (now - self.moved)) / TURNS;
         self.moved = now;
     }
 
-    /// Whether one more may wait where so many do.
-    pub(super) fn admits(&self, waiting: usize, now: Instant) -> bool {
+    /// Whether one more may wait, behind so many turns.
+    pub(crate) fn admits(&self, before: usize, now: Instant) -> bool {
         // No more wait than there are requests, whose number is a `u32`.
-        let turns = u32::try_from(waiting + 1).unwrap_or(u32::MAX);
-        let wait = self.mean.saturating_mul(turns).max(now - self.moved);
-        waiting == 0 || wait <= LONGEST_WAIT
+        let turns = u32::try_from(before + 1).unwrap_or(u32::MAX);
+        let passed = now - self.moved;
+        let wait = self.mean.saturating_mul(turns) - passed.min(self.mean);
+        before == 0 || wait.max(passed) <= LONGEST_WAIT
     }
 }
 
@@ -73,7 +74,7 @@ mod tests {
     /// How many wait, if all come at once.
     fn admitted(pace: &Pace, now: Instant) -> usize {
         (0..100_000)
-            .take_while(|&waiting| pace.admits(waiting, now))
+            .take_while(|&before| pace.admits(before, now))
             .count()
     }
 
@@ -81,6 +82,15 @@ mod tests {
     fn as_many_wait_as_get_their_turn_within_the_limit() {
         let (pace, now) = after(100, 10);
         assert!((95..=105).contains(&admitted(&pace, now)));
+    }
+
+    #[test]
+    fn what_has_passed_of_the_turn_under_way_is_not_waited_for() {
+        let (pace, now) = after(100, 600);
+        let passed = |millis| now + Duration::from_millis(millis);
+        assert_eq!(admitted(&pace, passed(100)), 1);
+        assert_eq!(admitted(&pace, passed(300)), 2);
+        assert_eq!(admitted(&pace, passed(900)), 2);
     }
 
     #[test]
