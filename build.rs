@@ -52,13 +52,18 @@ fn tell_version() {
     println!("cargo::rustc-env=VERSION_AND_COMMIT={version} ({build})");
 }
 
-/// The commit that is checked out, if this is a checkout and there is git; cargo asks again once it is another.
+/// The commit that is checked out, if this is a checkout and there is git; cargo asks again once it is another. A copy of
+/// the files that lies in a repository of something else has none: that repository's commit would say nothing about it.
 fn commit_of_git() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
+    let below_the_root = git(&["rev-parse", "--show-prefix"])?;
+    if !below_the_root.is_empty() {
+        return None;
+    }
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
     println!("cargo::rerun-if-changed={log}");
     git(&["rev-parse", "--short=12", "HEAD"])

@@ -11,6 +11,7 @@ use super::command_error::CommandError;
 use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
+use super::word::one_of;
 
 /// API keys: a team's integrations call the catalog API with one.
 #[derive(Debug, clap::Subcommand)]
@@ -27,10 +28,10 @@ To keep the key out of the terminal's history:
         #[arg(long, value_name = "TEAM")]
         team: NamedTeam,
         /// Which of the team's two catalogs it sees: the real one, or the one to try things with.
-        #[arg(long, value_name = "live|test")]
+        #[arg(long, value_parser = one_of(Mode::ALL))]
         mode: Mode,
         /// What it may do: only GET, or everything.
-        #[arg(long, value_name = "read-only|read-write")]
+        #[arg(long, value_parser = one_of(Scope::ALL))]
         scope: Scope,
         /// What people call it, to recognize it in the list.
         #[arg(long)]

@@ -12,6 +12,7 @@ use super::command_error::CommandError;
 use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
+use super::word::one_of;
 
 /// Members: users who may work in a team.
 #[derive(Debug, clap::Subcommand)]
@@ -25,7 +26,7 @@ pub(super) enum Member {
         #[command(flatten)]
         who: Who,
         /// What the user is in the team.
-        #[arg(long, value_name = "owner|admin|member|viewer")]
+        #[arg(long, value_parser = one_of(Role::ALL))]
         role: Role,
     },
     /// Ends a membership, at once: the next request of the user's devices for this team gets 403.

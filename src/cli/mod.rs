@@ -13,10 +13,12 @@
 mod api_key;
 mod auth_code;
 mod command_error;
+mod completions;
 mod copy;
 mod database;
 mod demo;
 mod item;
+mod man;
 mod member;
 mod oauth_client;
 mod openapi;
@@ -29,6 +31,7 @@ mod share_link;
 mod table;
 mod team;
 mod user;
+mod word;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -75,6 +78,8 @@ enum Command {
     Copy(copy::Copy),
     #[command(flatten)]
     OnDatabase(OnDatabase),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 /// What works on the database and takes `--json`.
@@ -149,6 +154,8 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
             demo.run(settings, given("listen"))
         }
         Command::Openapi(openapi) => openapi.run(),
+        Command::Completions(completions) => completions.run(self::command(&Texts::new())),
+        Command::Man(man) => man.run(self::command(&Texts::new())),
         Command::Copy(copy) => finish(copy.run(settings), matches),
         Command::OnDatabase(command) => finish(on_database(command, settings), matches),
     }
@@ -219,7 +226,7 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
         });
     }
     let command = match path {
-        "serve" | "demo" | "openapi" => command,
+        "serve" | "demo" | "openapi" | "completions" | "man" => command,
         "copy" => command.arg(output::json_flag()),
         _ => command.arg(output::json_flag()).arg(output::utc_flag()),
     };
@@ -256,7 +263,7 @@ fn takes(path: &str) -> fn(&str) -> bool {
                     | "redis"
             )
         },
-        "openapi" => |_| false,
+        "openapi" | "completions" | "man" => |_| false,
         "link create" | "link list" | "link show" => {
             |name| matches!(name, "database" | "config" | "public_url")
         }

@@ -18,6 +18,7 @@ use super::command_error::CommandError;
 use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
+use super::word::one_of;
 
 /// More than any password may have, so that reading one cannot go on for ever.
 const PASSWORD_INPUT_MAX_BYTES: u64 = 64 * 1024;
@@ -76,7 +77,7 @@ pub(super) struct Create {
     #[arg(long)]
     name: Option<String>,
     /// Who may follow it: anybody who has it, or members of the team.
-    #[arg(long, value_name = "public|team", default_value = "public")]
+    #[arg(long, value_parser = one_of(Audience::ALL), default_value = "public")]
     audience: Audience,
     /// Show the file or folder, but do not hand it out.
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! Rows of text in columns that are as wide as a terminal shows them.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 use super::record::{Record, Style};
 
@@ -31,17 +32,19 @@ pub(super) fn table(records: &[Record], style: Style) -> String {
     rows.iter().map(line).collect()
 }
 
-/// A text that takes so many columns at most; one that is cut says so by its end.
+/// A text that takes so many columns at most; one that is cut says so by its end. It is cut between what a reader sees as
+/// characters: a family is one, though it is written as its members, and half of it would be another family.
 fn cut(text: &str, max_width: Option<usize>) -> String {
     let Some(max_width) = max_width.filter(|max| text.width() > *max) else {
         return text.to_owned();
     };
     let mut taken = 0;
-    let fits = |char: &char| {
-        taken += char.width().unwrap_or_default();
+    let fits = |character: &&str| {
+        taken += character.width();
         taken < max_width
     };
-    text.chars().take_while(fits).collect::<String>() + "\u{2026}"
+    let kept: String = text.graphemes(true).take_while(fits).collect();
+    kept + "\u{2026}"
 }
 
 #[cfg(test)]
@@ -85,5 +88,17 @@ mod tests {
         assert_eq!(cut("abcdef", Some(6)), "abcdef");
         assert_eq!(cut("abcdefg", Some(6)), "abcde\u{2026}");
         assert_eq!(cut("\u{65e5}\u{672c}\u{8a9e}", Some(4)), "\u{65e5}\u{2026}");
+    }
+
+    #[test]
+    fn a_cell_is_cut_between_what_a_reader_sees_as_characters() {
+        let heart = "\u{2764}\u{fe0f}"; // Wide by its second half alone.
+        let family = "\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}";
+        let accented = "e\u{301}";
+        for (character, kept) in [(heart, 2), (family, 2), (accented, 5)] {
+            let cut = cut(&character.repeat(9), Some(6));
+            assert_eq!(cut, character.repeat(kept) + "\u{2026}");
+            assert!(cut.width() <= 6, "{cut}");
+        }
     }
 }

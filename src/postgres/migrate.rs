@@ -3,7 +3,7 @@
 //! 1. Each file in `migrations/` is one version; the one row of the table `schema_version` says which the
 //!    database has. There is no such table before the first.
 //! 2. A database that is newer than the binary, or whose schema has tables of something else, is refused
-//!    before anything is written to it.
+//!    before anything is written to it. So is one that is empty, unless who opens it may make one.
 //! 3. Each version is applied in one transaction that takes a lock first, which only migrations take, and
 //!    looks at the version again: of replicas that start at once, one migrates and the others find it done.
 //! 4. A migration that was released is never edited. A change to the schema is a new file.
@@ -27,18 +27,37 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(x'494e564f'::bigint)";
 /// Notes a version, and is the mark that the database is ours.
 const SCHEMA_VERSION: &str = "CREATE TABLE IF NOT EXISTS schema_version (invoicing BIGINT NOT NULL); DELETE FROM schema_version";
 
+/// What becomes of a database that has no tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WhenEmpty {
+    /// It gets ours.
+    Make,
+    /// It is left as it is: who asks for what is in it has come to the wrong place.
+    Refuse,
+}
+
 /// Applies what is missing. See the steps above. Says which version the database had before: 0 for a new one.
-pub(super) async fn migrate(client: &mut Client, address: &Address) -> Result<i64, OpenError> {
-    apply(client, address, MIGRATIONS).await
+pub(super) async fn migrate(
+    client: &mut Client,
+    address: &Address,
+    when_empty: WhenEmpty,
+) -> Result<i64, OpenError> {
+    apply(client, address, when_empty, MIGRATIONS).await
 }
 
 async fn apply(
     client: &mut Client,
     address: &Address,
+    when_empty: WhenEmpty,
     migrations: &[&str],
 ) -> Result<i64, OpenError> {
     let known = migrations.len() as i64; // a handful
     let found = check(client, address, known).await?;
+    if found == 0 && when_empty == WhenEmpty::Refuse {
+        return Err(OpenError::Empty {
+            address: address.clone(),
+        });
+    }
     for (version, sql) in (1..).zip(migrations) {
         step(client, version, sql)
             .await
@@ -129,7 +148,8 @@ mod tests {
     async fn open(url: &str, migrations: &[&str]) -> Result<(), OpenError> {
         let (mut client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
         tokio::spawn(connection);
-        apply(&mut client, &url.parse().unwrap(), migrations)
+        let address = url.parse().unwrap();
+        apply(&mut client, &address, WhenEmpty::Make, migrations)
             .await
             .map(drop)
     }
@@ -173,6 +193,22 @@ mod tests {
             assert!(text.contains("another program"), "{text}");
             assert_eq!(tables(&url), before);
         }
+    }
+
+    #[tokio::test]
+    async fn an_empty_database_is_made_only_by_who_may() {
+        let url = shared().database();
+        let address = url.parse().unwrap();
+        let refused = Postgres::open_existing(&address).await;
+        let text = refused.err().expect("refused").to_string();
+        assert!(text.contains("is empty, and was left so"), "{text}");
+        assert_eq!(tables(&url), "");
+        open(&url, &MIGRATIONS[..1]).await.unwrap();
+        // One that is there is brought up to date by whoever comes.
+        let opened = Postgres::open_existing(&address).await.unwrap();
+        assert_eq!(opened.found_version(), 1);
+        let version = ask(&url, "SELECT invoicing FROM schema_version");
+        assert_eq!(version, VERSION.to_string());
     }
 
     #[tokio::test]

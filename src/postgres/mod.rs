@@ -76,6 +76,7 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
 use connect::Connector;
+use migrate::WhenEmpty;
 use pool::open_pool;
 use turns::Turns;
 
@@ -104,8 +105,20 @@ impl Postgres {
     /// # Errors
     /// [`OpenError`], whose text is for the person who starts the program.
     pub async fn open(address: &Address) -> Result<Postgres, OpenError> {
+        Self::open_with(address, WhenEmpty::Make).await
+    }
+
+    /// The same of a database that has our tables: nothing is made in an empty one.
+    ///
+    /// # Errors
+    /// [`OpenError`], as above.
+    pub async fn open_existing(address: &Address) -> Result<Postgres, OpenError> {
+        Self::open_with(address, WhenEmpty::Refuse).await
+    }
+
+    async fn open_with(address: &Address, when_empty: WhenEmpty) -> Result<Postgres, OpenError> {
         let (pool, connector, mut connection) = open_pool(address).await?;
-        let found_version = migrate::migrate(&mut connection, address).await?;
+        let found_version = migrate::migrate(&mut connection, address, when_empty).await?;
         Ok(Postgres {
             pool,
             turns: Turns::new(address.pool_size()),

@@ -25,6 +25,15 @@ pub enum OpenError {
         /// What the driver or the server said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The schema has no tables, and none are made.
+    #[error(
+        "{address} is empty, and was left so. If yours is another, name it with --database postgres://... or \
+         INVOICING_DATABASE; `invoicing team create` and `invoicing serve` make the tables in an empty one"
+    )]
+    Empty {
+        /// The database, without the password.
+        address: Address,
+    },
     /// The schema has tables of something else.
     #[error(
         "{address} has tables of another program, and was left as it is. \

@@ -25,6 +25,10 @@ const PREFIX: &str = "INVOICING_";
 /// Names the file.
 const CONFIG: &str = "INVOICING_CONFIG";
 
+/// What programs that call the service read, those of our pages among them: no settings, and nothing to warn about in a
+/// terminal where both are at work.
+const OF_CALLERS: [&str; 2] = ["INVOICING_API_KEY", "INVOICING_BASE_URL"];
+
 /// Where the file is; the one thing that the file itself cannot say.
 #[derive(clap::Args)]
 struct File {
@@ -229,7 +233,7 @@ fn from_variables(variables: &BTreeMap<OsString, OsString>) -> Found {
         .collect();
     for (name, text) in variables {
         let name = name.to_string_lossy();
-        if !name.starts_with(PREFIX) || name == CONFIG {
+        if !name.starts_with(PREFIX) || name == CONFIG || OF_CALLERS.contains(&&*name) {
             continue;
         }
         match known.iter().find(|(known, _)| *known == name) {

@@ -31,17 +31,23 @@ pub async fn open(address: &Address) -> Result<Arc<Store>, OpenError> {
     }))
 }
 
-/// The same of a store that is there: no file is made where there is none.
+/// The same of a store that is there: no file is made where there is none, and no table in an empty database.
 ///
 /// # Errors
 /// [`OpenError`].
 pub async fn open_existing(address: &Address) -> Result<Arc<Store>, OpenError> {
-    if let Address::Sqlite(path) = address
-        && let Ok(false) = path.try_exists()
-    {
-        // From the root, because the folder is what was mistaken.
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        return Err(sqlite::OpenError::Absent { path }.into());
-    }
-    open(address).await
+    Ok(Arc::new(match address {
+        Address::Sqlite(path) => {
+            if let Ok(false) = path.try_exists() {
+                // From the root, because the folder is what was mistaken.
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                return Err(sqlite::OpenError::Absent { path }.into());
+            }
+            Store::Sqlite(Sqlite::open(path)?)
+        }
+        Address::Postgres(address) => {
+            let opened = Postgres::open_existing(address).await;
+            Store::Postgres(opened.map_err(Box::new)?)
+        }
+    }))
 }

@@ -48,10 +48,17 @@ fn empty(place: &Place, name: &str) -> std::path::PathBuf {
     path
 }
 
+/// The same in a PostgreSQL database of its own.
+fn empty_postgres(place: &Place) -> String {
+    let url = cluster().database();
+    place.json(&["team", "create", "--name", "Acme", "--database", &url]);
+    ask(&url, "DELETE FROM team; DELETE FROM secret");
+    url
+}
+
 #[test]
 fn every_column_of_postgresql_is_copied() {
-    let url = cluster().database();
-    Place::new().json(&["team", "list", "--database", &url]);
+    let url = empty_postgres(&Place::new());
     let columns = "SELECT table_name || ' ' || column_name || ' ' || data_type FROM information_schema.columns \
          WHERE table_schema = 'public' AND table_name <> 'schema_version' \
          AND column_name <> 'successor'";
@@ -257,9 +264,7 @@ fn a_target_that_keeps_something_else_than_it_was_given_gets_nothing() {
         .unwrap();
     assert_eq!(count, 0);
 
-    let to = cluster().database();
-    place.json(&["team", "list", "--database", &to]);
-    ask(&to, "DELETE FROM secret");
+    let to = empty_postgres(&place);
     // It takes every row and keeps none.
     ask(
         &to,

@@ -1,5 +1,7 @@
 //! Which commands make a database, and what is said about the one that is there.
 
+use test_support::postgres::{Cluster, ask};
+
 use crate::place::{Place, Said};
 use crate::server::Server;
 
@@ -29,6 +31,39 @@ fn a_command_in_the_wrong_folder_makes_no_database_and_says_where_it_looked() {
     said.failed(1, &format!("there is no database {}", path.display()));
     said.failed(1, "--database sqlite:PATH");
     said.failed(1, "`invoicing team create`");
+}
+
+#[test]
+fn an_empty_postgresql_stays_empty_until_a_command_may_begin_there() {
+    let place = Place::new();
+    let cluster = Cluster::start();
+    let url = cluster.database();
+    let tables = || {
+        ask(
+            &url,
+            "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'",
+        )
+    };
+    for command in [
+        "team list",
+        "user create --email ada@example.com --name Ada",
+        "copy --to sqlite:other.db",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let said = place.run(&[&words[..], &["--database", &url]].concat());
+        said.failed(1, &url);
+        assert_eq!(tables(), "0", "{command}");
+    }
+    let said = place.run(&["team", "list", "--database", &url]);
+    said.failed(1, "is empty");
+    said.failed(1, "--database postgres://...");
+    said.failed(1, "`invoicing team create`");
+
+    let said = place.run(&["team", "create", "--name", "Acme", "--database", &url]);
+    assert_eq!(said.code, 0, "{}", said.errors);
+    assert_eq!(said.errors, format!("note: made a new database, {url}\n"));
+    let teams = place.json(&["team", "list", "--database", &url]);
+    assert_eq!(teams.as_array().map(Vec::len), Some(1));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod api_key;
 mod auth_code;
+mod completions;
 mod copy;
 mod database;
 mod demo;
@@ -11,6 +12,7 @@ mod help;
 mod item;
 mod link;
 mod list;
+mod man;
 mod member;
 mod openapi;
 mod operations;

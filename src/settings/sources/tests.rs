@@ -139,6 +139,8 @@ fn an_unknown_variable_is_only_warned_about() {
     let variables = [
         ("INVOICING_LISTN", "x"),
         ("INVOICING_ACCESS_TOKEN", "x"),
+        ("INVOICING_API_KEY", "x"),
+        ("INVOICING_BASE_URL", "x"),
         ("OTHER", "x"),
     ];
     let (_, warnings) = resolve_all(&[], &variables, None).unwrap();

@@ -7,7 +7,7 @@ use invoicing::store::copy::TABLES;
 use test_support::postgres::ask;
 
 use super::content::dump;
-use super::{cluster, copy, empty, large};
+use super::{copy, empty, empty_postgres, large};
 use crate::place::{Place, Said};
 
 /// Longer than anything here takes on a busy machine.
@@ -49,10 +49,8 @@ fn interrupted_midway_nothing_is_left_in_postgresql() {
     let place = Place::new();
     large(&place);
     for (signal, code) in [("KILL", -1), ("INT", 1)] {
-        let to = cluster().database();
-        // Made by a first command, so that there is a table to look at.
-        place.json(&["team", "list", "--database", &to]);
-        ask(&to, "DELETE FROM secret");
+        // There is a table to look at.
+        let to = empty_postgres(&place);
         let size = "SELECT pg_relation_size('idempotency')";
         let said = interrupted(&place, &to, signal, || ask(&to, size) != "0");
         assert_eq!(

@@ -254,5 +254,11 @@ test("texts are as wide as they read well, in light and in dark", async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     await screenshot(`telephone-${colorScheme}`);
     await page.setViewportSize({ width: 1280, height: 1000 });
+    await open("create_product");
+    for (const part of [".headers .header-col", ".examples-select__section-label"]) {
+      const text = operation("create_product").locator(part).first();
+      const colours = await text.evaluate((element) => [element, document.body].map((it) => getComputedStyle(it).color));
+      assert.equal(colours[0], colours[1], `${part} in ${colorScheme}`);
+    }
   }
 });

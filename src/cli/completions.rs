@@ -1,0 +1,29 @@
+//! `invoicing completions`: what a shell completes the commands by.
+
+use clap_complete::{Shell, generate};
+
+use super::command_error::CommandError;
+use super::output;
+
+/// Prints the script by which a shell completes commands and options.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = r#"Examples, each for yourself; a new shell completes by it:
+    invoicing completions bash > ~/.local/share/bash-completion/completions/invoicing
+    invoicing completions fish > ~/.config/fish/completions/invoicing.fish
+    invoicing completions zsh > ~/.zfunc/_invoicing    # a folder of $fpath, before compinit"#
+)]
+pub(super) struct Completions {
+    /// The shell.
+    shell: Shell,
+}
+
+impl Completions {
+    /// Prints the script for `program`, the whole command line.
+    pub(super) fn run(self, mut program: clap::Command) -> Result<(), CommandError> {
+        let name = program.get_name().to_owned();
+        let mut script = Vec::new();
+        generate(self.shell, &mut program, name, &mut script);
+        output::print(&String::from_utf8_lossy(&script))
+    }
+}

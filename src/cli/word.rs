@@ -1,0 +1,16 @@
+//! Options whose value is one of a few words: said in help, completed by shells.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::domain::string_enum::UnknownValue;
+
+/// Takes the word of any of these values.
+pub(super) fn one_of<T>(all: &[T]) -> impl TypedValueParser<Value = T>
+where
+    T: Display + FromStr<Err = UnknownValue> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(all.iter().map(ToString::to_string)).try_map(|word| word.parse::<T>())
+}
