@@ -101,8 +101,8 @@ pub(crate) fn parse_redirect_uris(texts: &[String]) -> Result<Vec<String>, Error
     for text in texts {
         if !is_redirect_uri(text) {
             return Err(Error::Refused(format!(
-                "{text:?} is no redirect URI; write an absolute URI without a fragment, \
-                 like com.example.app:/signed-in"
+                "{text:?} is no redirect URI of an app; write an absolute URI without a fragment, in a scheme of the \
+                 app's own that has a dot (com.example.app:/signed-in), https, or http on 127.0.0.1 or [::1]"
             )));
         }
         if !uris.contains(text) {
@@ -117,7 +117,7 @@ pub(crate) fn parse_redirect_uris(texts: &[String]) -> Result<Vec<String>, Error
     }
 }
 
-/// RFC 6749, 3.1.2: absolute, no fragment. Apps use schemes of their own (RFC 8252, 7.1), so any is good.
+/// RFC 6749, 3.1.2: absolute, no fragment. Of the schemes, those that a code may be sent to (docs/decisions.md, A5).
 fn is_redirect_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
@@ -126,10 +126,34 @@ fn is_redirect_uri(text: &str) -> bool {
     scheme.starts_with(|char: char| char.is_ascii_alphabetic())
         && scheme.chars().all(scheme_char)
         && !rest.is_empty()
+        && may_have_codes(&scheme.to_ascii_lowercase(), rest)
         && text.len() <= REDIRECT_URI_LENGTH
         && text
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'#')
+}
+
+/// Whether a code may be sent to a URI of this scheme, by what follows it: encrypted, within the machine (RFC 8252, 7.3),
+/// or to an app that has the name of a domain as its scheme (RFC 8252, 7.1), which `javascript:` and `data:` are not.
+fn may_have_codes(scheme: &str, rest: &str) -> bool {
+    let authority = rest.strip_prefix("//");
+    let authority = authority.and_then(|rest| rest.split(['/', '?']).next());
+    match scheme {
+        "https" => authority.is_some_and(|authority| !authority.is_empty()),
+        "http" => authority.is_some_and(is_loopback),
+        _ => scheme.contains('.'),
+    }
+}
+
+/// Whether it is a loopback address, perhaps with a port, and nothing else.
+fn is_loopback(authority: &str) -> bool {
+    ["127.0.0.1", "[::1]"].into_iter().any(|address| {
+        let port = authority.strip_prefix(address);
+        port.is_some_and(|port| {
+            let digits = port.strip_prefix(':').unwrap_or_default();
+            port.is_empty() || (!digits.is_empty() && digits.parse::<u16>().is_ok())
+        })
+    })
 }
 
 #[cfg(test)]
@@ -137,11 +161,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_redirect_uri_is_absolute_and_has_no_fragment() {
+    fn a_redirect_uri_is_absolute_without_fragment_in_a_scheme_that_may_have_codes() {
         for right in [
             "https://app.example.com/cb?x=1",
             "com.example.app:/cb",
             "http://127.0.0.1:4000/",
+            "http://127.0.0.1/",
+            "HTTP://[::1]:8080?x=1",
+            "Com.Example.app:cb",
         ] {
             assert!(is_redirect_uri(right), "{right}");
         }
@@ -154,6 +181,20 @@ mod tests {
             "https://a/ b",
             "https://a/ü",
             "a b:c",
+            "app:/cb",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "https:app",
+            "https:///cb",
+            "http://localhost:4000/",
+            "http://example.com/cb",
+            "http://127.0.0.1.example.com/",
+            "http://127.0.0.1:4000x/",
+            "http://127.0.0.14000/",
+            "http://me@127.0.0.1/",
+            "http://127.0.0.1@example.com/",
+            "http:127.0.0.1",
+            "http://[::1].a/",
         ] {
             assert!(!is_redirect_uri(wrong), "{wrong}");
         }
@@ -164,7 +205,10 @@ mod tests {
         let uris = |texts: &[&str]| {
             parse_redirect_uris(&texts.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
-        assert_eq!(uris(&["a:b", "a:c", "a:b"]).unwrap(), ["a:b", "a:c"]);
+        assert_eq!(
+            uris(&["a.a:b", "a.a:c", "a.a:b"]).unwrap(),
+            ["a.a:b", "a.a:c"]
+        );
         assert!(uris(&[]).is_err());
     }
 

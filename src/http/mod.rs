@@ -26,6 +26,7 @@ mod docs;
 mod document;
 mod error;
 mod file;
+mod form;
 mod interceptor;
 mod mobile;
 mod product;
@@ -61,6 +62,7 @@ pub fn api() -> Result<Api, ApiDescriptionRegisterError> {
     api.methods.add_published(generated::catalog::OPERATIONS);
     generated::mobile::register::<Service>(&mut api.endpoints)?;
     api.methods.add_published(generated::mobile::OPERATIONS);
+    session::register(&mut api)?;
     document::register(&mut api)?;
     docs::register(&mut api)?;
     Ok(api)

@@ -9,12 +9,13 @@
 
 use std::time::Duration;
 
-use codegen_runtime::{Rejection, Request, Unchecked, json};
+use codegen_runtime::{Rejection, Request, RequestError, Unchecked, json};
 use dropshot::RequestInfo;
 use tokio::time::timeout;
 
 use super::concurrency_limit::Permit;
 use super::context::{Context, RequestContext};
+use super::form::{Form, UnreadForm};
 use super::rejection::Error;
 use crate::budget::Charge;
 use crate::domain::holder::Holder;
@@ -65,9 +66,35 @@ pub(super) async fn received_noting<R: Request, T>(
     request: Unchecked<R>,
     note: impl FnOnce(&R, &json::Value<'_>) -> T,
 ) -> Result<(R, T, Permit), Rejection<Error>> {
+    let bytes = request.expected_bytes();
+    let checked = request.check_noting(note);
+    let ((request, noted), permit) = waited_for(context, holder, bytes, checked).await?;
+    Ok((request, noted, permit))
+}
+
+/// A form, once its body is there, with a permit to work on it.
+///
+/// # Errors
+/// As of [`received`].
+pub(super) async fn received_form(
+    context: &RequestContext,
+    holder: Holder,
+    form: UnreadForm,
+) -> Result<(Form, Permit), Rejection<Error>> {
+    let bytes = form.expected_bytes();
+    waited_for(context, holder, bytes, form.read()).await
+}
+
+/// What a request is once its body of so many bytes has come.
+async fn waited_for<T>(
+    context: &RequestContext,
+    holder: Holder,
+    bytes: usize,
+    body: impl Future<Output = Result<T, RequestError>>,
+) -> Result<(T, Permit), Rejection<Error>> {
     let shared = context.context();
     let overloaded = || Rejection::Error(Error::Overloaded);
-    let (_on_its_way, limit) = match request.expected_bytes() {
+    let (_on_its_way, limit) = match bytes {
         0 => (None, None),
         bytes => {
             let bytes = bytes + price_of_head(&context.request);
@@ -75,16 +102,15 @@ pub(super) async fn received_noting<R: Request, T>(
             (Some(charge), limit)
         }
     };
-    let checked = request.check_noting(note);
-    let (request, noted) = match limit {
-        None => checked.await?,
-        Some(limit) => timeout(limit, checked).await.map_err(|_| overloaded())??,
+    let received = match limit {
+        None => body.await?,
+        Some(limit) => timeout(limit, body).await.map_err(|_| overloaded())??,
     };
     let permit = shared
         .concurrency
         .acquire(holder)
         .map_err(Rejection::Error)?;
-    Ok((request, noted, permit))
+    Ok((received, permit))
 }
 
 /// Steps 1 and 2: so many bytes for a request of `holder`, and how long its body may take if that is less than it has anyway.

@@ -1,11 +1,18 @@
-//! Sessions of devices, as the document of the mobile API has them.
+//! Sessions of devices: as the document of the mobile API has them, and their end by a token (RFC 7009), which is in no
+//! document.
 
+use bytes::Bytes;
 use codegen_runtime::{Rejection, Unchecked};
+use dropshot::ApiDescriptionRegisterError;
+use http::Response;
+use http::header::{CACHE_CONTROL, HeaderValue};
 
+use super::api::Api;
 use super::context::RequestContext;
-use super::received::received;
+use super::form::UnreadForm;
+use super::received::{received, received_form};
 use super::rejection::Error;
-use super::{credential, error};
+use super::{credential, error, unpublished};
 use crate::domain;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
@@ -27,6 +34,44 @@ pub(super) async fn exchange_token(
         token_response(&tokens)?,
         types::CacheControl::NoStore,
     ))
+}
+
+/// Where an app signs its user out.
+const REVOKE: &str = "/api/auth/mobile/revoke";
+
+/// Adds what is in no document.
+///
+/// # Errors
+/// When another endpoint has its path.
+pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
+    unpublished::post(api, REVOKE, async |context, form| {
+        let fail = |rejection| {
+            let problem = error::answer(&context, rejection);
+            problem.into_token(&context.request_id).into_response()
+        };
+        let revoke = || revoke_token(&context, form);
+        unpublished::serve(&context, REVOKE, "revokeToken", revoke, fail).await
+    })
+}
+
+/// The revocation endpoint (RFC 7009, section 2).
+async fn revoke_token(
+    context: &RequestContext,
+    form: UnreadForm,
+) -> Result<Response<Bytes>, Rejection<Error>> {
+    let (form, _permit) = received_form(context, credential::stranger(context), form).await?;
+    let [token, client_id] = form.required(["token", "client_id"])?;
+    let (token, client_id) = (Secret::from_text(token), ClientId::new(client_id));
+    context
+        .context()
+        .app
+        .revoke_token(&token, client_id)
+        .await?;
+    let mut answer = Response::default();
+    answer
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(answer)
 }
 
 fn token_request(body: types::TokenRequest) -> TokenRequest {

@@ -2,21 +2,30 @@
 //!
 //! HEAD is answered like GET, without the body. Every other method is 405, in dropshot's words and with one `Allow`.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use codegen_runtime::{METHODS, check_path, header_value, method_not_allowed, without_body};
+use codegen_runtime::{
+    METHODS, Rejection, check_path, header_value, method_not_allowed, without_body,
+};
 use dropshot::{
     ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Query,
 };
-use http::{Method, Response};
+use futures::FutureExt;
+use http::header::HeaderMap;
+use http::{Extensions, Method, Response};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::answered::finish;
 use super::api::Api;
 use super::context::{Context, RequestContext};
+use super::credential;
+use super::form::UnreadForm;
+use super::rejection::Error;
+use crate::{domain, traffic};
 
 /// Adds `GET path`, which answers what `answer` makes of the request, and `HEAD path`.
 ///
@@ -79,6 +88,69 @@ where
     );
     api.endpoints.register(endpoint.visible(false))?;
     refuse_others(api, path, "GET")
+}
+
+/// Adds `POST path`, which takes a form.
+///
+/// # Errors
+/// When another endpoint has this path.
+pub(super) fn post<F>(
+    api: &mut Api,
+    path: &'static str,
+    handler: impl Fn(RequestContext, UnreadForm) -> F + Send + Sync + 'static,
+) -> Result<(), ApiDescriptionRegisterError>
+where
+    F: Future<Output = Result<Response<Body>, HttpError>> + Send + 'static,
+{
+    let (method, all) = (Method::POST, ApiEndpointVersions::All);
+    let id = format!("{method} {path}");
+    let form = "application/x-www-form-urlencoded";
+    let endpoint: ApiEndpoint<Context> = ApiEndpoint::new(id, handler, method, form, path, all);
+    api.endpoints.register(endpoint.visible(false))?;
+    refuse_others(api, path, "POST")
+}
+
+/// Serves a request to `path`, which anybody may send as often as one client address may, by the steps of a published
+/// operation; `name` is its name in metrics. `fail` makes an answer of what is no success.
+///
+/// # Errors
+/// When the path is not written as it is here.
+pub(super) async fn serve<F>(
+    context: &RequestContext,
+    path: &'static str,
+    name: &'static str,
+    handle: impl FnOnce() -> F,
+    fail: impl Fn(Rejection<Error>) -> Response<Bytes>,
+) -> Result<Response<Body>, HttpError>
+where
+    F: Future<Output = Result<Response<Bytes>, Rejection<Error>>>,
+{
+    let start = Instant::now();
+    check_path(path, context.request.uri().path())?;
+    let (mut headers, mut notes) = (HeaderMap::new(), Extensions::new());
+    let steps = async {
+        let admitted = credential::anybody(context)
+            .await
+            .map_err(Rejection::Error)?;
+        (headers, notes) = (admitted.headers, admitted.notes);
+        handle().await
+    };
+    // Without an answer, a client would try again.
+    let outcome = AssertUnwindSafe(steps).catch_unwind().await;
+    let outcome = outcome.unwrap_or_else(|_| {
+        let error = domain::Error::internal("a handler panicked");
+        Err(Rejection::Error(Error::Domain(error)))
+    });
+    let mut answer = outcome.unwrap_or_else(fail);
+    answer.headers_mut().extend(headers);
+    answer.extensions_mut().extend(notes);
+    let shared = context.context();
+    let metrics = &shared.replica.metrics;
+    metrics.answered(name, answer.status(), start.elapsed());
+    finish(context, path, &mut answer, start.elapsed());
+    let under_way = answer.extensions().get::<traffic::Request>().is_some();
+    let holder = credential::stranger(context);
+    Ok(answer.map(|bytes| shared.unsent.body_anyway(holder, bytes, under_way)))
 }
 
 /// Refuses all methods of a path but those that `allow` lists.

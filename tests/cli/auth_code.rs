@@ -33,6 +33,17 @@ fn a_client_has_one_or_more_redirect_uris() {
 }
 
 #[test]
+fn a_redirect_uri_that_may_have_no_code_is_refused() {
+    let place = Place::with_database();
+    let create = "oauth-client create --id mobile --name App --redirect-uri";
+    let create = |uri: &str| place.run(&create.split(' ').chain([uri]).collect::<Vec<_>>());
+    for uri in ["javascript:alert(1)", "app:/in", "http://example.com/in"] {
+        create(uri).failed(1, "in a scheme of the app's own that has a dot");
+    }
+    assert_eq!(create("http://127.0.0.1:4000/in").code, 0);
+}
+
+#[test]
 fn a_code_is_issued_for_a_user_a_client_and_one_of_its_uris() {
     let place = Place::with_database();
     let user = place.make(&[

@@ -13,7 +13,7 @@ fn a_command_in_the_wrong_folder_makes_no_database_and_says_where_it_looked() {
         "user list",
         "session list",
         "user create --email ada@example.com --name Ada",
-        "oauth-client create --id mobile --name App --redirect-uri a:/",
+        "oauth-client create --id mobile --name App --redirect-uri com.a:/",
         "copy --to sqlite:other.db",
     ] {
         let words: Vec<&str> = command.split(' ').collect();

@@ -38,7 +38,7 @@ fn things(place: &Place) -> Things {
         id(&file)
     ));
     Things {
-        client: json("oauth-client create --id mobile --name App --redirect-uri b:/ a:/"),
+        client: json("oauth-client create --id mobile --name App --redirect-uri com.b:/ com.a:/"),
         key: json("api-key create --team Acme --mode live --scope read-only"),
         team,
         user,
@@ -53,7 +53,7 @@ fn every_noun_is_listed_and_shown_as_it_was_made() {
     let place = Place::new();
     let things = things(&place);
     let mut client = things.client.clone();
-    client["redirectUris"] = json!(["a:/", "b:/"]);
+    client["redirectUris"] = json!(["com.a:/", "com.b:/"]);
     for (list, show, thing) in [
         ("team list", "team show Acme", &things.team),
         ("user list", "user show Ada@example.com", &things.user),
@@ -166,7 +166,7 @@ fn a_list_comes_in_parts_and_says_how_to_go_on() {
             "--name",
             "App",
             "--redirect-uri",
-            "a:/",
+            "com.a:/",
         ]);
     }
     assert_eq!(clients("")[0]["id"], "a");

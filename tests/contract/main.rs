@@ -19,6 +19,7 @@ mod origins;
 mod overload;
 mod products;
 mod properties;
+mod revocation;
 mod scenarios;
 mod served;
 mod sessions;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::given::{Given, TOKEN, given};
 
 /// A service with a signed-in device.
-async fn signed_in() -> Option<(Given, Device)> {
+pub async fn signed_in() -> Option<(Given, Device)> {
     let given = given().map_err(|skip| skip.print()).ok()?;
     // Without its database, a deployment gives no codes.
     given
@@ -28,7 +28,7 @@ impl Given {
         answer
     }
 
-    async fn lists_links(&self, device: &Device, access_token: &str) -> bool {
+    pub async fn lists_links(&self, device: &Device, access_token: &str) -> bool {
         let request = Request::new("GET", device.links()).bearer(access_token);
         let answer = self
             .send(request.header("x-team-id", &device.team_id))

@@ -39,7 +39,7 @@ pub const DRAIN_TIME: Duration = Duration::from_secs(1);
 
 /// A request body that has not been read yet.
 #[derive(Debug)]
-pub(crate) struct RequestBody {
+pub struct RequestBody {
     /// `None` when it has been taken to be drained.
     body: Option<dropshot::Body>,
     /// Whether the client waits to be told to go on.
@@ -49,7 +49,8 @@ pub(crate) struct RequestBody {
 }
 
 impl RequestBody {
-    pub(crate) fn new(headers: &HeaderMap, body: dropshot::Body) -> RequestBody {
+    /// The body of a request whose headers these are.
+    pub fn new(headers: &HeaderMap, body: dropshot::Body) -> RequestBody {
         let expects = headers.get(header::EXPECT).map(HeaderValue::as_bytes);
         let awaits_continue = expects.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
         RequestBody {
@@ -60,7 +61,10 @@ impl RequestBody {
     }
 
     /// Refuses a body by the length that it declares, before anything of it is read.
-    pub(crate) fn check_declared_length(&self) -> Result<(), RequestError> {
+    ///
+    /// # Errors
+    /// 413.
+    pub fn check_declared_length(&self) -> Result<(), RequestError> {
         let declared = self
             .body
             .as_ref()
@@ -73,7 +77,10 @@ impl RequestBody {
     }
 
     /// Reads the whole body.
-    pub(crate) async fn read(&mut self) -> Result<Bytes, RequestError> {
+    ///
+    /// # Errors
+    /// 408 when it takes longer than [`DEADLINE`], 413 when it has more than [`MAX_BYTES`], 400 when it does not come whole.
+    pub async fn read(&mut self) -> Result<Bytes, RequestError> {
         let Some(body) = &mut self.body else {
             return Ok(Bytes::new());
         };
@@ -84,7 +91,7 @@ impl RequestBody {
     }
 
     /// The most memory that reading it takes: what it declares, otherwise what it may have.
-    pub(crate) fn expected_bytes(&self) -> usize {
+    pub fn expected_bytes(&self) -> usize {
         let declared = self
             .body
             .as_ref()

@@ -35,7 +35,7 @@ mod serve;
 mod time;
 mod violation;
 
-pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES};
+pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES, RequestBody};
 pub use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;

@@ -95,7 +95,8 @@ impl RequestError {
         )
     }
 
-    pub(crate) fn media_type(message: &'static str) -> RequestError {
+    /// The body is not of a media type that is read; `message` says of which it must be.
+    pub fn media_type(message: &'static str) -> RequestError {
         RequestError::of_body(Cause::MediaType, constraint::CONTENT_TYPE, message)
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use aws_lc_rs::constant_time;
 
 use super::grace::Sealed;
-use super::{CodeExchange, Refresh};
+use super::{CodeExchange, Refresh, Session};
 use crate::domain::Error;
 use crate::domain::auth_code::AuthCode;
 use crate::domain::id::{SessionId, UserId};
@@ -165,6 +165,30 @@ pub fn rule_on_refresh(
             Ok(RefreshGrant::Repeat(successor.clone(), spent_at)) // Refresh 6
         }
         (Some(_), _) => Err(GrantError::Reused(token.session_id)), // Refresh 7
+    }
+}
+
+/// Rules on a revocation: which session it ends, if any. `known` is the refresh token that was presented, `session` the
+/// one that is alive of an access token.
+///
+/// # Errors
+/// Why it is refused, and what follows from that.
+pub fn rule_on_revocation(
+    known: Option<&KnownToken>,
+    session: Option<&Session>,
+    client_exists: bool,
+    client_id: &ClientId,
+    now: Timestamp,
+) -> Result<Option<SessionId>, GrantError> {
+    let alive = known.filter(|token| !token.ended && now < token.expires_at);
+    let of_refresh = alive.map(|it| (it.session_id, &it.client_id, it.spent_at.is_some()));
+    let of_access = session.map(|it| (it.id, &it.client_id, false));
+    match of_refresh.or(of_access) {
+        Some((id, owner, _)) if client_exists && owner == client_id => Ok(Some(id)), // Revoke 2
+        Some((id, _, true)) => Err(GrantError::Reused(id)),                          // Revoke 3
+        _ if !client_exists => Err(GrantError::InvalidClient),                       // Revoke 4
+        Some(_) => Err(GrantError::InvalidGrant),                                    // Revoke 5
+        None => Ok(None),                                                            // Revoke 6
     }
 }
 

@@ -4,8 +4,8 @@ use super::*;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::id::IdSource;
 use crate::domain::secret::Secret;
-use crate::domain::session::Device;
 use crate::domain::session::pair::PairDigests;
+use crate::domain::session::{Device, Session};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -243,6 +243,119 @@ mod refresh {
         let (known, refresh) = spent(1);
         let ruling = rule_on_refresh(Some(&known), false, &refresh);
         assert_eq!(ruling, Err(GrantError::Reused(known.session_id)));
+    }
+}
+
+mod revocation {
+    use super::*;
+
+    fn known() -> KnownToken {
+        KnownToken {
+            session_id: id(),
+            user_id: id(),
+            client_id: ClientId::new("app"),
+            install_id: Some("phone".into()),
+            created_at: ago(3600),
+            expires_at: NOW.after(Duration::from_secs(1)),
+            ended: false,
+            spent_at: None,
+            successor: None,
+        }
+    }
+
+    fn session() -> Session {
+        Session {
+            id: id(),
+            user_id: id(),
+            client_id: ClientId::new("app"),
+            install_id: None,
+            user_agent: None,
+            created_at: ago(3600),
+            last_used_at: ago(3600),
+            expires_at: NOW.after(Duration::from_secs(1)),
+        }
+    }
+
+    fn spent() -> KnownToken {
+        KnownToken {
+            spent_at: Some(ago(5)),
+            ..known()
+        }
+    }
+
+    /// What comes of a token with a client, which may exist.
+    fn ruled(
+        known: Option<&KnownToken>,
+        session: Option<&Session>,
+        client: &str,
+        exists: bool,
+    ) -> Result<Option<SessionId>, GrantError> {
+        rule_on_revocation(known, session, exists, &ClientId::new(client), NOW)
+    }
+
+    #[test]
+    fn a_token_of_the_client_ends_its_session_spent_or_not() {
+        for known in [known(), spent()] {
+            assert_eq!(
+                ruled(Some(&known), None, "app", true),
+                Ok(Some(known.session_id))
+            );
+        }
+        let session = session();
+        assert_eq!(
+            ruled(None, Some(&session), "app", true),
+            Ok(Some(session.id))
+        );
+    }
+
+    #[test]
+    fn a_spent_token_of_another_client_ends_its_session() {
+        let spent = spent();
+        for (client, exists) in [("other", true), ("other", false), ("app", false)] {
+            let reused = Err(GrantError::Reused(spent.session_id));
+            assert_eq!(
+                ruled(Some(&spent), None, client, exists),
+                reused,
+                "{client}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_token_of_another_client_is_refused_and_an_unknown_one_is_no_error() {
+        let (unspent, session) = (known(), session());
+        for (known, session) in [(Some(&unspent), None), (None, Some(&session))] {
+            assert_eq!(
+                ruled(known, session, "other", true),
+                Err(GrantError::InvalidGrant)
+            );
+            assert_eq!(
+                ruled(known, session, "app", false),
+                Err(GrantError::InvalidClient)
+            );
+        }
+        assert_eq!(ruled(None, None, "other", true), Ok(None));
+        assert_eq!(
+            ruled(None, None, "other", false),
+            Err(GrantError::InvalidClient)
+        );
+    }
+
+    #[test]
+    fn a_token_of_a_session_that_is_over_is_unknown() {
+        let ended = KnownToken {
+            ended: true,
+            ..spent()
+        };
+        let expired = KnownToken {
+            expires_at: NOW,
+            ..spent()
+        };
+        for known in [ended, expired] {
+            for client in ["app", "other"] {
+                assert_eq!(ruled(Some(&known), None, client, true), Ok(None));
+            }
+        }
     }
 }
 

@@ -1,0 +1,67 @@
+//! The end of a session by one of its tokens (RFC 7009), in the store's promises: a revocation is one write transaction.
+//!
+//! - **Revoke 1** Before the transaction: take the digest of the presented token. What kind it is of, the client need not
+//!   know, and `token_type_hint` is not read.
+//! - **Revoke 2** A token of the client ends its session, whichever of its tokens it is, and also a spent one.
+//! - **Revoke 3** A spent refresh token with another client ends its session, too, since two parties hold it, and is
+//!   `invalid_grant`, as at the token endpoint. The client need not exist.
+//! - **Revoke 4** Otherwise a client that does not exist is `invalid_client`.
+//! - **Revoke 5** Any other token of another client is `invalid_grant`, and stays good.
+//! - **Revoke 6** A token that is unknown, has expired, or whose session is over, changes nothing, and is no error
+//!   (RFC 7009, 2.2): the client wanted it to be worth nothing.
+
+use super::App;
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::domain::oauth_client::ClientId;
+use crate::domain::secret::{Digest, Secret};
+use crate::domain::session::rules::{GrantError, rule_on_revocation};
+use crate::domain::time::Timestamp;
+use crate::sql::ScriptError;
+use crate::store::{Sql, oauth_client, session};
+
+impl App {
+    /// Ends the session of an access token or a refresh token, as told [above](self).
+    ///
+    /// # Errors
+    /// [`Error::InvalidClient`], [`Error::InvalidGrant`], [`Error::GrantReused`]; what the store answers.
+    pub async fn revoke_token(&self, token: &Secret, client_id: ClientId) -> Result<(), Error> {
+        // Revoke 1
+        let (token, now) = (token.digest(), self.now());
+        let script = async move |sql: Sql<'_>| revoke_token(sql, &token, &client_id, now).await;
+        Ok(self.store.write(Holder::Exchanges, script).await??)
+    }
+}
+
+/// Revoke 2 to Revoke 6. A refused revocation may end a session, so it is a result here and no error, which would undo that.
+async fn revoke_token(
+    sql: Sql<'_>,
+    token: &Digest,
+    client_id: &ClientId,
+    now: Timestamp,
+) -> Result<Result<(), GrantError>, ScriptError> {
+    let refresh = session::lock_refresh_token(token);
+    let access = session::find_access_token(token, now);
+    let client = oauth_client::exists(client_id);
+    let (known, signed_in, client_exists) = sql.run((refresh, access, client)).await?;
+    let session = match signed_in {
+        Some((signed_in, _)) => {
+            let id = signed_in.session_id;
+            sql.run((session::lock(id), session::find(id, now)))
+                .await?
+                .1
+        }
+        None => None,
+    };
+    let ruling = rule_on_revocation(
+        known.as_ref(),
+        session.as_ref(),
+        client_exists,
+        client_id,
+        now,
+    );
+    if let Ok(Some(id)) | Err(GrantError::Reused(id)) = ruling {
+        sql.run(session::end(id, now)).await?;
+    }
+    Ok(ruling.map(drop))
+}

@@ -1,0 +1,176 @@
+//! What an HTML form sends, and what OAuth sends like one: `application/x-www-form-urlencoded`.
+//!
+//! For endpoints that no document has. A field that is not asked for is ignored, and one that comes twice is a mistake
+//! (RFC 6749, section 3.1).
+
+use async_trait::async_trait;
+use codegen_runtime::{Cause, RequestBody, RequestError, Violation, constraint};
+use dropshot::{
+    ApiEndpointBodyContentType, ExclusiveExtractor, ExtensionMode, ExtractorMetadata, HttpError,
+    RequestContext, ServerContext,
+};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+
+/// A form of which nothing has been read.
+pub(super) struct UnreadForm {
+    is_form: bool,
+    body: RequestBody,
+}
+
+/// The fields of a form, as they came.
+pub(super) struct Form(Vec<(String, String)>);
+
+#[async_trait]
+impl ExclusiveExtractor for UnreadForm {
+    async fn from_request<Context: ServerContext>(
+        _: &RequestContext<Context>,
+        request: hyper::Request<dropshot::Body>,
+    ) -> Result<UnreadForm, HttpError> {
+        let (head, body) = request.into_parts();
+        Ok(UnreadForm {
+            is_form: is_form(&head.headers),
+            body: RequestBody::new(&head.headers, body),
+        })
+    }
+
+    fn metadata(_: ApiEndpointBodyContentType) -> ExtractorMetadata {
+        ExtractorMetadata {
+            extension_mode: ExtensionMode::None,
+            parameters: Vec::new(),
+        }
+    }
+}
+
+impl UnreadForm {
+    /// The most bytes of memory that its body takes while it is read.
+    pub(super) fn expected_bytes(&self) -> usize {
+        self.body.expected_bytes()
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// 413, 415 and 408, in that order, as for a body of JSON.
+    pub(super) async fn read(mut self) -> Result<Form, RequestError> {
+        self.body.check_declared_length()?;
+        if !self.is_form {
+            return Err(RequestError::media_type(
+                "must be application/x-www-form-urlencoded",
+            ));
+        }
+        let text = self.body.read().await?;
+        let fields = form_urlencoded::parse(&text).into_owned();
+        Ok(Form(fields.collect()))
+    }
+}
+
+/// Whether the headers say that the body is a form, as it is and not compressed.
+fn is_form(headers: &HeaderMap) -> bool {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let essence = types
+        .next()
+        .and_then(|it| it.as_bytes().split(|&byte| byte == b';').next());
+    let essence = essence.unwrap_or_default().trim_ascii();
+    essence.eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
+        && types.next().is_none()
+        && !headers.contains_key(CONTENT_ENCODING)
+}
+
+impl Form {
+    /// The values of these fields, none of which may be missing, empty or repeated.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub(super) fn required<const N: usize>(
+        &self,
+        names: [&str; N],
+    ) -> Result<[&str; N], RequestError> {
+        let mut violations = Vec::new();
+        let values = names.map(|name| {
+            let mut found = self
+                .0
+                .iter()
+                .filter(|(it, _)| it == name)
+                .map(|(_, value)| &value[..]);
+            let value = found.next().unwrap_or_default();
+            let (constraint, message) = match found.next() {
+                Some(_) => (constraint::REPEATED, "is given more than once"),
+                None if value.is_empty() => ("required", "is required"),
+                None => return value,
+            };
+            violations.push(Violation::new(name, constraint, message));
+            value
+        });
+        match violations.is_empty() {
+            true => Ok(values),
+            false => Err(RequestError {
+                cause: Cause::Body,
+                violations: violations.into_iter().collect(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(text: &str) -> Form {
+        Form(
+            form_urlencoded::parse(text.as_bytes())
+                .into_owned()
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn fields_are_decoded_and_others_are_ignored() {
+        let form = form("token=a%2Bb+c&x=1&x=2&client_id=app");
+        assert_eq!(
+            form.required(["client_id", "token"]).unwrap(),
+            ["app", "a+b c"]
+        );
+    }
+
+    #[test]
+    fn a_field_that_is_missing_empty_or_repeated_is_told() {
+        let error = form("a=&b=1&b=2").required(["a", "b", "c"]).unwrap_err();
+        let told: Vec<_> = error
+            .violations
+            .iter()
+            .map(|it| (&it.path[..], it.constraint))
+            .collect();
+        assert_eq!(
+            told,
+            [("a", "required"), ("b", "repeated"), ("c", "required")]
+        );
+    }
+
+    #[test]
+    fn only_a_form_that_is_not_compressed_is_one() {
+        let form = "application/x-www-form-urlencoded";
+        for (headers, expected) in [
+            (vec![("content-type", form)], true),
+            (
+                vec![(
+                    "content-type",
+                    "Application/X-WWW-Form-Urlencoded ; charset=utf-8",
+                )],
+                true,
+            ),
+            (vec![], false),
+            (vec![("content-type", "application/json")], false),
+            (vec![("content-type", form), ("content-type", form)], false),
+            (
+                vec![("content-type", form), ("content-encoding", "gzip")],
+                false,
+            ),
+        ] {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.append(name, value.parse().unwrap());
+            }
+            assert_eq!(is_form(&map), expected, "{map:?}");
+        }
+    }
+}
