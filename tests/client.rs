@@ -285,6 +285,24 @@ async fn a_session_that_an_operator_ends_is_signed_out() -> Result<(), Box<dyn s
 }
 
 #[tokio::test]
+async fn a_session_that_its_app_ends_is_signed_out() -> Result<(), Box<dyn std::error::Error>> {
+    let Ok(given) = given().map_err(|skip| skip.print()) else {
+        return Ok(());
+    };
+    let device = given.service.device(&given.team).await;
+    let device = device.map_err(|skip| skip.0)?;
+    let session = signed_in(&given, &device).await?;
+    let (token, app) = (session.refresh_token.clone(), session.client_id.clone());
+    let client = given.client.with_session(session, Saved::default());
+    let (team, file) = (device.team_id.as_str(), device.file_id.as_str());
+    client.links().list(team, "file", file).send().await?;
+    client.sessions().revoke(&token, app).send().await?;
+    let call = client.links().list(team, "file", file).send();
+    assert!(matches!(call.await, Err(Error::SignedOut)));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_wrong_verifier_is_refused() -> Result<(), Box<dyn std::error::Error>> {
     let Ok(given) = given().map_err(|skip| skip.print()) else {
         return Ok(());

@@ -43,6 +43,7 @@ mod pkce;
 pub mod products;
 mod response;
 mod retry;
+mod revocation;
 #[cfg(feature = "rust_decimal")]
 mod rust_decimal;
 mod session;

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::openapi::mobile;
 use crate::response::Response;
+pub use crate::revocation::Revocation;
 use crate::session::Session;
 use crate::settings::call_settings;
 use crate::types::{
@@ -154,6 +155,37 @@ impl Sessions<'_> {
             client: self.client.clone(),
             inputs,
             grant,
+        }
+    }
+
+    /// Begins to end a session by its access token or its refresh token, whichever is at hand (RFC 7009). This is how an app
+    /// signs its user out.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stub/mod.rs"));
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), invoicing_client::Error> {
+    /// # let stub = Stub::example();
+    /// # let client = invoicing_client::Client::builder(stub.url()).build()?;
+    /// let session = client.sessions().refresh("refresh-1", "mobile-app").send().await?;
+    /// # let stub = Stub::start(|_| Reply::new(200));
+    /// # let client = invoicing_client::Client::builder(stub.url()).build()?;
+    /// client.sessions().revoke(&session.refresh_token, session.client_id).send().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn revoke<T, C>(self, token: T, client_id: C) -> Revocation
+    where
+        T: AsRef<str>,
+        C: TryInto<ClientId, Error: Display>,
+    {
+        let mut inputs = Inputs::default();
+        let client_id = inputs.take("client_id", client_id);
+        Revocation {
+            client: self.client.clone(),
+            inputs,
+            token: token.as_ref().to_owned(),
+            client_id,
         }
     }
 }

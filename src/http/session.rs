@@ -50,7 +50,7 @@ pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError>
             problem.into_token(&context.request_id).into_response()
         };
         let revoke = || revoke_token(&context, form);
-        unpublished::serve(&context, REVOKE, "revokeToken", revoke, fail).await
+        unpublished::serve(&context, REVOKE, "revoke_token", revoke, fail).await
     })
 }
 

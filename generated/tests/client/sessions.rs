@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use futures::future::join_all;
 use invoicing_client::{
-    Client, Error, InMemory, Pkce, RetryPolicy, Session, SessionStore, TokenSource,
+    Client, Error, InMemory, OAuthCode, Pkce, RetryPolicy, Session, SessionStore, TokenSource,
 };
 
 use crate::stub::{Reply, Request, Stub};
@@ -386,4 +386,49 @@ async fn a_session_survives_being_stored() {
         (3500..=3600).contains(&lifetime.num_seconds()),
         "{lifetime}"
     );
+}
+
+#[tokio::test]
+async fn a_revocation_is_sent_as_a_form_and_again_until_it_is_answered() {
+    let attempts = AtomicUsize::new(0);
+    let stub = Stub::start(move |_| match attempts.fetch_add(1, Ordering::SeqCst) {
+        0 => Reply::hang_up(),
+        1 => Reply::oauth_error(503, "temporarily_unavailable").header("retry-after", "0"),
+        _ => Reply::new(200),
+    });
+    let client = builder(&stub).api_key("inv_test_x").build().unwrap();
+    let call = client.sessions().revoke("a+b &c", "app");
+    assert_eq!(call.send_for_response().await.unwrap().status(), 200);
+    let requests = stub.requests();
+    assert_eq!(requests.len(), 3);
+    for request in requests {
+        assert_eq!(
+            (&request.method[..], &request.target[..], &request.body[..]),
+            (
+                "POST",
+                "/api/auth/mobile/revoke",
+                "token=a%2Bb+%26c&client_id=app"
+            )
+        );
+        let form = "application/x-www-form-urlencoded";
+        assert_eq!(request.header("content-type"), Some(form));
+        assert_eq!(request.header("authorization"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_revocation_that_is_refused_says_why() {
+    let stub = Stub::start(|_| Reply::oauth_error(400, "invalid_grant"));
+    let client = client(&stub);
+    let refused = client.sessions().revoke("refresh-1", "app").send().await;
+    let Err(Error::OAuth(error)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(error.code, OAuthCode::InvalidGrant);
+    let wrong = client.sessions().revoke("refresh-1", "").send().await;
+    let Err(Error::InvalidRequest(wrong)) = wrong else {
+        panic!("{wrong:?}")
+    };
+    assert!(wrong.to_string().contains("client_id"), "{wrong}");
+    assert_eq!(stub.requests().len(), 1);
 }
