@@ -9,6 +9,7 @@ mod grace;
 mod list;
 mod model;
 mod refresh;
+mod revocation;
 mod secrecy;
 
 use std::time::Duration;
