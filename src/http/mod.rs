@@ -28,6 +28,7 @@ mod error;
 mod file;
 mod interceptor;
 mod mobile;
+mod places;
 mod product;
 mod rate_limit;
 mod received;
