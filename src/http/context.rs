@@ -8,6 +8,7 @@ use slog::Logger;
 use super::concurrency_limit::ConcurrencyLimit;
 use super::cors::Cors;
 use super::interceptor::Interceptor;
+use super::places::Places;
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
 use crate::app::App;
@@ -22,8 +23,8 @@ pub struct Context {
     pub(super) concurrency: ConcurrencyLimit,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
-    /// Those of addresses that have no room there, and come at once.
-    pub(super) hurried_bodies: Arc<Budget>,
+    /// For those of addresses that have no room there.
+    pub(super) places: Places,
     pub(super) unsent: Unsent,
     pub(super) trusted_proxies: TrustedProxies,
     pub(super) replica: Arc<ReplicaState>,
@@ -49,8 +50,7 @@ impl Context {
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
             concurrency: ConcurrencyLimit::new(settings.max_concurrent_requests),
             bodies: Budget::new(settings.transfer_bytes()),
-            // Of which addresses have half.
-            hurried_bodies: Budget::new(settings.transfer_bytes() / 4),
+            places: Places::new(settings.transfer_bytes() / 8),
             unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&replica.traffic)),
             trusted_proxies: settings.trusted_proxies.clone(),
             replica,

@@ -29,6 +29,7 @@ mod file;
 mod form;
 mod interceptor;
 mod mobile;
+mod places;
 mod product;
 mod rate_limit;
 mod received;

@@ -3,19 +3,16 @@
 //! 1. A request counts for its caller from before its body is read until it is there, with all that it may hold
 //!    ([`Budget`](crate::budget::Budget)).
 //! 2. All client addresses together have a part of that, and whoever has some forty can hold all of it for a few bytes, by
-//!    bodies that do not come. So one that is refused for that has a budget of its own kind for [`AT_ONCE`]: time enough for
-//!    a body that comes with its head, as that of an app does, and too little to hold it with few addresses, each of which
-//!    may ask ten times a second.
-
-use std::time::Duration;
+//!    bodies that do not come. So one that is refused for that [takes the place](super::places) of another that has waited
+//!    longer. A body that comes with its head, as that of an app does, is there before anybody can take its place.
 
 use codegen_runtime::{Rejection, Request, RequestError, Unchecked, json};
 use dropshot::RequestInfo;
-use tokio::time::timeout;
 
 use super::concurrency_limit::Permit;
 use super::context::{Context, RequestContext};
 use super::form::{Form, UnreadForm};
+use super::places::Place;
 use super::rejection::Error;
 use crate::budget::Charge;
 use crate::domain::holder::Holder;
@@ -28,9 +25,6 @@ const WAITING: usize = 24 * 1024;
 /// What a header holds for as long, besides its name and value: dropshot has all of them twice, 104 bytes each, and h2 a
 /// piece of memory for each name and value.
 const HEADER: usize = 300;
-
-/// How long a body may take of an address for which there is no more room otherwise (step 2).
-const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// The most bytes of memory that the head of a request takes while its body is on the way, with what waits for that.
 fn price_of_head(request: &RequestInfo) -> usize {
@@ -94,17 +88,19 @@ async fn waited_for<T>(
 ) -> Result<(T, Permit), Rejection<Error>> {
     let shared = context.context();
     let overloaded = || Rejection::Error(Error::Overloaded);
-    let (_on_its_way, limit) = match bytes {
-        0 => (None, None),
+    let on_its_way = match bytes {
+        0 => None,
         bytes => {
             let bytes = bytes + price_of_head(&context.request);
-            let (charge, limit) = charge(shared, holder, bytes).ok_or_else(overloaded)?;
-            (Some(charge), limit)
+            Some(OnItsWay::begin(shared, holder, bytes).ok_or_else(overloaded)?)
         }
     };
-    let received = match limit {
-        None => body.await?,
-        Some(limit) => timeout(limit, body).await.map_err(|_| overloaded())??,
+    let received = match on_its_way {
+        Some(OnItsWay::Placed(place)) => {
+            place.unless_taken(body).await.ok_or_else(overloaded)??
+        }
+        // Counted until it is there.
+        _charged_or_none => body.await?,
     };
     let permit = shared
         .concurrency
@@ -113,11 +109,21 @@ async fn waited_for<T>(
     Ok((received, permit))
 }
 
-/// Steps 1 and 2: so many bytes for a request of `holder`, and how long its body may take if that is less than it has anyway.
-fn charge(shared: &Context, holder: Holder, bytes: usize) -> Option<(Charge, Option<Duration>)> {
-    if let Some(charge) = shared.bodies.charge(holder, bytes) {
-        return Some((charge, None));
+/// What a request holds while its body is on the way.
+enum OnItsWay {
+    /// Step 1.
+    Charged { _charge: Charge },
+    /// Step 2.
+    Placed(Place),
+}
+
+impl OnItsWay {
+    /// So many bytes for a request of `holder`, if it may have them.
+    fn begin(shared: &Context, holder: Holder, bytes: usize) -> Option<OnItsWay> {
+        if let Some(charge) = shared.bodies.charge(holder, bytes) {
+            return Some(OnItsWay::Charged { _charge: charge });
+        }
+        let places = holder.is_address().then_some(&shared.places)?;
+        places.take(bytes).map(OnItsWay::Placed)
     }
-    let hurried = holder.is_address().then_some(&shared.hurried_bodies)?;
-    Some((hurried.charge(holder, bytes)?, Some(AT_ONCE)))
 }

@@ -177,3 +177,24 @@ async fn a_token_request_that_comes_whole_is_answered_while_others_hold_all_room
     }
     drop(held);
 }
+
+/// A hundred addresses more each time, so that those who came last hold what was left for bodies that come at once.
+#[tokio::test]
+async fn a_token_request_that_comes_whole_is_answered_right_behind_many_that_do_not() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(BINARY, &[("INVOICING_TRANSFER_MEMORY", "16")]));
+    let target = Target::new(service.caller.base_url());
+    let mut held = bodies::begun(&target, &Request::token(), Protocol::Http1, 40, 12);
+    assert_eq!(held.len(), 480, "the attack has not begun");
+    let refresh =
+        json!({ "grant_type": "refresh_token", "refresh_token": "none", "client_id": "none" });
+    for round in 1..=5 {
+        let numbers = round * 100..(round + 1) * 100;
+        held.extend(numbers.filter_map(|number| {
+            bodies::announce_over_http2(&target, &Request::token(), number, 10).ok()
+        }));
+        let refresh = Call::new("POST", "/api/auth/mobile/token").json(&refresh);
+        service.caller.send(refresh).await.expect_status(400);
+    }
+    drop(held);
+}
