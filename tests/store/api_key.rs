@@ -152,6 +152,20 @@ async fn a_key_revoked_by_another_process_is_refused_at_once() {
 }
 
 #[tokio::test]
+async fn a_key_is_its_teams_from_its_first_use_until_it_is_refused() {
+    let service = Service::new().await;
+    let (key, secret) = new_key(&service).await;
+    let holder = || service.app.presented_api_key(secret.reveal()).unwrap().holder;
+    assert_eq!(holder(), Holder::Strangers);
+    let authenticate = || service.app.authenticate_api_key(secret.reveal());
+    authenticate().await.unwrap();
+    assert_eq!(holder(), Holder::Team(key.team_id.0));
+    service.app.revoke_api_key(key.id).await.unwrap();
+    assert!(is_refused(&authenticate().await));
+    assert_eq!(holder(), Holder::Strangers);
+}
+
+#[tokio::test]
 async fn a_key_in_constant_use_is_refused_as_soon_as_revoking_it_returns() {
     let service = Service::new().await;
     let (key, secret) = new_key(&service).await;

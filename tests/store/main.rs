@@ -30,6 +30,7 @@ macro_rules! every_test {
             product "../product.rs"
             product_list "../product_list.rs"
             product_sku "../product_sku.rs"
+            secret "../secret.rs"
             session "../session/mod.rs"
             share_link "../share_link.rs"
             support "../support.rs"

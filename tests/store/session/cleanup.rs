@@ -1,5 +1,7 @@
 //! "a background task deletes expired records, codes and sessions in bounded steps".
 
+use invoicing::domain::list::Part;
+
 use super::*;
 
 const TABLES: [&str; 4] = ["session", "access_token", "refresh_token", "auth_code"];
@@ -61,4 +63,31 @@ async fn a_session_of_many_refreshes_is_deleted_in_steps() {
     mobile.remove_user(mobile.user.id).await.unwrap();
     mobile.delete_expired().await.unwrap();
     assert_eq!(rows(&mobile), [0, 0, 0, 0]);
+}
+
+#[tokio::test]
+async fn the_background_tasks_delete_and_record_while_they_run() {
+    let mobile = Mobile::new().await;
+    mobile.code().await;
+    mobile.pass(60);
+    let tokens = mobile.sign_in().await;
+    mobile.pass(120);
+    assert!(mobile.is_alive(&tokens).await);
+    let done = async {
+        loop {
+            let page = Part { after: None, limit: 10 };
+            let sessions = mobile.list_sessions(None, page).await.unwrap();
+            let is_recorded = sessions[0].last_used_at > sessions[0].created_at;
+            // The unused code is gone; that of the session stays.
+            if is_recorded && rows(&mobile)[3] == 1 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let log = slog::Logger::root(slog::Discard, slog::o!());
+    tokio::select! {
+        () = mobile.run_background_tasks(&log) => panic!("they end"),
+        done = tokio::time::timeout(Duration::from_secs(20), done) => done.expect("it is done"),
+    }
 }
