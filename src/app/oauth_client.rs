@@ -5,8 +5,9 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::input::command_text;
 use crate::domain::list::Part;
-use crate::domain::oauth_client::ClientId;
-use crate::domain::oauth_client::{OauthClient, parse_id, parse_redirect_uris};
+use crate::domain::oauth_client::{
+    ClientId, OauthClient, is_registered, parse_id, parse_redirect_uris,
+};
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, oauth_client};
 
@@ -101,9 +102,12 @@ pub(super) fn require_redirect_uri<'a>(
         true => Ok(()),
         false => Err(OauthClient::missing(id)),
     });
-    let uri = oauth_client::has_redirect_uri(id, uri).rule(move |has| match has {
-        true => Ok(()),
-        false => Err(OauthClient::foreign_redirect_uri(id, uri)),
-    });
-    (client, uri)
+    let registered =
+        oauth_client::list_redirect_uris(id).rule(move |registered| {
+            match is_registered(&registered, uri) {
+                true => Ok(()),
+                false => Err(OauthClient::foreign_redirect_uri(id, uri)),
+            }
+        });
+    (client, registered)
 }

@@ -22,7 +22,8 @@ pub(super) enum OauthClient {
         /// What people call it.
         #[arg(long)]
         name: String,
-        /// Where codes may be sent; a request must name one of them in every character.
+        /// Where codes may be sent; a request must name one of them in every character, but for the port of http on a
+        /// loopback address.
         #[arg(long, required = true, num_args = 1.., value_name = "URI")]
         redirect_uri: Vec<String>,
     },

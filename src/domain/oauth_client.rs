@@ -79,7 +79,8 @@ impl OauthClient {
     /// The error for a redirect URI that is not registered; the command line shows it.
     pub(crate) fn foreign_redirect_uri(id: &ClientId, uri: &str) -> Error {
         Error::Refused(format!(
-            "{uri:?} is no redirect URI of the OAuth client {id}; it must equal a registered one in every character"
+            "{uri:?} is no redirect URI of the OAuth client {id}; it must equal a registered one in every character, but \
+             for the port of http on 127.0.0.1 or [::1]"
         ))
     }
 }
@@ -126,34 +127,51 @@ fn is_redirect_uri(text: &str) -> bool {
     scheme.starts_with(|char: char| char.is_ascii_alphabetic())
         && scheme.chars().all(scheme_char)
         && !rest.is_empty()
-        && may_have_codes(&scheme.to_ascii_lowercase(), rest)
+        && may_have_codes(&scheme.to_ascii_lowercase(), text)
         && text.len() <= REDIRECT_URI_LENGTH
         && text
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'#')
 }
 
-/// Whether a code may be sent to a URI of this scheme, by what follows it: encrypted, within the machine (RFC 8252, 7.3),
-/// or to an app that has the name of a domain as its scheme (RFC 8252, 7.1), which `javascript:` and `data:` are not.
-fn may_have_codes(scheme: &str, rest: &str) -> bool {
-    let authority = rest.strip_prefix("//");
-    let authority = authority.and_then(|rest| rest.split(['/', '?']).next());
+/// Whether a code may be sent to a URI of this scheme: encrypted, within the machine (RFC 8252, 7.3), or to an app that has
+/// the name of a domain as its scheme (RFC 8252, 7.1), which `javascript:` and `data:` are not.
+fn may_have_codes(scheme: &str, uri: &str) -> bool {
     match scheme {
-        "https" => authority.is_some_and(|authority| !authority.is_empty()),
-        "http" => authority.is_some_and(is_loopback),
+        "https" => {
+            let authority = uri.split_once("://").map(|(_, rest)| rest);
+            authority.is_some_and(|rest| !rest.starts_with(['/', '?']) && !rest.is_empty())
+        }
+        "http" => around_port(uri).is_some(),
         _ => scheme.contains('.'),
     }
 }
 
-/// Whether it is a loopback address, perhaps with a port, and nothing else.
-fn is_loopback(authority: &str) -> bool {
-    ["127.0.0.1", "[::1]"].into_iter().any(|address| {
-        let port = authority.strip_prefix(address);
-        port.is_some_and(|port| {
-            let digits = port.strip_prefix(':').unwrap_or_default();
-            port.is_empty() || (!digits.is_empty() && digits.parse::<u16>().is_ok())
-        })
-    })
+/// Whether a code may be sent to `uri`, by the URIs that are registered (docs/decisions.md, A3): it is one of them in every
+/// character. A desktop app listens on whatever port is free (RFC 8252, 7.3), so of an `http` URI on a loopback address the
+/// port may be another, and nothing else.
+pub(crate) fn is_registered(registered: &[String], uri: &str) -> bool {
+    let around = around_port(uri);
+    registered
+        .iter()
+        .any(|it| it == uri || (around.is_some() && around_port(it) == around))
+}
+
+/// What stands before the port of an `http` URI on a loopback address, and what stands behind it; `None` for any other URI.
+fn around_port(uri: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = uri.split_once("://")?;
+    if !scheme.eq_ignore_ascii_case("http") {
+        return None;
+    }
+    let authority = rest.split(['/', '?']).next()?;
+    let port = ["127.0.0.1", "[::1]"]
+        .into_iter()
+        .find_map(|address| authority.strip_prefix(address))?;
+    let is_port = port.strip_prefix(':').is_some_and(|digits| {
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u16>().is_ok()
+    });
+    let end = scheme.len() + "://".len() + authority.len();
+    (port.is_empty() || is_port).then(|| (&uri[..end - port.len()], &uri[end..]))
 }
 
 #[cfg(test)]
@@ -197,6 +215,46 @@ mod tests {
             "http://[::1].a/",
         ] {
             assert!(!is_redirect_uri(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_uri_is_registered_in_every_character_but_a_loopback_port() {
+        let registered = [
+            "http://127.0.0.1:4000/cb",
+            "http://[::1]/cb?x=1",
+            "https://example.com:1/cb",
+            "com.example.app:/cb",
+        ];
+        let registered = registered.map(str::to_owned);
+        for right in [
+            "http://127.0.0.1:4000/cb",
+            "http://127.0.0.1:53121/cb",
+            "http://127.0.0.1/cb",
+            "http://[::1]:65535/cb?x=1",
+            "https://example.com:1/cb",
+            "com.example.app:/cb",
+        ] {
+            assert!(is_registered(&registered, right), "{right}");
+        }
+        for wrong in [
+            "http://127.0.0.1:65536/cb",
+            "http://127.0.0.1:+80/cb",
+            "http://127.0.0.1:/cb",
+            "http://127.0.0.1:4000/cb/",
+            "http://127.0.0.1:4000/CB",
+            "http://127.0.0.1:4000/cb?x=1",
+            "HTTP://127.0.0.1:4000/cb",
+            "http://[::1]:1/cb",
+            "http://me@127.0.0.1:4000/cb",
+            "http://127.0.0.1:4000@example.com/cb",
+            "http://127.0.0.2:4000/cb",
+            "http://localhost:4000/cb",
+            "https://127.0.0.1:4000/cb",
+            "https://example.com:2/cb",
+            "com.example.app:/cb/",
+        ] {
+            assert!(!is_registered(&registered, wrong), "{wrong}");
         }
     }
 

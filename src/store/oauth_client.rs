@@ -41,13 +41,6 @@ pub fn exists(id: &ClientId) -> impl Batch<Out = bool> {
         .exists()
 }
 
-/// Whether the client may use a redirect URI, compared in every character.
-pub fn has_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch<Out = bool> {
-    sql!("SELECT 1 FROM oauth_redirect_uri WHERE client_id = $1 AND redirect_uri = $2")
-        .with(values![id, uri])
-        .exists()
-}
-
 /// A client without its redirect URIs.
 fn read(row: &mut Columns<'_>) -> Result<OauthClient, ScriptError> {
     Ok(OauthClient {

@@ -238,3 +238,31 @@ async fn a_code_is_issued_for_a_known_user_client_and_redirect_uri_only() {
         60
     );
 }
+
+/// A3 and A4: an app that listens on whatever port is free.
+#[tokio::test]
+async fn a_code_is_for_the_port_that_it_was_sent_to() {
+    let mobile = Mobile::new().await;
+    let registered = "http://127.0.0.1/cb";
+    let desktop = ClientId::new("desktop");
+    let uris = [registered.to_owned()];
+    let made = mobile.create_oauth_client(desktop.as_str(), "An app", &uris);
+    made.await.unwrap();
+    let sent = "http://127.0.0.1:53121/cb";
+    let issue = |uri| {
+        let challenge = challenge(VERIFIER);
+        mobile.issue_auth_code(mobile.user.id, &desktop, uri, challenge)
+    };
+    let refused = issue("http://127.0.0.1:53121/other").await;
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    let code = issue(sent).await.unwrap().code;
+    let exchange = |redirect_uri| Exchange {
+        redirect_uri,
+        client_id: "desktop",
+        ..Exchange::of(&code)
+    };
+    for other in [registered, "http://127.0.0.1:53122/cb"] {
+        assert_invalid_grant(mobile.exchange_token(exchange(other).into()).await);
+    }
+    mobile.exchange_token(exchange(sent).into()).await.unwrap();
+}
