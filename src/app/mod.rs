@@ -21,7 +21,7 @@ mod member;
 mod oauth_client;
 mod overview;
 mod product;
-mod revocation;
+pub mod revocation;
 pub mod session;
 mod share_link;
 mod team;
