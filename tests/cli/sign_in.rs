@@ -89,7 +89,7 @@ async fn an_app_of_its_own_is_registered_in_the_database_of_the_demo() {
     let place = Place::new();
     let demo = Demo::start_with(&place, &["--fixed"]);
     let database = demo.word_after("--database");
-    let uri = "http://localhost:3000/signed-in?tenant=1";
+    let uri = "http://127.0.0.1:3000/signed-in?tenant=1";
     let create = ["oauth-client", "create", "--id", "mine", "--name", "Mine"];
     place.make(
         &[
@@ -104,7 +104,7 @@ async fn an_app_of_its_own_is_registered_in_the_database_of_the_demo() {
     request[2] = ("redirect_uri", uri);
     let answer = authorize(&Caller::new(&demo.server.url), &request).await;
     let (target, parameters) = redirection(&answer);
-    assert_eq!(target, "http://localhost:3000/signed-in");
+    assert_eq!(target, "http://127.0.0.1:3000/signed-in");
     assert_eq!(parameters[0], ("tenant".to_owned(), "1".to_owned()));
     assert_eq!((parameters.len(), &*parameters[1].0), (2, "code"));
 }
