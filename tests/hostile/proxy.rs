@@ -123,7 +123,11 @@ fn nginx(folder: &Path, address: SocketAddr, upstream: &str) -> Child {
             ("listen 443", &format!("listen {address}")),
             ("/etc/nginx/invoicing.crt", &path(folder, "cert.pem")),
             ("/etc/nginx/invoicing.key", &path(folder, "key.pem")),
-            ("server 127.0.0.1:8080", &format!("server {upstream}")),
+            ("server 127.0.0.1:8080;", &format!("server {upstream};")),
+            (
+                "server 127.0.0.1:8080 max_conns",
+                &format!("server {upstream} max_conns"),
+            ),
             ("/run/nginx.pid", &path(folder, "nginx.pid")),
             ("/var/log/nginx/error.log", &path(folder, "error.log")),
             ("http {", &format!("http {{{own_places}")),

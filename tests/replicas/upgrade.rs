@@ -12,6 +12,8 @@ use crate::fleet::Fleet;
 async fn replicas_run_on_and_one_that_starts_again_is_refused() {
     let fleet = Fleet::start(&[]);
     let team = fleet.service.new_team().unwrap();
+    // Before no command can make it any more.
+    let key = team.live.to_string();
     ask(&fleet.database, "UPDATE schema_version SET invoicing = 99");
 
     let started = Command::new(BINARY)
@@ -36,6 +38,6 @@ async fn replicas_run_on_and_one_that_starts_again_is_refused() {
     for replica in &fleet.replicas {
         assert_eq!(replica.operations("/readyz").unwrap().0, 200);
     }
-    let list = Request::new("GET", "/api/v1/products").bearer(&team.live);
+    let list = Request::new("GET", "/api/v1/products").bearer(&key);
     fleet.service.caller.send(list).await.expect_status(200);
 }
