@@ -13,6 +13,7 @@ mod bodies;
 mod certificate;
 mod connections;
 mod ended;
+mod forms;
 mod full_page;
 mod growth;
 mod headers;

@@ -1,0 +1,49 @@
+//! A form of many fields takes no more than its bytes, however long the work on it takes.
+
+use futures::future::join_all;
+use rusqlite::Connection;
+use test_support::caller::Request;
+use test_support::given;
+use test_support::service::Service;
+
+use crate::process::Process;
+use crate::{BINARY, attack};
+
+/// How many are worked on at once.
+const FORMS: usize = 60;
+
+/// What they may take: their bytes, twice, and what each request takes anyway. Taken apart, they took 150.
+const MAX_GROWTH_MIB: f64 = 32.0;
+
+#[tokio::test]
+async fn a_form_of_thirty_thousand_fields_takes_no_more_than_its_bytes() {
+    let _turn = attack::turn().await;
+    let service = given!(Service::own(
+        BINARY,
+        &[("INVOICING_TRANSFER_MEMORY", "1024")]
+    ));
+    let file = given!(service.own_database())
+        .strip_prefix("sqlite:")
+        .map(Connection::open);
+    let Some(Ok(database)) = file else {
+        panic!("a file of SQLite's");
+    };
+    // Each waits for the lock, with all that it holds.
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let fields = format!("token=t&client_id=c{}", "&a".repeat(32_000));
+    let revoke = Request::new("POST", "/api/auth/mobile/revoke")
+        .text(fields)
+        .without_header("content-type")
+        .header("content-type", "application/x-www-form-urlencoded");
+    let memory = Process::of(&service).watch();
+    let send = |_| service.caller.send_unchecked(revoke.clone());
+    let answers = join_all((0..FORMS).map(send)).await;
+    let growth = memory.growth();
+    let waited = answers
+        .iter()
+        .flatten()
+        .filter(|it| it.status == 503)
+        .count();
+    assert_eq!(waited, FORMS, "{answers:?}");
+    assert!(growth <= MAX_GROWTH_MIB, "memory grew by {growth:.0} MiB");
+}
