@@ -1,6 +1,7 @@
 //! The invoicing service: a product catalog and mobile device sessions, generated from their documents.
 //!
-//! A request walks down, and nothing below knows of what is above: `http` (the generated traits), [`app`] (one script an
+//! A request walks down, and nothing below knows of what is above: [`pages`] (for people) and
+//! [`http`] (the generated traits), [`app`] (one script an
 //! operation: every rule and its order), [`store`] (rows and statements), [`sqlite`] or [`postgres`] (how an engine runs
 //! them), [`sql`] (what both understand), [`domain`] (types and pure rules). The same noun names the same thing in all.
 
@@ -16,6 +17,7 @@ mod limit;
 pub mod log;
 mod openapi;
 mod pace;
+pub mod pages;
 pub mod postgres;
 pub mod server;
 pub mod settings;

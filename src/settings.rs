@@ -19,6 +19,7 @@
 //! about, because an environment is shared with other programs.
 #![doc = include_str!("settings/page.md")]
 
+mod origin;
 mod origins;
 pub mod page;
 mod redis;
@@ -32,6 +33,7 @@ use codegen_runtime::header_value;
 use http::HeaderValue;
 
 pub use crate::store::Address as Database;
+pub use origin::Origin;
 pub use origins::CorsOrigins;
 pub use redis::RedisUrl;
 pub use values::{LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
@@ -74,6 +76,19 @@ pub struct Settings {
         help_heading = heading::ADDRESSES
     )]
     pub public_url: PublicUrl,
+
+    /// Where people reach the pages: the scheme, host and port that a browser shows, such as `https://invoices.example.com`.
+    ///
+    /// `public_url` unless given, if that has no path; otherwise there are no pages. Neither the address that the server
+    /// listens on nor a header of a proxy says it. People sign in only by `https`, or by `http` on their own machine
+    /// (`http://localhost:8080`).
+    #[arg(
+        long,
+        env = "INVOICING_ORIGIN",
+        value_name = "ORIGIN",
+        help_heading = heading::ADDRESSES
+    )]
+    pub origin: Option<Origin>,
 
     /// Address and port to listen on; port 0 takes any free one.
     ///
@@ -359,6 +374,12 @@ impl Settings {
             ));
         }
         Ok(())
+    }
+
+    /// Where the pages are, if there are any.
+    pub fn origin(&self) -> Option<Origin> {
+        let of_links = || Origin::of(&self.public_url);
+        self.origin.clone().or_else(of_links)
     }
 
     /// `transfer_memory` in bytes.

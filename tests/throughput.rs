@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use invoicing::app::App;
 use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::{NewProduct, StatusFilter};
@@ -101,7 +102,14 @@ async fn writes_of_64_clients_are_correct_and_many_times_faster_than_one_commit_
     );
     let team = app.create_team("Acme").await.unwrap().id;
     let (key, _) = app
-        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
+        .create_api_key(
+            &Actor::Operator,
+            team,
+            Mode::Live,
+            Scope::ReadWrite,
+            None,
+            None,
+        )
         .await
         .unwrap();
 
@@ -158,7 +166,14 @@ async fn reads_are_correct_on_the_async_threads_and_on_others() {
     );
     let team = app.create_team("Acme").await.unwrap().id;
     let (key, _) = app
-        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, None)
+        .create_api_key(
+            &Actor::Operator,
+            team,
+            Mode::Live,
+            Scope::ReadWrite,
+            None,
+            None,
+        )
         .await
         .unwrap();
     let (_, ids) = create(&app, &key, CLIENTS, CLIENTS, "read").await;

@@ -5,37 +5,40 @@ use std::time::{Duration, Instant};
 use super::App;
 use super::Presented;
 use super::lease;
+use super::member::require_manager;
 use super::team::require_team;
 use crate::domain::Error;
 use crate::domain::api_key::{ApiKey, Author, Scope, is_well_formed, new_key};
+use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
 use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, TeamId};
-use crate::domain::input::command_text;
 use crate::domain::input::end_of;
+use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
-use crate::store::{Batch, Sql, api_key};
+use crate::sql::ScriptError;
+use crate::store::{Batch, Sql, api_key, audit};
 
 impl App {
-    /// Makes a key for a team, valid for `expires_in` or until it is revoked. Answers the key itself
+    /// Makes a key for a team, on behalf of `by`, valid for `expires_in` or until it is revoked. Answers the key itself
     /// too: this is the only time that it is seen.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown team, [`Error::Refused`] for a name that is no plain text or an
-    /// expiry beyond the end of time; what the store answers.
+    /// [`Error::Missing`] for an unknown team, [`Error::Invalid`] for a name that is no plain text, [`Error::Refused`] for an
+    /// expiry beyond the end of time; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not; what
+    /// the store answers.
     pub async fn create_api_key(
         &self,
+        by: &Actor,
         team_id: TeamId,
         mode: Mode,
         scope: Scope,
         name: Option<&str>,
         expires_in: Option<Duration>,
     ) -> Result<(ApiKey, Secret), Error> {
-        let name = name
-            .map(|name| command_text("name of the key", name))
-            .transpose()?;
+        let name = name.map(|name| typed_text("name", name)).transpose()?;
         let now = self.now();
         let secret = new_key(mode);
         let key = ApiKey {
@@ -49,8 +52,16 @@ impl App {
             revoked_at: None,
             last_used_at: None,
         };
-        let key = self.add_api_key(key, secret.digest()).await?;
-        Ok((key, secret))
+        let event = self.event(by, Action::CreateApiKey);
+        let (actor, digest) = (by.clone(), secret.digest());
+        let event = event.in_team(team_id).to(key.id.0);
+        let added = self.store.write(by, async move |sql| {
+            require_manager(sql, &actor, team_id).await?;
+            add_api_key(sql, &key, &digest).await?;
+            sql.run(audit::insert(&event)).await?;
+            Ok(key.clone())
+        });
+        Ok((added.await?, secret))
     }
 
     /// The keys of a team, or of all teams, oldest first, revoked and expired ones too.
@@ -86,12 +97,15 @@ impl App {
     /// Revoking it again changes nothing.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown key; what the store answers.
-    pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
+    /// [`Error::Missing`] for an unknown key; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not;
+    /// what the store answers.
+    pub async fn revoke_api_key(&self, by: &Actor, id: ApiKeyId) -> Result<ApiKey, Error> {
         let now = self.now();
+        let event = self.event(by, Action::RevokeApiKey).to(id.0);
         let revoke = || {
-            self.store.write(Holder::Service, async move |sql| {
-                sql.run(api_key::revoke(id, now)).await
+            let (actor, event) = (by.clone(), event.clone());
+            self.store.write(by, async move |sql| {
+                revoke_api_key(sql, &actor, id, now, &event).await
             })
         };
         let revoked = match revoke().await {
@@ -101,7 +115,7 @@ impl App {
             Err(Error::Unavailable(_)) => revoke().await,
             done => done,
         };
-        let key = revoked?.ok_or_else(|| ApiKey::missing(id))?;
+        let key = revoked?;
         tokio::time::sleep(lease::RUN_OUT).await;
         Ok(key)
     }
@@ -163,12 +177,39 @@ impl App {
     pub(crate) async fn add_api_key(&self, key: ApiKey, digest: Digest) -> Result<ApiKey, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
-                sql.run((require_team(key.team_id), api_key::insert(&key, &digest)))
-                    .await?;
+                add_api_key(sql, &key, &digest).await?;
                 Ok(key.clone())
             })
             .await
     }
+}
+
+async fn add_api_key(sql: Sql<'_>, key: &ApiKey, digest: &Digest) -> Result<(), ScriptError> {
+    let insert = api_key::insert(key, digest);
+    sql.run((require_team(key.team_id), insert)).await.map(drop)
+}
+
+/// The team of the key is asked first, since the right to revoke is one in that team. What was revoked before is not told
+/// of twice.
+async fn revoke_api_key(
+    sql: Sql<'_>,
+    by: &Actor,
+    id: ApiKeyId,
+    now: Timestamp,
+    event: &AuditEvent,
+) -> Result<ApiKey, ScriptError> {
+    let missing = || ApiKey::missing(id);
+    let found = sql.run(api_key::find_id(id)).await?.ok_or_else(missing)?;
+    require_manager(sql, by, found.team_id).await?;
+    let key = sql
+        .run(api_key::revoke(id, now))
+        .await?
+        .ok_or_else(missing)?;
+    if key.revoked_at == Some(now) {
+        let event = event.clone().in_team(key.team_id);
+        sql.run(audit::insert(&event)).await?;
+    }
+    Ok(key)
 }
 
 /// Refuses an author whose key has ended by `now`, and keeps it from being revoked until the end of the transaction. It

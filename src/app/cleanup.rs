@@ -17,16 +17,22 @@ use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
+use crate::domain::password::OF_ACCOUNT;
 use crate::domain::session::rules::GRACE;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Sql, api_key, auth_code, idempotency, session};
+use crate::store::{
+    Sql, api_key, audit, auth_code, browser_session, idempotency, one_time_link, password, session,
+};
 
 /// Rows deleted in one step: a few milliseconds of work.
 const STEP: u32 = 500;
 
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
+
+/// For how long the audit is kept.
+const AUDIT_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// How often sealed pairs are erased, whose grace lasts 30 seconds.
 const ERASE_EVERY: Duration = Duration::from_secs(5);
@@ -59,6 +65,8 @@ impl App {
         while self.store.write(Holder::Service, records).await? == STEP {}
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
         while self.store.write(Holder::Service, sessions).await? == STEP {}
+        let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
+        while self.store.write(Holder::Service, of_people).await? == STEP {}
         Ok(())
     }
 
@@ -76,8 +84,14 @@ impl App {
             let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
             self.store.write(Holder::Service, record).await
         };
-        let recorded = self.key_uses.hand_over(keys).await;
-        recorded.and(self.session_uses.hand_over(sessions).await)
+        let browsers = async |uses: Vec<_>| {
+            let record = async move |sql: Sql<'_>| browser_session::record_uses(sql, &uses).await;
+            self.store.write(Holder::Service, record).await
+        };
+        let keys = self.key_uses.hand_over(keys).await;
+        let sessions = self.session_uses.hand_over(sessions).await;
+        let browsers = self.browser_uses.hand_over(browsers).await;
+        keys.and(sessions).and(browsers)
     }
 
     /// Erases the sealed pairs whose grace has ended ([`super::session`], Refresh 6).
@@ -115,6 +129,21 @@ async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Sc
     for id in sql.run(session::lock_expired(now, left)).await? {
         left -= delete_session(sql, id, left).await?;
     }
+    Ok(STEP - left)
+}
+
+/// Deletes at most [`STEP`] rows of browser sessions that are over, of links and counts of wrong passwords that are too old,
+/// and of what was done more than [`AUDIT_KEPT`] ago; says how many.
+async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
+    let mut left = STEP;
+    left -= sql.run(browser_session::delete_over(now, left)).await? as u32; // at most `left`
+    left -= sql.run(one_time_link::delete_expired(now, left)).await? as u32; // the same
+    let counted = now.before(OF_ACCOUNT.within);
+    left -= sql
+        .run(password::delete_wrong_before(counted, left))
+        .await? as u32; // the same
+    let kept = now.before(AUDIT_KEPT);
+    left -= sql.run(audit::delete_before(kept, left)).await? as u32; // the same
     Ok(STEP - left)
 }
 

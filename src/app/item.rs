@@ -4,7 +4,7 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{FileId, FolderId, TeamId};
-use crate::domain::input::command_text;
+use crate::domain::input::typed_text;
 use crate::domain::item::ItemId;
 use crate::domain::item::{File, Folder};
 use crate::domain::list::Part;
@@ -19,7 +19,7 @@ impl App {
     /// [`Error::Missing`] when there is no such team, [`Error::Refused`] for a name that is not one.
     pub async fn create_folder(&self, team_id: TeamId, name: &str) -> Result<Folder, Error> {
         let now = self.now();
-        let name = command_text("folder's name", name)?;
+        let name = typed_text("folder's name", name)?;
         let folder = Folder {
             id: self.ids.next(now),
             team_id,
@@ -47,7 +47,7 @@ impl App {
         folder_id: Option<FolderId>,
     ) -> Result<File, Error> {
         let now = self.now();
-        let name = command_text("file's name", name)?;
+        let name = typed_text("file's name", name)?;
         let file = File {
             id: self.ids.next(now),
             team_id,

@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::audit::Actor;
 use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
@@ -9,6 +10,7 @@ use crate::domain::member::{ListedMember, Member, Role};
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, member};
 
+use super::browser_session::require_person;
 use super::team::require_team;
 use super::user::require_user;
 
@@ -66,7 +68,7 @@ impl App {
             sql.run((require_user(user_id), member::list_teams(user_id, part)))
                 .await
         };
-        let ((), members) = self.store.read(Holder::Service, calls).await?;
+        let ((), members) = self.store.read(user_id, calls).await?;
         Ok(members)
     }
 
@@ -97,6 +99,20 @@ impl App {
                 }
             })
             .await
+    }
+
+    /// A team that the user is in, and as what, right now.
+    ///
+    /// # Errors
+    /// [`Error::NotAMember`] when the user is no member, or there is no such team.
+    pub async fn get_membership(
+        &self,
+        team_id: TeamId,
+        user_id: UserId,
+    ) -> Result<ListedMember, Error> {
+        let calls = async move |sql: Sql<'_>| sql.run(member::find(team_id, user_id)).await;
+        let found = self.store.read(user_id, calls).await?;
+        found.ok_or(Error::NotAMember)
     }
 
     /// What the user is in the team, right now.
@@ -136,6 +152,24 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
         return Err(Member::exists(team_id, user_id, found).into());
     }
     Ok(member.clone())
+}
+
+/// Refuses a person who is not signed in any more, or does not manage the team; nobody takes that right away before the end
+/// of the transaction. The operator may do everything.
+pub(super) async fn require_manager(
+    sql: Sql<'_>,
+    by: &Actor,
+    team_id: TeamId,
+) -> Result<(), ScriptError> {
+    let Actor::Person(person) = by else {
+        return Ok(());
+    };
+    let role = member::hold_role(team_id, person.user_id).rule(|role| match role {
+        Some(role) if role.may_manage() => Ok(()),
+        Some(_) => Err(Error::RoleInsufficient),
+        None => Err(Error::NotAMember),
+    });
+    sql.run((require_person(person), role)).await.map(drop)
 }
 
 /// Refuses a user who is not in a team.

@@ -9,8 +9,11 @@
 //! functions of [`crate::domain`]; what is read and written, and how, is the business of [`crate::store`].
 
 mod api_key;
+mod audit;
 mod auth_code;
+mod browser_session;
 mod cleanup;
+mod hashing;
 pub(crate) mod health;
 mod idempotency;
 mod item;
@@ -20,24 +23,30 @@ mod lease;
 mod member;
 mod oauth_client;
 mod overview;
+mod password;
 mod product;
 pub mod revocation;
 pub mod session;
+pub mod set_up;
 mod share_link;
+pub mod sign_in;
 mod team;
 mod user;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use uuid::Uuid;
 
 use crate::domain::Error;
 use crate::domain::cursor::Cursors;
+use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
-use crate::domain::id::{ApiKeyId, IdSource, SessionId};
+use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId};
 use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
-use crate::store::{Store, secret};
+use crate::store::Store;
+use crate::store::secret::{self, SharedSecret};
+use hashing::Hashing;
 use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
@@ -52,7 +61,11 @@ pub struct App {
     key_leases: Leases,
     key_uses: LastUsed<ApiKeyId>,
     session_uses: LastUsed<SessionId>,
+    browser_uses: LastUsed<BrowserSessionId>,
+    hashing: Hashing,
+    device_cookies: OnceLock<DeviceCookies>,
     public_url: String,
+    origin: Option<String>,
 }
 
 /// A credential that has come, of the right form, and on whose behalf it is looked up: its holder's when it was found good
@@ -75,7 +88,7 @@ impl App {
         clock: Arc<dyn Clock>,
         public_url: impl Into<String>,
     ) -> Result<App, Error> {
-        let cursor_key = shared_secret(&store, "cursor").await?;
+        let cursor_key = shared_secret(&store, SharedSecret::Cursor).await?;
         Ok(App {
             store,
             clock,
@@ -85,8 +98,18 @@ impl App {
             key_leases: Leases::default(),
             key_uses: LastUsed::default(),
             session_uses: LastUsed::default(),
+            browser_uses: LastUsed::default(),
+            hashing: Hashing::default(),
+            device_cookies: OnceLock::new(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),
+            origin: None,
         })
+    }
+
+    /// The same, with pages at this origin, to which links lead that are good once.
+    #[must_use]
+    pub fn reached_at(self, origin: Option<String>) -> App {
+        App { origin, ..self }
     }
 
     /// A credential that has come.
@@ -123,14 +146,19 @@ impl App {
         self.ids.next(self.now())
     }
 
-    /// What the links that the service hands out begin with; it does not end with a slash.
+    /// Where people reach the pages, if there are any: a scheme, a host and a port.
+    pub fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+
+    /// What the share links that the service hands out begin with; it does not end with a slash.
     pub fn public_url(&self) -> &str {
         &self.public_url
     }
 }
 
 /// The secret of that name, which all processes on one database share: it is drawn by the first that asks.
-async fn shared_secret(store: &Store, name: &'static str) -> Result<[u8; 32], Error> {
+async fn shared_secret(store: &Store, name: SharedSecret) -> Result<[u8; 32], Error> {
     // Every command asks, and only the first ever has something to write.
     let found = store.read(Holder::Service, async move |sql| {
         sql.run(secret::find(name)).await

@@ -3,7 +3,7 @@
 use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
-use crate::domain::input::command_text;
+use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::oauth_client::{
     ClientId, OauthClient, is_registered, parse_id, parse_redirect_uris,
@@ -25,7 +25,7 @@ impl App {
     ) -> Result<OauthClient, Error> {
         let client = OauthClient {
             id: parse_id(id)?,
-            name: command_text("client's name", name)?,
+            name: typed_text("client's name", name)?,
             redirect_uris: parse_redirect_uris(redirect_uris)?,
             created_at: self.now(),
         };

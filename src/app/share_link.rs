@@ -1,13 +1,11 @@
 //! Share links ([`crate::domain::share_link`]).
 
-use argon2::{Argon2, PasswordHasher};
-
 use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::{ShareLinkId, TeamId, UserId};
-use crate::domain::input::command_text;
 use crate::domain::input::end_of;
+use crate::domain::input::typed_text;
 use crate::domain::item::ItemId;
 use crate::domain::list::Part;
 use crate::domain::secret::Secret;
@@ -84,10 +82,10 @@ impl App {
     pub async fn create_link(&self, mut create: CreateLink) -> Result<ShareLink, Error> {
         create.name = create
             .name
-            .map(|name| command_text("link's name", &name))
+            .map(|name| typed_text("link's name", &name))
             .transpose()?;
         let password_hash = match create.password.take() {
-            Some(password) => Some(hash_password(password).await?),
+            Some(password) => Some(self.hashing.hash(link_password(password)?).await?),
             None => None,
         };
         let now = self.now();
@@ -147,62 +145,27 @@ async fn create_link(sql: Sql<'_>, link: &NewShareLink) -> Result<ShareLink, Scr
     Ok(made.ok_or_else(|| Error::internal("a link that was just made is not there"))?)
 }
 
-/// The password as Argon2id with the parameters that OWASP recommends, which are the crate's own: 19 MiB, two
-/// passes. That is work for tens of milliseconds, so it is done where no request waits for the thread.
-async fn hash_password(password: Secret) -> Result<Secret, Error> {
+/// A link's password, if it has a length that one may have.
+fn link_password(password: Secret) -> Result<Secret, Error> {
     match password.reveal().len() {
-        0 => {
-            return Err(Error::Refused(
-                "the password is empty; give it at least one character".into(),
-            ));
-        }
-        1..=PASSWORD_LENGTH => {}
-        _ => {
-            return Err(Error::Refused(format!(
-                "the password is longer than {PASSWORD_LENGTH} bytes; shorten it"
-            )));
-        }
+        0 => Err(Error::Refused(
+            "the password is empty; give it at least one character".into(),
+        )),
+        1..=PASSWORD_LENGTH => Ok(password),
+        _ => Err(Error::Refused(format!(
+            "the password is longer than {PASSWORD_LENGTH} bytes; shorten it"
+        ))),
     }
-    let hash = move || {
-        let hash = Argon2::default().hash_password(password.reveal().as_bytes());
-        hash.map(|hash| Secret::from_text(hash.to_string()))
-    };
-    let hashed = tokio::task::spawn_blocking(hash)
-        .await
-        .map_err(Error::internal)?;
-    hashed.map_err(|error| Error::internal(error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
-    use argon2::PasswordVerifier;
-    use argon2::password_hash::phc::PasswordHash;
-
     use super::*;
 
-    #[tokio::test]
-    async fn a_password_is_kept_as_argon2id_and_salted() {
-        let hash = || hash_password(Secret::from_text("tulip"));
-        let (one, two) = (hash().await.unwrap(), hash().await.unwrap());
-        assert!(
-            one.reveal().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
-            "{}",
-            one.reveal()
-        );
-        assert_ne!(one, two);
-        let parsed = PasswordHash::new(one.reveal()).unwrap();
-        assert!(Argon2::default().verify_password(b"tulip", &parsed).is_ok());
-        assert!(
-            Argon2::default()
-                .verify_password(b"Tulip", &parsed)
-                .is_err()
-        );
-    }
-
-    #[tokio::test]
-    async fn an_empty_password_and_an_endless_one_are_refused() {
+    #[test]
+    fn an_empty_password_and_an_endless_one_are_refused() {
         for wrong in [String::new(), "x".repeat(PASSWORD_LENGTH + 1)] {
-            let refused = hash_password(Secret::from_text(wrong)).await;
+            let refused = link_password(Secret::from_text(wrong));
             assert!(matches!(refused, Err(Error::Refused(_))));
         }
     }

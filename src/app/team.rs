@@ -4,7 +4,7 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::TeamId;
-use crate::domain::input::command_text;
+use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::team::{NamedTeam, Team};
 use crate::store::{Batch, team};
@@ -15,7 +15,7 @@ impl App {
     /// # Errors
     /// [`Error::Refused`] for a name that is empty or not plain text; what the store answers.
     pub async fn create_team(&self, name: &str) -> Result<Team, Error> {
-        let name = command_text("team name", name)?;
+        let name = typed_text("team name", name)?;
         let now = self.now();
         let team = Team {
             id: self.ids.next(now),

@@ -4,12 +4,14 @@ use super::App;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
-use crate::domain::input::command_text;
+use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, auth_code, member, session, user};
+use crate::store::{Batch, Sql, auth_code, browser_session, member, one_time_link, password, user};
+
+use super::browser_session::end_app_sessions;
 
 impl App {
     /// Makes a user, who is a member of no team yet.
@@ -21,7 +23,7 @@ impl App {
         let user = User {
             id: self.ids.next(now),
             email: parse_email(email)?,
-            name: command_text("user's name", name)?,
+            name: typed_text("user's name", name)?,
             created_at: now,
         };
         self.add_user(user).await
@@ -93,11 +95,11 @@ async fn remove_user(sql: Sql<'_>, id: UserId, now: Timestamp) -> Result<(), Scr
         _ => Ok(()),
     });
     let gone = (member::delete_all(id), auth_code::delete_all(id));
-    let ((), _, sessions) = sql.run((remove, gone, session::lock_all(id))).await?;
-    for session_id in sessions {
-        sql.run(session::end(session_id, now)).await?;
-    }
-    Ok(())
+    sql.run((remove, gone)).await?;
+    let ways_in = (password::delete(id), one_time_link::delete_all(id));
+    sql.run((ways_in, browser_session::delete_others(id, None)))
+        .await?;
+    end_app_sessions(sql, id, now).await.map(drop)
 }
 
 /// Refuses an id that no user has, or a removed one, and keeps the user from being removed until the end of the

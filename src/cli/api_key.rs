@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::domain::api_key::{ApiKey as Key, Scope};
+use crate::domain::audit::Actor;
 use crate::domain::catalog::Mode;
 use crate::domain::id::ApiKeyId;
 use crate::domain::team::NamedTeam;
@@ -73,7 +74,14 @@ impl ApiKey {
                 let team = app.get_team(team).await?.id;
                 let expires_in = expires_in.map(Span::duration);
                 let (key, secret) = app
-                    .create_api_key(team, mode, scope, name.as_deref(), expires_in)
+                    .create_api_key(
+                        &Actor::Operator,
+                        team,
+                        mode,
+                        scope,
+                        name.as_deref(),
+                        expires_in,
+                    )
                     .await?;
                 let id = Record::default()
                     .with_text("id", key.id)
@@ -92,7 +100,9 @@ impl ApiKey {
                 Ok(part.list(records.collect(), "id"))
             }
             Self::Show { id } => Ok(record(&app.get_api_key(id).await?).into()),
-            Self::Revoke { id } => Ok(record(&app.revoke_api_key(id).await?).into()),
+            Self::Revoke { id } => {
+                Ok(record(&app.revoke_api_key(&Actor::Operator, id).await?).into())
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::command_error::CommandError;
 use crate::app::App;
 use crate::domain::time::SystemClock;
-use crate::settings::Settings;
+use crate::settings::{Origin, Settings};
 use crate::store::{self, OpenError, Store};
 
 /// The service on the database of the settings, which is made if there is none.
@@ -23,5 +23,7 @@ async fn app(
     settings: &Settings,
 ) -> Result<App, CommandError> {
     let store = store.map_err(|error| CommandError::Failed(error.to_string()))?;
-    Ok(App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?)
+    let app = App::new(store, Arc::new(SystemClock), settings.public_url.as_str()).await?;
+    let origin = settings.origin().filter(Origin::may_sign_in);
+    Ok(app.reached_at(origin.map(|it| it.to_string())))
 }

@@ -21,12 +21,14 @@ mod item;
 mod man;
 mod member;
 mod oauth_client;
+mod one_time_link;
 mod openapi;
 mod output;
 mod part;
 mod record;
 mod serve;
 mod session;
+mod setup_link;
 mod share_link;
 mod table;
 mod team;
@@ -85,6 +87,7 @@ enum Command {
 /// What works on the database and takes `--json`.
 #[derive(Debug, Subcommand)]
 enum OnDatabase {
+    SetupLink(setup_link::SetupLink),
     #[command(subcommand)]
     Team(team::Team),
     #[command(subcommand)]
@@ -105,6 +108,17 @@ enum OnDatabase {
     File(item::File),
     #[command(subcommand)]
     Link(share_link::Link),
+}
+
+impl OnDatabase {
+    /// Whether it is what somebody begins with, who has no database yet.
+    fn may_begin(&self) -> bool {
+        match self {
+            OnDatabase::SetupLink(_) => true,
+            OnDatabase::Team(team) => team.may_begin(),
+            _ => false,
+        }
+    }
 }
 
 /// Reads the command line of this process and runs it.
@@ -177,7 +191,7 @@ fn finish(
 
 async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output, CommandError> {
     let app = &match &command {
-        OnDatabase::Team(team) if team.may_begin() => {
+        command if command.may_begin() => {
             let app = database::open_or_make(settings).await?;
             if app.found_schema_version() == 0 {
                 output::say(&format!("note: made a new database, {}", settings.database));
@@ -187,6 +201,7 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output,
         _ => database::open(settings).await?,
     };
     match command {
+        OnDatabase::SetupLink(command) => command.run(app).await,
         OnDatabase::Team(command) => command.run(app).await,
         OnDatabase::ApiKey(command) => command.run(app).await,
         OnDatabase::User(command) => command.run(app).await,
@@ -255,6 +270,7 @@ fn takes(path: &str) -> fn(&str) -> bool {
             !matches!(
                 name,
                 "public_url"
+                    | "origin"
                     | "tls_cert"
                     | "tls_key"
                     | "hsts"
@@ -264,6 +280,9 @@ fn takes(path: &str) -> fn(&str) -> bool {
             )
         },
         "openapi" | "completions" | "man" => |_| false,
+        "setup-link" | "user reset-link" => {
+            |name| matches!(name, "database" | "config" | "public_url" | "origin")
+        }
         "link create" | "link list" | "link show" => {
             |name| matches!(name, "database" | "config" | "public_url")
         }

@@ -9,6 +9,7 @@ use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::http;
 use crate::log::{self, Quotas};
+use crate::pages;
 use crate::server::Server;
 use crate::settings::{Database, Settings};
 use crate::start_error::StartError;
@@ -49,7 +50,10 @@ impl Serve {
             let quotas = Arc::clone(&replica.quotas);
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
-            let server = start(settings, http::api()?, context, Arc::clone(&replica), &log)?;
+            let server = {
+                let api = pages::api(settings.origin())?;
+                start(settings, api, context, Arc::clone(&replica), &log)?
+            };
             introduce(&app, settings, &log).await?;
             // Last, because a balancer that finds it sends requests.
             let _listener = settings

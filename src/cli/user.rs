@@ -5,6 +5,7 @@ use crate::domain::id::UserId;
 use crate::domain::user::{self, NamedUser};
 
 use super::command_error::CommandError;
+use super::one_time_link;
 use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
@@ -29,6 +30,14 @@ pub(super) enum User {
         #[command(flatten)]
         part: PartOf<UserId>,
     },
+    /// Prints a link by which a user sets a password anew.
+    ///
+    /// It is good once, for an hour; one that was printed before is worth nothing then. Whoever has it can sign in as
+    /// this user. Once it is used, the user is signed out everywhere else, in apps too.
+    ResetLink {
+        /// The user, by email or id.
+        user: NamedUser,
+    },
     /// Shows a user.
     Show {
         /// The user, by email or id.
@@ -45,6 +54,12 @@ impl User {
             Self::List { part } => {
                 let users = app.list_users(part.part()).await?;
                 Ok(part.list(users.into_iter().map(record).collect(), "id"))
+            }
+            Self::ResetLink { user } => {
+                let origin = one_time_link::origin(app)?;
+                let user = app.get_user(user).await?;
+                let issued = app.create_reset_link(user.id).await?;
+                Ok(one_time_link::record(&issued, origin).into())
             }
             Self::Show { user } => Ok(record(app.get_user(user).await?).into()),
         }

@@ -5,8 +5,8 @@
 //!   [`Error::NotAMember`] (you may not).
 //! - Something that the published interface names: its own variant, one for each code of
 //!   docs/decisions.md, "Errors".
-//! - Something only the command line can ask for: [`Error::Missing`] or [`Error::Refused`], whose text
-//!   a person reads, so it says what to do.
+//! - Something only the command line or a page can ask for: [`Error::Missing`], [`Error::Refused`] or, about one field,
+//!   [`Error::Invalid`], whose text a person reads, so it says what to do.
 //! - The store did not answer in time, or cannot now: [`Error::Unavailable`]. Trying again may help.
 //! - A bug, or a broken database: [`Error::Internal`]. Trying again will not help.
 //!
@@ -15,8 +15,10 @@
 //! [`Error::cause`].
 
 use std::error::Error as StdError;
+use std::fmt;
 
 use super::id::SessionId;
+use super::time::Timestamp;
 
 /// The one error of the layers `app` and `store`.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +32,9 @@ pub enum Error {
     /// The user is no member of the team, or there is no such team (`not_a_member`).
     #[error("the user is not a member of the team")]
     NotAMember,
+    /// The user is in the team, but not as somebody who may do this.
+    #[error("the user's role in the team does not allow this")]
+    RoleInsufficient,
 
     /// No such product in the team's catalog in this mode (`product_not_found`).
     #[error("there is no such product")]
@@ -79,6 +84,19 @@ pub enum Error {
     #[error("{0}")]
     Refused(String),
 
+    /// What somebody typed into a field is refused; the text goes behind the name of the field.
+    #[error("{}", .0)]
+    Invalid(Complaint),
+    /// The email and the password do not belong together, or nobody has that email.
+    #[error("the email or the password is wrong")]
+    WrongPassword,
+    /// There were too many wrong passwords; the account can be tried again at that time.
+    #[error("there were too many wrong passwords; try again later")]
+    TooManyWrongPasswords(Timestamp),
+    /// A link that is good once was used, has been replaced, or is too old.
+    #[error("the link is not valid any more")]
+    LinkNotValid,
+
     /// The store cannot answer in time (`unavailable`). Whether a change that was asked for has been
     /// made is then not known, only that it was not acknowledged.
     #[error("the service cannot answer right now; try again")]
@@ -88,6 +106,21 @@ pub enum Error {
     Internal(Cause),
 }
 
+/// What is wrong with what somebody typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The field, as the form names it.
+    pub field: &'static str,
+    /// What is wrong and what to do, as the rest of a sentence that begins with the field: "is too short".
+    pub message: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} {}", self.field, self.message)
+    }
+}
+
 /// What made a request fail for reasons that are not the caller's; for the log, never for an answer.
 pub type Cause = Box<dyn StdError + Send + Sync>;
 
@@ -95,6 +128,12 @@ impl Error {
     /// The store cannot answer now, because of `cause`.
     pub fn unavailable(cause: impl Into<Cause>) -> Error {
         Error::Unavailable(cause.into())
+    }
+
+    /// What was typed into `field` is refused, for what the rest of the sentence says.
+    pub(crate) fn invalid(field: &'static str, message: impl Into<String>) -> Error {
+        let message = message.into();
+        Error::Invalid(Complaint { field, message })
     }
 
     /// A bug or a broken database: `cause`.

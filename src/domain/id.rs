@@ -66,6 +66,10 @@ ids! {
     UserId
     /// Identifies a mobile session: what one code exchange began and every refresh continues.
     SessionId
+    /// Identifies a browser in which somebody is signed in; it is not the cookie, and no secret.
+    BrowserSessionId
+    /// Identifies an event of the audit.
+    AuditEventId
     /// Identifies a folder.
     FolderId
     /// Identifies a file.

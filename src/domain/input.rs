@@ -1,15 +1,15 @@
-//! What people type on the command line, beyond what its parser knows.
+//! What people type on the command line and into forms, beyond what a parser knows.
 
 use std::time::Duration;
 
 use super::Error;
 use super::time::Timestamp;
 
-/// Text that a person typed on the command line: trimmed, not empty, no control characters (U+0000
-/// above all, which PostgreSQL cannot hold), at most 255 characters.
-pub(crate) fn command_text(what: &str, text: &str) -> Result<String, Error> {
+/// Text that a person typed: trimmed, not empty, no control characters (U+0000 above all, which PostgreSQL cannot hold), at
+/// most 255 characters.
+pub(crate) fn typed_text(field: &'static str, text: &str) -> Result<String, Error> {
     let text = text.trim();
-    let refused = |why: &str| Err(Error::Refused(format!("the {what} {why}")));
+    let refused = |why: &str| Err(Error::invalid(field, why));
     match () {
         () if text.is_empty() => refused("is empty; give it at least one character"),
         () if text.chars().count() > 255 => refused("is longer than 255 characters; shorten it"),

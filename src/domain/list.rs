@@ -13,6 +13,11 @@ pub struct Part<Id> {
 pub const PART_LIMIT: u32 = 1_000;
 
 impl<Id> Part<Id> {
+    /// The first so many.
+    pub const fn first(limit: u32) -> Self {
+        Part { after: None, limit }
+    }
+
     /// The first one alone.
     pub const fn one() -> Self {
         Part {

@@ -49,6 +49,18 @@ string_enum! {
     }
 }
 
+impl Role {
+    /// Whether it may change who is in the team and which keys there are, and see what was done.
+    pub fn may_manage(self) -> bool {
+        matches!(self, Role::Owner | Role::Admin)
+    }
+
+    /// Whether it may change products and links.
+    pub fn may_write(self) -> bool {
+        self != Role::Viewer
+    }
+}
+
 impl Member {
     /// The error for a user who is not in the team; the command line shows it.
     pub(crate) fn missing(team_id: TeamId, user_id: UserId) -> Error {

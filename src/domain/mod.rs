@@ -8,10 +8,13 @@
 //! written twice is a limit that differs some day.
 
 pub mod api_key;
+pub mod audit;
 pub mod auth_code;
+pub mod browser_session;
 pub mod catalog;
 pub mod cursor;
-mod error;
+pub(crate) mod device_cookie;
+pub mod error;
 pub mod holder;
 pub mod id;
 pub mod idempotency;
@@ -20,6 +23,8 @@ pub mod item;
 pub mod list;
 pub mod member;
 pub mod oauth_client;
+pub mod one_time_link;
+pub mod password;
 pub mod product;
 pub mod secret;
 pub mod session;

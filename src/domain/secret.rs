@@ -88,7 +88,7 @@ impl Digest {
     }
 
     /// A digest that was computed before, as the store kept it.
-    pub fn from_bytes(bytes: [u8; 32]) -> Digest {
+    pub const fn from_bytes(bytes: [u8; 32]) -> Digest {
         Digest(bytes)
     }
 

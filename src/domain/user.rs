@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::Error;
 use super::id::UserId;
-use super::input::command_text;
+use super::input::typed_text;
 use super::time::Timestamp;
 
 /// The longest address that mail can be sent to (RFC 5321, 4.5.3.1.3, without the angle brackets).
@@ -77,13 +77,14 @@ impl From<UserId> for NamedUser {
 
 /// Tells an address from a slip of the keyboard. Whether mail arrives there, only mail can tell.
 pub(crate) fn parse_email(text: &str) -> Result<String, Error> {
-    let email = command_text("email", text)?;
+    let email = typed_text("email", text)?;
     let parts = email.rsplit_once('@');
     let is_address = parts.is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty());
     if !is_address || email.contains(char::is_whitespace) || email.len() > EMAIL_LENGTH {
-        return Err(Error::Refused(format!(
-            "{email:?} is no email address; write it like name@example.com"
-        )));
+        return Err(Error::invalid(
+            "email",
+            format!("{email:?} is no address; write it like name@example.com"),
+        ));
     }
     Ok(email)
 }
@@ -104,7 +105,7 @@ mod tests {
             &format!("{}@b", "a".repeat(253)),
         ] {
             assert!(
-                matches!(parse_email(wrong), Err(Error::Refused(_))),
+                matches!(parse_email(wrong), Err(Error::Invalid(_))),
                 "{wrong}"
             );
         }

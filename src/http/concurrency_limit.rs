@@ -18,7 +18,7 @@ use super::rejection::Error;
 use crate::domain::holder::Holder;
 
 /// How many requests a server works on at once, and who has how many of them.
-pub(super) struct ConcurrencyLimit(Arc<Shared>);
+pub(crate) struct ConcurrencyLimit(Arc<Shared>);
 
 struct Shared {
     limit: usize,
@@ -35,7 +35,7 @@ struct Taken {
 }
 
 /// Leave to work on one request, until it is dropped.
-pub(super) struct Permit {
+pub(crate) struct Permit {
     shared: Arc<Shared>,
     holder: Holder,
 }
@@ -53,7 +53,7 @@ impl ConcurrencyLimit {
     ///
     /// # Errors
     /// [`Error::Overloaded`] when all are taken, or as many as `holder` or all of its kind may have.
-    pub(super) fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
+    pub(crate) fn acquire(&self, holder: Holder) -> Result<Permit, Error> {
         let shared = &self.0;
         let mut taken = shared.taken();
         let is_address = holder.is_address();

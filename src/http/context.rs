@@ -18,9 +18,9 @@ use crate::settings::{Settings, TrustedProxies};
 
 /// What all requests share.
 pub struct Context {
-    pub(super) app: Arc<App>,
+    pub(crate) app: Arc<App>,
     pub(super) limits: Limits,
-    pub(super) concurrency: ConcurrencyLimit,
+    pub(crate) concurrency: ConcurrencyLimit,
     /// The bodies that are on their way, and the heads of their requests.
     pub(super) bodies: Arc<Budget>,
     /// For those of addresses that have no room there.
@@ -35,7 +35,7 @@ pub struct Context {
 }
 
 /// A request as dropshot hands it over.
-pub(super) type RequestContext = dropshot::RequestContext<Context>;
+pub(crate) type RequestContext = dropshot::RequestContext<Context>;
 
 impl Context {
     /// The state of a server of `app`; requests are logged to `log`.

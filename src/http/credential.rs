@@ -18,7 +18,7 @@
 use std::net::IpAddr;
 
 use codegen_runtime::Admitted;
-use http::header::{AUTHORIZATION, HeaderMap};
+use http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 
 use super::context::{Context, RequestContext};
 use super::interceptor::Intercepted;
@@ -28,6 +28,7 @@ use crate::app::{App, Presented};
 use crate::client_address::{client_address, network};
 use crate::domain;
 use crate::domain::api_key::ApiKey;
+use crate::domain::browser_session::InBrowser;
 use crate::domain::holder::Holder;
 use crate::domain::session::SignedIn;
 use crate::limit::{Policy, Verdict};
@@ -73,13 +74,57 @@ pub(super) async fn anybody(context: &RequestContext) -> Result<Admitted<()>, Er
     admit(context, under_way, (), who, verdict, quota).await
 }
 
+/// Admits whoever is signed in in a browser, by the cookie of that name; anybody else as often as one client address may.
+pub(crate) async fn browser(
+    context: &RequestContext,
+    cookie: &str,
+) -> Result<Admitted<Option<InBrowser>>, Error> {
+    let Some(in_browser) = in_browser(context, cookie).await? else {
+        let Admitted { headers, notes, .. } = anybody(context).await?;
+        return Ok(Admitted {
+            caller: None,
+            headers,
+            notes,
+        });
+    };
+    let under_way = under_way(context)?;
+    let limits = &context.context().limits;
+    let (user_id, quota) = (in_browser.user.id.0, limits.of_callers);
+    let verdict = limits.session(in_browser.session.id.0).await;
+    let who = (Caller::User(user_id), Holder::User(user_id));
+    admit(context, under_way, Some(in_browser), who, verdict, quota).await
+}
+
+/// Who is behind a cookie. One that is worth nothing is no cookie.
+async fn in_browser(context: &RequestContext, cookie: &str) -> Result<Option<InBrowser>, Error> {
+    let Some(text) = self::cookie(context.request.headers(), cookie) else {
+        return Ok(None);
+    };
+    let presented = app(context).presented_cookie(text);
+    let find = |presented| app(context).look_up_cookie(presented);
+    match look_up(context, Credential::Cookie, presented, find).await {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Unauthenticated { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The value of a cookie (RFC 6265, section 5.4), of which HTTP/2 may send each in a header of its own.
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(COOKIE).iter();
+    let lines = lines.filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';'));
+    let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(it, _)| *it == name).map(|(_, value)| value)
+}
+
 /// For whom is held what belongs to the team of a key.
 pub(super) fn holder_of_key(key: &ApiKey) -> Holder {
     Holder::Team(key.team_id.0)
 }
 
 /// For whom is held what nobody with a credential asked for.
-pub(super) fn stranger(context: &RequestContext) -> Holder {
+pub(crate) fn stranger(context: &RequestContext) -> Holder {
     of_network(address(context))
 }
 
@@ -88,7 +133,7 @@ fn of_network(address: IpAddr) -> Holder {
     Holder::Address(network(address))
 }
 
-fn address(context: &RequestContext) -> IpAddr {
+pub(crate) fn address(context: &RequestContext) -> IpAddr {
     let (request, shared) = (&context.request, context.context());
     let peer = request.remote_addr().ip();
     client_address(peer, request.headers(), &shared.trusted_proxies)

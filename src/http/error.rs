@@ -45,7 +45,7 @@ where
 
 /// What is answered, before it is put into the words of a document.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     status: StatusCode,
     kind: Kind,
     code: &'static str,
@@ -81,6 +81,11 @@ impl Problem {
         }
     }
 
+    /// What a page says of it: a status and a sentence.
+    pub(crate) fn for_page(&self) -> (StatusCode, Cow<'static, str>) {
+        (self.status, self.message())
+    }
+
     fn header(mut self, name: HeaderName, value: impl Display) -> Problem {
         self.headers.insert(name, header_value(value));
         self
@@ -112,7 +117,7 @@ impl Problem {
 }
 
 /// What to answer. What nobody but us can do something about, goes to the log with its cause.
-pub(super) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
+pub(crate) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> Problem {
     match rejection {
         Rejection::Request(error) => of_request_error(error),
         Rejection::Error(Error::Domain(error)) => {
@@ -151,6 +156,8 @@ fn of_domain(error: &domain::Error) -> Problem {
             "scope_insufficient",
             "This key is READ_ONLY; the request needs a Read & Write key",
         ),
+        // What a person asks for is answered by a page, in words of its own.
+        Error::RoleInsufficient => denied("role_insufficient", "Your role does not allow this"),
         Error::NotAMember => denied("not_a_member", "You are not a member of this team"),
         Error::ProductNotFound => missing(
             "product_not_found",
@@ -179,8 +186,14 @@ fn of_domain(error: &domain::Error) -> Problem {
             grant("unauthorized_client", "The client may not use this grant")
         }
         Error::Unavailable(_) => unavailable(),
-        // The first two are for the command line, which asks what no request can.
-        Error::Missing { .. } | Error::Refused(_) | Error::Internal(_) => internal(),
+        // All but the last are for the command line and for pages, which ask what no request can.
+        Error::Missing { .. }
+        | Error::Refused(_)
+        | Error::Invalid(_)
+        | Error::WrongPassword
+        | Error::TooManyWrongPasswords(_)
+        | Error::LinkNotValid
+        | Error::Internal(_) => internal(),
     }
 }
 
@@ -215,6 +228,7 @@ fn unauthenticated(credential: Credential, sent: bool) -> Problem {
         Credential::AccessToken => {
             "The access token is missing, malformed, unknown, expired or revoked"
         }
+        Credential::Cookie => "You are not signed in",
     };
     let challenge = if sent {
         "Bearer error=\"invalid_token\""

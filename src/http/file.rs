@@ -17,7 +17,7 @@ use http::{Response, StatusCode};
 use super::compression::{GZIP, SMALL, VARIES, gzip, wants_gzip};
 
 /// A text with its type.
-pub(super) struct File {
+pub(crate) struct File {
     content_type: HeaderValue,
     forms: Forms,
 }
@@ -51,7 +51,7 @@ impl Form {
 
 impl File {
     /// A text, which is compressed here once.
-    pub(super) fn new(content_type: HeaderValue, text: impl Into<Bytes>) -> File {
+    pub(crate) fn new(content_type: HeaderValue, text: impl Into<Bytes>) -> File {
         let text = text.into();
         let forms = match text.len() > SMALL {
             true => Forms::Both {
@@ -75,7 +75,7 @@ impl File {
     }
 
     /// The form that `request`, its headers, asks for, unless the client has it already.
-    pub(super) fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
+    pub(crate) fn answer(&self, request: &HeaderMap) -> Response<Bytes> {
         let mut answer = Response::default();
         let (form, is_gzip) = match &self.forms {
             Forms::Plain(form) => (form, false),

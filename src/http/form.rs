@@ -13,14 +13,15 @@ use dropshot::{
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 
 /// A form of which nothing has been read.
-pub(super) struct UnreadForm {
+pub(crate) struct UnreadForm {
     is_form: bool,
     body: RequestBody,
 }
 
 /// A form as it came. Its fields are not taken apart before they are asked for: there may be thirty thousand, each of which
 /// would take fifty times what it took on the way.
-pub(super) struct Form(Bytes);
+#[derive(Default)]
+pub(crate) struct Form(Bytes);
 
 #[async_trait]
 impl ExclusiveExtractor for UnreadForm {
@@ -77,6 +78,25 @@ fn is_form(headers: &HeaderMap) -> bool {
 }
 
 impl Form {
+    /// The values of these fields, none of which may be repeated; one that is missing is empty.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub(crate) fn fields<const N: usize>(
+        &self,
+        names: [&str; N],
+    ) -> Result<[String; N], RequestError> {
+        let mut violations = Vec::new();
+        let values = names.map(|name| {
+            let value = self.field(name);
+            value.unwrap_or_else(|violation| {
+                violations.push(violation);
+                String::new()
+            })
+        });
+        unless_any(violations, values)
+    }
+
     /// The values of these fields, none of which may be missing, empty or repeated.
     ///
     /// # Errors
@@ -87,24 +107,41 @@ impl Form {
     ) -> Result<[String; N], RequestError> {
         let mut violations = Vec::new();
         let values = names.map(|name| {
-            let fields = form_urlencoded::parse(&self.0);
-            let mut found = fields.filter(|(it, _)| it == name).map(|(_, value)| value);
-            let value = found.next().unwrap_or_default();
-            let (constraint, message) = match found.next() {
-                Some(_) => (constraint::REPEATED, "is given more than once"),
-                None if value.is_empty() => ("required", "is required"),
-                None => return value.into_owned(),
+            let violation = match self.field(name) {
+                Ok(value) if value.is_empty() => Violation::new(name, "required", "is required"),
+                Ok(value) => return value,
+                Err(violation) => violation,
             };
-            violations.push(Violation::new(name, constraint, message));
+            violations.push(violation);
             String::new()
         });
-        match violations.is_empty() {
-            true => Ok(values),
-            false => Err(RequestError {
-                cause: Cause::Body,
-                violations: violations.into_iter().collect(),
-            }),
+        unless_any(violations, values)
+    }
+
+    /// The value of a field; empty if there is none.
+    fn field(&self, name: &str) -> Result<String, Violation> {
+        let fields = form_urlencoded::parse(&self.0);
+        let mut found = fields.filter(|(it, _)| it == name).map(|(_, value)| value);
+        let value = found.next().unwrap_or_default().into_owned();
+        match found.next() {
+            Some(_) => Err(Violation::new(
+                name,
+                constraint::REPEATED,
+                "is given more than once",
+            )),
+            None => Ok(value),
         }
+    }
+}
+
+/// The values, if nothing is wrong with them.
+fn unless_any<T>(violations: Vec<Violation>, values: T) -> Result<T, RequestError> {
+    match violations.is_empty() {
+        true => Ok(values),
+        false => Err(RequestError {
+            cause: Cause::Body,
+            violations: violations.into_iter().collect(),
+        }),
     }
 }
 

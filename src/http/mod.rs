@@ -45,10 +45,18 @@ use dropshot::{ApiDescription, ApiDescriptionRegisterError};
 use crate::generated;
 
 pub use api::{Api, Service};
+pub(crate) use concurrency_limit::Permit;
 pub use context::Context;
+pub(crate) use context::RequestContext;
+pub(crate) use credential::{address, browser, cookie, stranger};
+pub(crate) use docs::register_at_root;
+pub(crate) use error::answer as problem;
+pub(crate) use file::File;
+pub(crate) use form::{Form, UnreadForm};
 pub(crate) use interceptor::{Intercepted, Interceptor};
+pub(crate) use received::received_form;
 pub use rejection::Error;
-pub(crate) use unpublished::get_with_query;
+pub(crate) use unpublished::{NoVariables, Variables, get, get_with_query, refuse_others, serve};
 
 /// Everything that the server answers: both published interfaces, their documents, and pages that show them.
 ///

@@ -70,7 +70,7 @@ pub(super) async fn received_noting<R: Request, T>(
 ///
 /// # Errors
 /// As of [`received`].
-pub(super) async fn received_form(
+pub(crate) async fn received_form(
     context: &RequestContext,
     holder: Holder,
     form: UnreadForm,

@@ -13,6 +13,8 @@ pub enum Credential {
     ApiKey,
     /// The token of a signed-in device.
     AccessToken,
+    /// The cookie of a browser in which somebody is signed in.
+    Cookie,
 }
 
 /// Why a caller gets no success, as far as the document does not know it already.

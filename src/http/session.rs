@@ -49,8 +49,9 @@ pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError>
             let problem = error::answer(&context, rejection);
             problem.into_token(&context.request_id).into_response()
         };
-        let revoke = || revoke_token(&context, form);
-        unpublished::serve(&context, REVOKE, "revoke_token", revoke, fail).await
+        let revoke = |()| revoke_token(&context, form);
+        let admit = credential::anybody(&context);
+        unpublished::serve(&context, REVOKE, "revoke_token", admit, revoke, fail).await
     })
 }
 

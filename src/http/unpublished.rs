@@ -8,19 +8,21 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use codegen_runtime::{
-    METHODS, Rejection, check_path, header_value, method_not_allowed, without_body,
+    Admitted, METHODS, Rejection, check_path, header_value, method_not_allowed, without_body,
 };
 use dropshot::{
-    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Query,
+    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Path, Query,
 };
 use futures::FutureExt;
 use http::header::HeaderMap;
 use http::{Extensions, Method, Response};
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::answered::finish;
 use super::api::Api;
+use super::compression::compress;
 use super::context::{Context, RequestContext};
 use super::credential;
 use super::form::UnreadForm;
@@ -31,7 +33,7 @@ use crate::{domain, traffic};
 ///
 /// # Errors
 /// When another endpoint has this path.
-pub(super) fn get(
+pub(crate) fn get(
     api: &mut Api,
     path: &'static str,
     answer: impl Fn(&RequestContext) -> Response<Bytes> + Send + Sync + 'static,
@@ -39,7 +41,7 @@ pub(super) fn get(
     let answer = Arc::new(answer);
     for method in [Method::GET, Method::HEAD] {
         let answer = Arc::clone(&answer);
-        register(api, path, method, move |context| {
+        register::<NoVariables>(api, path, method, move |context| {
             let start = Instant::now();
             let mut answer = answer(context);
             finish(context, path, &mut answer, start.elapsed());
@@ -50,7 +52,7 @@ pub(super) fn get(
             })
         })?;
     }
-    refuse_others(api, path, "GET, HEAD")
+    refuse_others::<NoVariables>(api, path, "GET, HEAD")
 }
 
 /// Adds `GET path`, which answers what `answer` makes of its query, or 400 where that is not a `Q`. There is no HEAD: what
@@ -87,7 +89,7 @@ where
         all,
     );
     api.endpoints.register(endpoint.visible(false))?;
-    refuse_others(api, path, "GET")
+    refuse_others::<NoVariables>(api, path, "GET")
 }
 
 /// Adds `POST path`, which takes a form.
@@ -107,20 +109,21 @@ where
     let form = "application/x-www-form-urlencoded";
     let endpoint: ApiEndpoint<Context> = ApiEndpoint::new(id, handler, method, form, path, all);
     api.endpoints.register(endpoint.visible(false))?;
-    refuse_others(api, path, "POST")
+    refuse_others::<NoVariables>(api, path, "POST")
 }
 
-/// Serves a request to `path`, which anybody may send as often as one client address may, by the steps of a published
-/// operation; `name` is its name in metrics. `fail` makes an answer of what is no success.
+/// Serves a request to `path` by the steps of a published operation; `name` is its name in metrics. `handle` answers
+/// whom `admit` has admitted, and `fail` makes an answer of what is no success.
 ///
 /// # Errors
 /// When the path is not written as it is here.
-pub(super) async fn serve<F>(
+pub(crate) async fn serve<P, F>(
     context: &RequestContext,
     path: &'static str,
     name: &'static str,
-    handle: impl FnOnce() -> F,
-    fail: impl Fn(Rejection<Error>) -> Response<Bytes>,
+    admit: impl Future<Output = Result<Admitted<P>, Error>>,
+    handle: impl FnOnce(P) -> F,
+    fail: impl FnOnce(Rejection<Error>) -> Response<Bytes>,
 ) -> Result<Response<Body>, HttpError>
 where
     F: Future<Output = Result<Response<Bytes>, Rejection<Error>>>,
@@ -129,11 +132,9 @@ where
     check_path(path, context.request.uri().path())?;
     let (mut headers, mut notes) = (HeaderMap::new(), Extensions::new());
     let steps = async {
-        let admitted = credential::anybody(context)
-            .await
-            .map_err(Rejection::Error)?;
+        let admitted = admit.await.map_err(Rejection::Error)?;
         (headers, notes) = (admitted.headers, admitted.notes);
-        handle().await
+        handle(admitted.caller).await
     };
     // Without an answer, a client would try again.
     let outcome = AssertUnwindSafe(steps).catch_unwind().await;
@@ -149,7 +150,9 @@ where
     metrics.answered(name, answer.status(), start.elapsed());
     finish(context, path, &mut answer, start.elapsed());
     let under_way = answer.extensions().get::<traffic::Request>().is_some();
-    let holder = credential::stranger(context);
+    let holder = answer.extensions().get().copied();
+    let holder = holder.unwrap_or_else(|| credential::stranger(context));
+    compress(context.request.headers(), &mut answer);
     Ok(answer.map(|bytes| shared.unsent.body_anyway(holder, bytes, under_way)))
 }
 
@@ -157,35 +160,45 @@ where
 ///
 /// # Errors
 /// When another endpoint has this path.
-fn refuse_others(
+pub(crate) fn refuse_others<P: Variables>(
     api: &mut Api,
     path: &'static str,
     allow: &str,
 ) -> Result<(), ApiDescriptionRegisterError> {
     api.methods.add(path, allow);
     let present: Vec<_> = allow.split(", ").collect();
-    for name in METHODS.into_iter().filter(|name| !present.contains(name)) {
+    let others = METHODS.into_iter().filter(|name| !present.contains(name));
+    for name in others {
         // All of them are tokens, which is all that a method has to be.
         let Ok(method) = Method::from_bytes(name.as_bytes()) else {
             continue;
         };
         let allow = header_value(allow);
-        register(api, path, method, move |_| {
+        register::<P>(api, path, method, move |_| {
             Err(method_not_allowed(allow.clone()))
         })?;
     }
     Ok(())
 }
 
+/// The variables of a path.
+pub(crate) trait Variables: DeserializeOwned + JsonSchema + Send + Sync + 'static {}
+
+impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Variables for T {}
+
+/// A path without variables.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct NoVariables {}
+
 /// Adds one method of a path, which is taken only as it is written here.
-fn register(
+fn register<P: Variables>(
     api: &mut Api,
     path: &'static str,
     method: Method,
     answer: impl Fn(&RequestContext) -> Result<Response<Body>, HttpError> + Send + Sync + 'static,
 ) -> Result<(), ApiDescriptionRegisterError> {
     let id = format!("{method} {path}");
-    let handler = move |context: RequestContext| {
+    let handler = move |context: RequestContext, _: Path<P>| {
         let written = check_path(path, context.request.uri().path());
         std::future::ready(written.and_then(|()| answer(&context)))
     };

@@ -15,14 +15,17 @@ use uuid::Uuid;
 
 use super::script_error::ScriptError;
 use crate::domain::api_key::Scope;
+use crate::domain::audit::Action;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::catalog::Mode;
 use crate::domain::id::{
-    ApiKeyId, FileId, FolderId, ProductId, SessionId, ShareLinkId, TeamId, UserId,
+    ApiKeyId, AuditEventId, BrowserSessionId, FileId, FolderId, ProductId, SessionId, ShareLinkId,
+    TeamId, UserId,
 };
 use crate::domain::item::ItemType;
 use crate::domain::member::Role;
 use crate::domain::oauth_client::ClientId;
+use crate::domain::one_time_link::Purpose;
 use crate::domain::product::ProductStatus;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::grace::Sealed;
@@ -358,8 +361,8 @@ macro_rules! string_enums {
     };
 }
 
-ids! { ApiKeyId FileId FolderId ProductId SessionId ShareLinkId TeamId UserId }
-string_enums! { Audience ItemType Mode ProductStatus Role Scope }
+ids! { ApiKeyId AuditEventId BrowserSessionId FileId FolderId ProductId SessionId ShareLinkId TeamId UserId }
+string_enums! { Action Audience ItemType Mode ProductStatus Purpose Role Scope }
 
 /// The columns of a row, one after the other. By name, both drivers compare names for each value of each row, which was an
 /// eighth of what a request for one product costs.

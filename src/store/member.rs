@@ -6,6 +6,7 @@ use super::Batch;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Member, Role};
+use crate::domain::time::Timestamp;
 use crate::sql::value::Columns;
 use crate::sql::{ScriptError, sql, table, values};
 
@@ -20,6 +21,14 @@ table! {
 /// Adds a member, unless the user is one. Says how many were added.
 pub fn insert(member: &Member) -> impl Batch<Out = u64> {
     sql!(row::INSERT, " ON CONFLICT (team_id, user_id) DO NOTHING").with(row::values(member))
+}
+
+/// Makes a user the owner of every team.
+pub fn insert_owner_of_all(user_id: UserId, now: Timestamp) -> impl Batch {
+    sql!(
+        "INSERT INTO member (team_id, user_id, role, created_at) SELECT id, $1, 'owner', $2 FROM team"
+    )
+    .with(values![user_id, now])
 }
 
 /// Takes a user out of a team. Says how many were.

@@ -18,14 +18,18 @@
 
 mod address;
 pub mod api_key;
+pub mod audit;
 pub mod auth_code;
+pub mod browser_session;
 pub mod copy;
 mod engine;
 pub mod idempotency;
 pub mod item;
 pub mod member;
 pub mod oauth_client;
+pub mod one_time_link;
 mod open;
+pub mod password;
 pub mod product;
 pub mod secret;
 pub mod session;

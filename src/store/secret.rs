@@ -1,6 +1,7 @@
 //! Secrets that all processes on one database share.
 
 use super::Batch;
+use crate::domain::string_enum::string_enum;
 use crate::sql::{sql, table, values};
 
 table! {
@@ -10,14 +11,24 @@ table! {
     ()
 }
 
+string_enum! {
+    /// A secret, by its name.
+    SharedSecret {
+        /// It signs cursors.
+        Cursor = "cursor",
+        /// It signs device cookies.
+        Device = "device",
+    }
+}
+
 /// Keeps a secret, unless there is one of that name.
-pub fn insert(name: &'static str, value: &[u8; 32]) -> impl Batch {
-    sql!(row::INSERT, " ON CONFLICT (name) DO NOTHING").with(values![name, value])
+pub fn insert(name: SharedSecret, value: &[u8; 32]) -> impl Batch {
+    sql!(row::INSERT, " ON CONFLICT (name) DO NOTHING").with(values![name.as_str(), value])
 }
 
 /// The secret of that name.
-pub fn find(name: &'static str) -> impl Batch<Out = Option<[u8; 32]>> {
+pub fn find(name: SharedSecret) -> impl Batch<Out = Option<[u8; 32]>> {
     sql!("SELECT value FROM secret WHERE name = $1")
-        .with(values![name])
+        .with(values![name.as_str()])
         .first(|row| Ok(row.take()?))
 }

@@ -170,6 +170,13 @@ pub fn lock(id: SessionId) -> impl Batch<Out = bool> {
         .exists()
 }
 
+/// Whether there is such a session of this user, alive or not, which nobody else changes until the end of the transaction.
+pub fn lock_of_user(user_id: UserId, id: SessionId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM session WHERE id = $1 AND user_id = $2 FOR UPDATE")
+        .with(values![id, user_id])
+        .exists()
+}
+
 /// The sessions of a user that have not ended, in the order of their ids; nobody else changes them until the end of the
 /// transaction.
 pub fn lock_all(user_id: UserId) -> impl Batch<Out = Vec<SessionId>> {

@@ -7,7 +7,7 @@ use crate::domain::id::UserId;
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
 use crate::domain::user::User;
-use crate::sql::{sql, table, values};
+use crate::sql::{lock, sql, table, values};
 
 table! {
     /// The rows of users.
@@ -27,6 +27,11 @@ pub fn insert(user: &User) -> impl Batch<Out = u64> {
         ],
     )
     .with(row::values(user))
+}
+
+/// Lets nobody make a user before the end of the transaction. In PostgreSQL alone: in SQLite, there is only one writer.
+pub fn lock_all() -> impl Batch {
+    lock!("LOCK TABLE \"user\" IN SHARE ROW EXCLUSIVE MODE").with(values![])
 }
 
 /// Users who are not removed, oldest first.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::idempotency::IdempotentRequest;
@@ -41,7 +42,7 @@ async fn bytes_of_a_record(product: NewProduct, key_length: usize) -> u64 {
     let app = app.await.unwrap();
     let team = app.create_team("Acme").await.unwrap().id;
     let (mode, scope) = (Mode::Live, Scope::ReadWrite);
-    let made = app.create_api_key(team, mode, scope, None, None);
+    let made = app.create_api_key(&Actor::Operator, team, mode, scope, None, None);
     let (caller, _) = made.await.unwrap();
     let made = app.create_product(&caller, product, None).await.unwrap();
     let id = made.value.id;

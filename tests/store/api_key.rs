@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codegen_runtime::json;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::holder::Holder;
@@ -25,7 +26,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A key for the live catalog of a new team, and the key itself.
 async fn new_key(service: &Service) -> (ApiKey, Secret) {
     let (team, mode, scope) = (service.team().await, Mode::Live, Scope::ReadWrite);
-    let made = service.app.create_api_key(team, mode, scope, None, None);
+    let made = service.app.create_api_key(&Actor::Operator, team, mode, scope, None, None);
     made.await.unwrap()
 }
 
@@ -39,7 +40,7 @@ async fn a_key_is_recognised_with_its_team_mode_scope_and_name() {
     let team = service.team().await;
     let (key, secret) = service
         .app
-        .create_api_key(team, Mode::Test, Scope::ReadOnly, Some("Shop"), None)
+        .create_api_key(&Actor::Operator, team, Mode::Test, Scope::ReadOnly, Some("Shop"), None)
         .await
         .unwrap();
     assert_eq!(
@@ -74,7 +75,7 @@ async fn a_key_is_valid_until_the_millisecond_before_it_expires() {
     let team = service.team().await;
     let (key, secret) = service
         .app
-        .create_api_key(team, Mode::Live, Scope::ReadWrite, None, Some(MINUTE))
+        .create_api_key(&Actor::Operator, team, Mode::Live, Scope::ReadWrite, None, Some(MINUTE))
         .await
         .unwrap();
     assert_eq!(key.expires_at, Some(START.after(MINUTE)));
@@ -111,7 +112,7 @@ async fn a_key_expires_after_its_time_to_the_millisecond_however_long_making_it_
     let (key, _) = app
         .await
         .unwrap()
-        .create_api_key(team, Mode::Live, Scope::ReadOnly, None, Some(MINUTE))
+        .create_api_key(&Actor::Operator, team, Mode::Live, Scope::ReadOnly, None, Some(MINUTE))
         .await
         .unwrap();
     assert_eq!(key.expires_at, Some(key.created_at.after(MINUTE)));
@@ -124,7 +125,7 @@ async fn an_expiry_after_the_year_9999_is_refused() {
     let for_ever = Some(Duration::MAX);
     let result = service
         .app
-        .create_api_key(team, Mode::Live, Scope::ReadOnly, None, for_ever)
+        .create_api_key(&Actor::Operator, team, Mode::Live, Scope::ReadOnly, None, for_ever)
         .await;
     assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
 }
@@ -143,7 +144,7 @@ async fn a_key_revoked_by_another_process_is_refused_at_once() {
     service
         .another()
         .await
-        .revoke_api_key(key.id)
+        .revoke_api_key(&Actor::Operator, key.id)
         .await
         .unwrap();
     assert!(is_refused(
@@ -160,7 +161,7 @@ async fn a_key_is_its_teams_from_its_first_use_until_it_is_refused() {
     let authenticate = || service.app.authenticate_api_key(secret.reveal());
     authenticate().await.unwrap();
     assert_eq!(holder(), Holder::Team(key.team_id.0));
-    service.app.revoke_api_key(key.id).await.unwrap();
+    service.app.revoke_api_key(&Actor::Operator, key.id).await.unwrap();
     assert!(is_refused(&authenticate().await));
     assert_eq!(holder(), Holder::Strangers);
 }
@@ -176,7 +177,7 @@ async fn a_key_in_constant_use_is_refused_as_soon_as_revoking_it_returns() {
         .authenticate_api_key(secret.reveal())
         .await
         .unwrap();
-    let mut revoked = pin!(another.revoke_api_key(key.id));
+    let mut revoked = pin!(another.revoke_api_key(&Actor::Operator, key.id));
     let mut accepted = 0;
     loop {
         let used = async {
@@ -200,12 +201,12 @@ async fn revoking_twice_keeps_the_first_time() {
     let service = Service::new().await;
     let key = service.writer().await;
     assert_eq!(
-        service.app.revoke_api_key(key.id).await.unwrap().revoked_at,
+        service.app.revoke_api_key(&Actor::Operator, key.id).await.unwrap().revoked_at,
         Some(START)
     );
     service.clock.advance(MINUTE);
     assert_eq!(
-        service.app.revoke_api_key(key.id).await.unwrap().revoked_at,
+        service.app.revoke_api_key(&Actor::Operator, key.id).await.unwrap().revoked_at,
         Some(START)
     );
 }
@@ -216,12 +217,12 @@ async fn a_team_or_key_that_does_not_exist_is_named_in_the_error() {
     let nobody = TeamId(Uuid::from_u128(1));
     let made = service
         .app
-        .create_api_key(nobody, Mode::Live, Scope::ReadOnly, None, None)
+        .create_api_key(&Actor::Operator, nobody, Mode::Live, Scope::ReadOnly, None, None)
         .await;
     let listed = service.app.list_api_keys(Some(nobody), Default::default()).await;
     let revoked = service
         .app
-        .revoke_api_key(ApiKeyId(Uuid::from_u128(1)))
+        .revoke_api_key(&Actor::Operator, ApiKeyId(Uuid::from_u128(1)))
         .await;
     for error in [made.err(), listed.err(), revoked.err()] {
         let text = error.unwrap().to_string();
@@ -251,7 +252,7 @@ async fn the_last_use_is_kept_to_the_minute_and_never_moves_back() {
     let team = service.team().await;
     let (_, secret) = service
         .app
-        .create_api_key(team, Mode::Live, Scope::ReadOnly, None, None)
+        .create_api_key(&Actor::Operator, team, Mode::Live, Scope::ReadOnly, None, None)
         .await
         .unwrap();
     let last_used = async || {
@@ -313,7 +314,7 @@ async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays
         let (mode, scope) = (Mode::Live, Scope::ReadWrite);
         service
             .app
-            .create_api_key(team, mode, scope, None, expires_in)
+            .create_api_key(&Actor::Operator, team, mode, scope, None, expires_in)
     };
     let (revoked, expired) = (made(None).await.unwrap().0, made(Some(MINUTE)).await);
     let expired = expired.unwrap().0;
@@ -326,7 +327,7 @@ async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays
     let id = first.value.id;
 
     service.clock.advance(MINUTE);
-    app.revoke_api_key(revoked.id).await.unwrap();
+    app.revoke_api_key(&Actor::Operator, revoked.id).await.unwrap();
     for key in [&revoked, &expired] {
         let changes = Default::default();
         for error in [

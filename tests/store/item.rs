@@ -69,5 +69,5 @@ async fn an_item_needs_a_team_and_a_name() {
         "{result:?}"
     );
     let result = service.app.create_folder(team.id, "a\0b").await;
-    assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
+    assert!(matches!(result, Err(Error::Invalid(_))), "{result:?}");
 }

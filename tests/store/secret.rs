@@ -7,7 +7,7 @@ use super::support::Service;
 
 /// The key of the cursors, as the database has it.
 async fn cursor_key(service: &Service) -> Option<[u8; 32]> {
-    let find = async |sql: Sql<'_>| sql.run(secret::find("cursor")).await;
+    let find = async |sql: Sql<'_>| sql.run(secret::find(secret::SharedSecret::Cursor)).await;
     service.store.read(Holder::Service, find).await.unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use invoicing::domain::audit::Actor;
 use invoicing::app::App;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};
@@ -47,7 +48,7 @@ impl Service {
     /// A key for a team's products.
     pub async fn key(&self, team: TeamId, mode: Mode, scope: Scope) -> ApiKey {
         self.app
-            .create_api_key(team, mode, scope, None, None)
+            .create_api_key(&Actor::Operator, team, mode, scope, None, None)
             .await
             .unwrap()
             .0

@@ -26,7 +26,7 @@ async fn a_team_name_must_be_plain_text() {
     for name in ["", "  ", "a\0b", "a\nb", &"x".repeat(256)] {
         let refused = service.app.create_team(name).await;
         assert!(
-            matches!(refused, Err(Error::Refused(_))),
+            matches!(refused, Err(Error::Invalid(_))),
             "{name:?}: {refused:?}"
         );
     }

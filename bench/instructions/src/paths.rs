@@ -14,6 +14,7 @@ use std::sync::Arc;
 use codegen_runtime::{Request, json, schema};
 use invoicing::app::App;
 use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::cursor::Cursors;
 use invoicing::domain::id::ProductId;
@@ -133,6 +134,7 @@ impl Paths {
         let team = app.create_team("Instructions").await?.id;
         let (key, secret) = app
             .create_api_key(
+                &Actor::Operator,
                 team,
                 Mode::Live,
                 Scope::ReadWrite,

@@ -19,6 +19,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::product::Product;
 use invoicing::domain::time::{SystemClock, Timestamp};
@@ -74,7 +75,14 @@ impl Dataset {
         let app = App::new(Arc::clone(&store), Arc::new(SystemClock), PUBLIC_URL).await?;
         let team = app.create_team("Bench").await?.id;
         let (caller, key) = app
-            .create_api_key(team, Mode::Live, Scope::ReadWrite, Some("bench"), None)
+            .create_api_key(
+                &Actor::Operator,
+                team,
+                Mode::Live,
+                Scope::ReadWrite,
+                Some("bench"),
+                None,
+            )
             .await?;
         add_products(&store, caller.catalog(), products).await?;
         Ok(Self {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::time::SystemClock;
 use invoicing::sqlite::Sqlite;
@@ -178,7 +179,16 @@ async fn make_teams(file: &Path, products: u64) -> Result<Vec<Team>, BoxError> {
     let made = stream::iter(0..count).map(async |number| -> Result<_, BoxError> {
         let name = format!("Team {number}");
         let id = patiently(|| app.create_team(&name)).await?.id;
-        let create_key = || app.create_api_key(id, Mode::Live, Scope::ReadWrite, None, None);
+        let create_key = || {
+            app.create_api_key(
+                &Actor::Operator,
+                id,
+                Mode::Live,
+                Scope::ReadWrite,
+                None,
+                None,
+            )
+        };
         let key = patiently(create_key).await?;
         Ok((id.0, key.1.reveal().to_owned()))
     });

@@ -12,6 +12,8 @@ pub(super) struct Credentials {
     pub team: TeamId,
     pub user: UserId,
     pub file: FileId,
+    /// With which the user signs in to the pages.
+    pub password: Secret,
     /// Live, read and write.
     pub key: Secret,
     /// Live, read only.
@@ -30,6 +32,7 @@ impl Credentials {
             team: TeamId(Uuid::now_v7()),
             user: UserId(Uuid::now_v7()),
             file: FileId(Uuid::now_v7()),
+            password: Secret::base62(),
             key: api_key::new_key(Mode::Live),
             read_only_key: api_key::new_key(Mode::Live),
             test_key: api_key::new_key(Mode::Test),
@@ -46,6 +49,7 @@ impl Credentials {
             team: TeamId(id(1)),
             user: UserId(id(2)),
             file: FileId(id(3)),
+            password: secret("demo tulip harbour lantern"),
             key: secret("inv_live_DemoReadWrite00000000000000000000000000000041Ct8q"),
             read_only_key: secret("inv_live_DemoReadOnly00000000000000000000000000000001OqafQ"),
             test_key: secret("inv_test_DemoReadWrite0000000000000000000000000000003YI6KG"),
@@ -67,6 +71,7 @@ mod tests {
             assert!(page.contains(&format!("`{id}`")), "{id}");
         }
         for secret in [
+            fixed.password,
             fixed.key,
             fixed.read_only_key,
             fixed.test_key,

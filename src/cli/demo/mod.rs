@@ -17,7 +17,8 @@ use std::sync::Arc;
 use crate::admin::ReplicaState;
 use crate::http;
 use crate::log;
-use crate::settings::{Database, PublicUrl, Settings};
+use crate::pages;
+use crate::settings::{Database, Origin, PublicUrl, Settings};
 use crate::start_error::StartError;
 
 use super::command_error::CommandError;
@@ -63,6 +64,7 @@ impl Demo {
         let settings = Settings {
             database: Database::sqlite(folder.path().join("invoicing.db")),
             public_url: public_url(listen),
+            origin: Some(origin(listen)),
             listen,
             tls_cert: None,
             tls_key: None,
@@ -85,7 +87,7 @@ impl Demo {
                 false => Credentials::drawn(),
             };
             let seed = seed::seed(&app, credentials).await?;
-            let mut api = http::api()?;
+            let mut api = pages::api(settings.origin())?;
             if self.fixed {
                 sign_in::register(&mut api, &app, seed.credentials.user)?;
             }
@@ -139,6 +141,13 @@ fn public_url(address: SocketAddr) -> PublicUrl {
     let url = format!("http://{}", SocketAddr::new(ip, address.port()));
     // Cannot fail: an address and a port are a URL's authority.
     url.parse().expect("a URL")
+}
+
+/// How a browser on this machine reaches it: by a name, as browsers make passkeys for no address.
+fn origin(address: SocketAddr) -> Origin {
+    // Cannot fail: a name and a port are an origin.
+    let origin = format!("http://localhost:{}", address.port());
+    origin.parse().expect("an origin")
 }
 
 #[cfg(test)]

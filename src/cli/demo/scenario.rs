@@ -11,9 +11,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
 use crate::domain::secret::Secret;
-use crate::settings::Settings;
+use crate::settings::{Origin, Settings};
 
-use super::seed::{CLIENT, INSTALL_ID, REDIRECT_URI, Seed};
+use super::seed::{self, CLIENT, INSTALL_ID, REDIRECT_URI, Seed};
 
 /// The whole scenario, to be printed once the server listens.
 pub(super) fn render(settings: &Settings, seed: &Seed, binary: &Path) -> String {
@@ -37,9 +37,16 @@ pub(super) fn render(settings: &Settings, seed: &Seed, binary: &Path) -> String 
     let mut text = format!(
         "# The invoicing service listens on {url}, with a team that is called Acme.\n\
          # Its documentation, where every operation can be tried with the keys below: {url}/docs\n\
+         # Its pages, for people: {origin}/sign-in, as {email} with the password {password}\n\
          # Paste these requests into another terminal, in order, one by one or all at once.\n\
          # Ctrl-C here ends the demo and removes its database.\n",
         url = scenario.url,
+        origin = settings
+            .origin()
+            .as_ref()
+            .map_or(scenario.url, Origin::as_str),
+        email = seed::EMAIL,
+        password = seed.credentials.password.reveal(),
     );
     for (number, (title, request)) in (1..).zip(steps) {
         text.push_str(&format!("\n# {number}. {title}\n{request}; echo\n"));

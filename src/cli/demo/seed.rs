@@ -26,6 +26,9 @@ use super::credentials::Credentials;
 /// The app that users of the demo sign in with.
 pub(super) const CLIENT: &str = "demo-app";
 
+/// Who signs in, to that app and to the pages.
+pub(super) const EMAIL: &str = "ada@example.com";
+
 /// Where its codes are sent.
 pub(super) const REDIRECT_URI: &str = "com.example.demo:/signed-in";
 
@@ -53,11 +56,12 @@ pub(super) async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Er
     .await?;
     app.add_user(User {
         id: user,
-        email: "ada@example.com".to_owned(),
+        email: EMAIL.to_owned(),
         name: "Ada Lovelace".to_owned(),
         created_at,
     })
     .await?;
+    app.add_password(user, credentials.password.clone()).await?;
     app.add_member(team, user, Role::Owner).await?;
     let (consulting, brochure) = catalogs(app, &credentials).await?;
     links(app, &credentials).await?;

@@ -1,6 +1,6 @@
 //! Documentation pages: each published document in Swagger UI, to read it and to try its operations in a browser.
 //!
-//! 1. `/` and `/docs` lead to the page of the catalog; each page links the other.
+//! 1. `/docs` leads to the page of the catalog; each page links the other.
 //! 2. A page (`page.html`) shows the document as the server serves it. What is tried is sent to the server that the
 //!    page came from, wherever that is (`page.js`): numbers as they were typed, and those of the answer are shown as
 //!    they came. A browser too old to know how a number was written rounds what it shows to seventeen digits.
@@ -41,9 +41,7 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// Adds the pages and their files, unpublished.
 pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
-    for path in ["/", "/docs"] {
-        unpublished::get(api, path, |_| to_start())?;
-    }
+    unpublished::get(api, "/docs", |_| to_start())?;
     let files = [
         (START, page("Product catalog API", "/api/v1")),
         (
@@ -69,6 +67,14 @@ pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError>
         })?;
     }
     Ok(())
+}
+
+/// Has `/` lead here, too: for a server without pages.
+///
+/// # Errors
+/// When another endpoint has its path.
+pub(crate) fn register_at_root(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
+    unpublished::get(api, "/", |_| to_start())
 }
 
 /// Step 1.

@@ -20,8 +20,8 @@ mod checksum;
 mod error;
 
 use super::{
-    Address, OpenError, api_key, auth_code, idempotency, item, member, oauth_client, open, product,
-    secret, session, share_link, team, user,
+    Address, OpenError, api_key, audit, auth_code, browser_session, idempotency, item, member,
+    oauth_client, one_time_link, open, password, product, secret, session, share_link, team, user,
 };
 use crate::domain::Cause;
 use crate::postgres;
@@ -52,6 +52,11 @@ pub const TABLES: &[Table] = &[
     item::folder_row::TABLE,
     item::file_row::TABLE,
     share_link::row::TABLE,
+    password::row::TABLE,
+    password::wrong_row::TABLE,
+    browser_session::row::TABLE,
+    one_time_link::row::TABLE,
+    audit::row::TABLE,
 ];
 
 /// How far a copy is.

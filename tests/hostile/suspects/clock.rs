@@ -7,6 +7,7 @@ use std::time::Duration;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::audit::Actor;
 use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::oauth_client::ClientId;
@@ -34,7 +35,7 @@ async fn service() -> (TempDir, Arc<ManualClock>, App) {
 async fn key(app: &App, expires_in: Option<Duration>) -> (ApiKey, Secret) {
     let team = app.create_team("Acme").await.unwrap().id;
     let (mode, scope) = (Mode::Live, Scope::ReadWrite);
-    let made = app.create_api_key(team, mode, scope, None, expires_in);
+    let made = app.create_api_key(&Actor::Operator, team, mode, scope, None, expires_in);
     made.await.unwrap()
 }
 
@@ -102,7 +103,9 @@ async fn a_revoked_key_stays_revoked_and_an_expiry_counts_by_the_clock_of_now() 
     let (_folder, clock, app) = service().await;
     let (revoked, secret) = key(&app, None).await;
     clock.set(START.after(YEARS));
-    app.revoke_api_key(revoked.id).await.unwrap();
+    app.revoke_api_key(&Actor::Operator, revoked.id)
+        .await
+        .unwrap();
     let (_, short) = key(&app, Some(Duration::from_secs(60))).await;
     for now in [START, START.before(YEARS), START.after(2 * YEARS)] {
         clock.set(now);

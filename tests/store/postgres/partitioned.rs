@@ -19,6 +19,8 @@ const MIGRATIONS: [&str; 2] = [
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
 ];
 
+const PEOPLE: &str = include_str!("../../../src/postgres/migrations/0005_people.sql");
+
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
@@ -123,6 +125,8 @@ async fn partitions(client: &Client, statement: &Statement) -> usize {
 async fn what_names_its_team_asks_one_partition() {
     let url = past_any_pooler();
     lay_out(&url);
+    // Tables of people are found by something else than a team.
+    ask(&url, PEOPLE);
     let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
     tokio::spawn(connection);
     let (mut one, mut all) = (0, BTreeSet::new());

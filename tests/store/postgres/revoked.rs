@@ -8,6 +8,7 @@ use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::holder::Holder;
 use invoicing::domain::idempotency::IdempotentRequest;
@@ -33,7 +34,14 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     let url = migrated().await;
     let near = app(&url).await;
     let team = near.create_team("Acme").await.unwrap().id;
-    let made = near.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let made = near.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadWrite,
+        None,
+        None,
+    );
     let (key, _) = made.await.unwrap();
 
     let store = open(&url.parse().unwrap()).await.unwrap();
@@ -65,14 +73,21 @@ async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word()
     let url = migrated().await;
     let near = app(&url).await;
     let team = near.create_team("Acme").await.unwrap().id;
-    let made = near.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let made = near.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadWrite,
+        None,
+        None,
+    );
     let (key, _) = made.await.unwrap();
     let (relay, through) = Relay::before(&url).await;
     let (far, caller) = (app(&through).await, key.clone());
     relay.freeze();
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
     something_is_being_changed(&url).await;
-    near.revoke_api_key(key.id).await.unwrap();
+    near.revoke_api_key(&Actor::Operator, key.id).await.unwrap();
     let created = create.await.unwrap();
     assert!(matches!(created, Err(Error::Unavailable(_))), "{created:?}");
     assert_eq!(ask(&url, "SELECT count(*) FROM product"), "0");
@@ -84,7 +99,14 @@ async fn a_key_is_revoked_while_a_change_with_it_outlasts_the_lock_timeout() {
     let url = migrated().await;
     let app = app(&url).await;
     let team = app.create_team("Acme").await.unwrap().id;
-    let made = app.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let made = app.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadWrite,
+        None,
+        None,
+    );
     let (key, _) = made.await.unwrap();
     let lock = key.id.0.as_u64_pair().1.cast_signed();
     let change = format!("SELECT pg_advisory_xact_lock_shared({lock}); SELECT pg_sleep(6)");
@@ -96,7 +118,7 @@ async fn a_key_is_revoked_while_a_change_with_it_outlasts_the_lock_timeout() {
     while ask(&url, locks) != "1" {
         assert!(begun.elapsed() < Duration::from_secs(60), "it never begins");
     }
-    let revoked = app.revoke_api_key(key.id).await.unwrap();
+    let revoked = app.revoke_api_key(&Actor::Operator, key.id).await.unwrap();
     assert!(revoked.revoked_at.is_some());
     change.join().unwrap();
 }
@@ -123,7 +145,14 @@ async fn the_key_is_asked_about_before_any_change_on_a_new_connection() {
     let url = migrated().await;
     let near = app(&url).await;
     let team = near.create_team("Acme").await.unwrap().id;
-    let made = near.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let made = near.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadWrite,
+        None,
+        None,
+    );
     let (key, _) = made.await.unwrap();
     let taken = near.create_product(&key, with_sku("A"), None);
     taken.await.unwrap();
@@ -131,7 +160,7 @@ async fn the_key_is_asked_about_before_any_change_on_a_new_connection() {
         let refused = first_create(&url, &key, with_sku("A"), repeatable).await;
         assert!(matches!(refused, Error::DuplicateSku), "{refused:?}");
     }
-    near.revoke_api_key(key.id).await.unwrap();
+    near.revoke_api_key(&Actor::Operator, key.id).await.unwrap();
     for product in [plain("B"), with_sku("A")] {
         for repeatable in [false, true] {
             let refused = first_create(&url, &key, product.clone(), repeatable).await;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::idempotency::IdempotentRequest;
@@ -94,7 +95,14 @@ async fn measure(relay: &Relay, app: &App) -> Vec<(&'static str, usize, Duration
 
 async fn sell(app: &App, measured: &mut Measured) {
     let team = app.create_team("Acme").await.unwrap().id;
-    let made = app.create_api_key(team, Mode::Live, Scope::ReadWrite, None, None);
+    let made = app.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadWrite,
+        None,
+        None,
+    );
     let (_, secret) = made.await.unwrap();
     let key = app.authenticate_api_key(secret.reveal());
     let key = measured.of("authenticate_api_key", key).await.unwrap();
@@ -188,7 +196,14 @@ async fn a_key_that_was_looked_up_a_moment_ago_takes_none() {
     const TIMES: usize = 100;
     let (relay, app) = service("", Duration::ZERO).await;
     let team = app.create_team("Acme").await.unwrap().id;
-    let made = app.create_api_key(team, Mode::Live, Scope::ReadOnly, None, None);
+    let made = app.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadOnly,
+        None,
+        None,
+    );
     let (_, secret) = made.await.unwrap();
     // The moment may have passed by the time that a busy machine gets to ask again.
     for _ in 0..TIMES {

@@ -7,6 +7,7 @@
 //! CONTRIBUTING.md has the rule for migrations, and says when a file is written, kept and deleted. SQLite needs none
 //! of this: its one server is stopped before a newer one starts.
 
+pub mod people;
 pub mod record;
 mod scenario;
 

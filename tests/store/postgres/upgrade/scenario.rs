@@ -6,6 +6,7 @@ use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::auth_code::CodeChallenge;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::id::{TeamId, UserId};
@@ -22,6 +23,7 @@ use invoicing::domain::time::ManualClock;
 use invoicing::domain::user::NamedUser;
 
 use super::super::support::with_sku;
+use super::people;
 
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -29,6 +31,7 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub async fn run(app: &App, clock: &ManualClock) {
     app.check_health().await.unwrap();
     app.overview().await.unwrap();
+    people::run(app, clock).await;
     let team = app.create_team("Acme").await.unwrap().id;
     app.list_teams(Default::default()).await.unwrap();
     app.get_team(team.into()).await.unwrap();
@@ -59,7 +62,14 @@ async fn meet(app: &App, team: TeamId, user: UserId) {
 }
 
 async fn sell(app: &App, team: TeamId) {
-    let created = app.create_api_key(team, Mode::Live, Scope::ReadWrite, Some("Shop"), None);
+    let created = app.create_api_key(
+        &Actor::Operator,
+        team,
+        Mode::Live,
+        Scope::ReadWrite,
+        Some("Shop"),
+        None,
+    );
     let (_, secret) = created.await.unwrap();
     let key = app.authenticate_api_key(secret.reveal()).await.unwrap();
     let request = || {
@@ -97,7 +107,7 @@ async fn sell(app: &App, team: TeamId) {
         .unwrap();
     app.list_api_keys(None, Default::default()).await.unwrap();
     app.get_api_key(key.id).await.unwrap();
-    app.revoke_api_key(key.id).await.unwrap();
+    app.revoke_api_key(&Actor::Operator, key.id).await.unwrap();
 }
 
 async fn share(app: &App, team: TeamId, user: UserId) {

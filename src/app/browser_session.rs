@@ -1,0 +1,185 @@
+//! Browser sessions: who is behind a cookie, and how a session ends ([`crate::domain::browser_session`]).
+
+use super::{App, Presented};
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, Person};
+use crate::domain::browser_session::{BrowserSession, InBrowser};
+use crate::domain::holder::Holder;
+use crate::domain::id::{BrowserSessionId, SessionId, UserId};
+use crate::domain::list::Part;
+use crate::domain::secret::Secret;
+use crate::domain::session::Session;
+use crate::sql::ScriptError;
+use crate::store::{Batch, Sql, audit, browser_session, session};
+
+impl App {
+    /// What a request brought as its cookie.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] when it is malformed.
+    pub fn presented_cookie(&self, text: &str) -> Result<Presented, Error> {
+        match Secret::is_base64url(text) {
+            true => Ok(self.presented(text)),
+            false => Err(Error::InvalidToken),
+        }
+    }
+
+    /// Who is behind it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] when nobody is, or not any more; what the store answers.
+    pub async fn look_up_cookie(&self, presented: Presented) -> Result<InBrowser, Error> {
+        let Presented { digest, holder } = presented;
+        let find = async move |sql: Sql<'_>| sql.run(browser_session::find(&digest)).await;
+        let found = self.store.read(holder, find).await;
+        let now = self.now();
+        let found = found.and_then(|found| {
+            let found = found.ok_or(Error::InvalidToken)?;
+            found.session.require_alive(now).map(|()| found)
+        });
+        let found = self.looked_up(presented, found, |found| found.user.id.into())?;
+        let session = &found.session;
+        self.browser_uses
+            .note(session.id, now, Some(session.last_used_at));
+        Ok(found)
+    }
+
+    /// Where a user is signed in: browsers and apps, newest first.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_devices(
+        &self,
+        user_id: UserId,
+    ) -> Result<(Vec<BrowserSession>, Vec<Session>), Error> {
+        let now = self.now();
+        let list = async move |sql: Sql<'_>| {
+            let apps = session::list(user_id, now, Part::first(DEVICES));
+            sql.run((browser_session::list(user_id, now), apps)).await
+        };
+        self.store.read(user_id, list).await
+    }
+
+    /// Signs a browser out.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn sign_out(&self, person: Person) -> Result<(), Error> {
+        let (user_id, id) = (person.user_id, person.session_id);
+        let event = self.event(&Actor::Person(person), Action::SignOut).to(id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                // Twice is as good as once, and told once.
+                if sql.run(browser_session::delete(user_id, id)).await? > 0 {
+                    sql.run(audit::insert(&event)).await?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// Ends a session of another browser of the same user.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is none; [`Error::InvalidToken`] when the person is not signed in any more.
+    pub async fn end_browser_session(
+        &self,
+        person: Person,
+        id: BrowserSessionId,
+    ) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let event = self.event(&Actor::Person(person.clone()), Action::EndBrowserSession);
+        let event = event.to(id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(require_person(&person)).await?;
+                let delete = browser_session::delete(user_id, id).rule(|ended| match ended {
+                    0 => Err(BrowserSession::missing(id)),
+                    _ => Ok(()),
+                });
+                sql.run((delete, audit::insert(&event))).await.map(drop)
+            })
+            .await
+    }
+
+    /// Ends the session of an app of the same user, whose tokens are worth nothing from then on.
+    ///
+    /// # Errors
+    /// As [`end_browser_session`](App::end_browser_session).
+    pub async fn end_session(&self, person: Person, id: SessionId) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let now = self.now();
+        let event = self.event(&Actor::Person(person.clone()), Action::EndSession);
+        let event = event.to(id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(require_person(&person)).await?;
+                let exists = session::lock_of_user(user_id, id).rule(|exists| match exists {
+                    true => Ok(()),
+                    false => Err(Session::missing(id)),
+                });
+                let end = (exists, session::end(id, now), audit::insert(&event));
+                sql.run(end).await.map(drop)
+            })
+            .await
+    }
+
+    /// Ends all sessions of a user but that of the browser that asks for it: browsers and apps.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    pub async fn end_other_sessions(&self, person: Person) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let now = self.now();
+        let actor = Actor::Person(person.clone());
+        let events = [Action::EndBrowserSession, Action::EndSession];
+        let [browsers, apps] = events.map(|action| self.event(&actor, action).to(user_id.0));
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(require_person(&person)).await?;
+                let others = browser_session::delete_others(user_id, Some(person.session_id));
+                if sql.run(others).await? > 0 {
+                    sql.run(audit::insert(&browsers)).await?;
+                }
+                if end_app_sessions(sql, user_id, now).await? {
+                    sql.run(audit::insert(&apps)).await?;
+                }
+                Ok(())
+            })
+            .await
+    }
+}
+
+/// As many apps of a user are listed; the page says so where there are more.
+const DEVICES: u32 = 500;
+
+/// Ends the sessions of all apps of a user; says whether there was one.
+pub(super) async fn end_app_sessions(
+    sql: Sql<'_>,
+    user_id: UserId,
+    now: crate::domain::time::Timestamp,
+) -> Result<bool, ScriptError> {
+    let sessions = sql.run(session::lock_all(user_id)).await?;
+    for id in &sessions {
+        sql.run(session::end(*id, now)).await?;
+    }
+    Ok(!sessions.is_empty())
+}
+
+/// Refuses a person who is signed in no longer, and keeps the session from ending until the end of the transaction.
+pub(super) fn require_person(person: &Person) -> impl Batch<Out = ()> + use<> {
+    let user_id = person.user_id;
+    browser_session::hold(person.session_id).rule(move |session| {
+        let session = session.filter(|it| it.user_id == user_id);
+        session.map(drop).ok_or(Error::InvalidToken)
+    })
+}
+
+impl From<&Actor> for Holder {
+    fn from(actor: &Actor) -> Holder {
+        match actor {
+            Actor::Operator => Holder::Service,
+            Actor::Person(person) => person.user_id.into(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Passwords are hashed: Argon2id, with the parameters that OWASP recommends, which are the crate's own (19 MiB, two
+//! passes).
+//!
+//! That is work for tens of milliseconds, so it is done where no request waits for the thread, and by few threads at once:
+//! whoever wants a password to be looked at waits for a place, and those who ask for the interface itself do not notice.
+
+use std::sync::Arc;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::domain::Error;
+use crate::domain::secret::Secret;
+
+/// For how long somebody waits for a place.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The places at which passwords are hashed.
+#[derive(Debug)]
+pub(super) struct Hashing(Arc<Semaphore>);
+
+impl Default for Hashing {
+    fn default() -> Hashing {
+        let cores = available_parallelism().map_or(1, usize::from);
+        Hashing(Arc::new(Semaphore::new((cores / 2).clamp(1, 4))))
+    }
+}
+
+impl Hashing {
+    /// The hash of a password, as a PHC string with a salt of its own.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when no place is free in time.
+    pub(super) async fn hash(&self, password: Secret) -> Result<Secret, Error> {
+        self.work(move || hash(&password)).await?
+    }
+
+    /// Whether a password is the one of that hash. It takes as long where there is no hash.
+    ///
+    /// # Errors
+    /// As of [`hash`](Hashing::hash).
+    pub(super) async fn verify(
+        &self,
+        password: Secret,
+        known: Option<Secret>,
+    ) -> Result<bool, Error> {
+        let verify = move || match known {
+            Some(known) => {
+                let known = PasswordHash::new(known.reveal());
+                let known = known.map_err(|error| Error::internal(error.to_string()))?;
+                let verified =
+                    Argon2::default().verify_password(password.reveal().as_bytes(), &known);
+                Ok(verified.is_ok())
+            }
+            None => hash(&password).map(|_| false),
+        };
+        self.work(verify).await?
+    }
+
+    /// What `work` gives, done at one of the places.
+    ///
+    /// # Errors
+    /// As of [`hash`](Hashing::hash).
+    pub(super) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let place = timeout(PATIENCE, Arc::clone(&self.0).acquire_owned()).await;
+        let place = place
+            .map_err(Error::unavailable)?
+            .map_err(Error::internal)?;
+        let done = tokio::task::spawn_blocking(move || {
+            // Kept by the work itself: who asked for it may have given up.
+            let _place = place;
+            work()
+        });
+        done.await.map_err(Error::internal)
+    }
+}
+
+fn hash(password: &Secret) -> Result<Secret, Error> {
+    let hash = Argon2::default().hash_password(password.reveal().as_bytes());
+    let hash = hash.map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Secret::from_text(hash.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_is_kept_as_argon2id_and_salted() {
+        let hashing = Hashing::default();
+        let hash = async || hashing.hash(Secret::from_text("tulip")).await.unwrap();
+        let (one, two) = (hash().await, hash().await);
+        let parameters = "$argon2id$v=19$m=19456,t=2,p=1$";
+        assert!(one.reveal().starts_with(parameters), "{}", one.reveal());
+        assert_ne!(one, two);
+        let verify = async |text: &str| {
+            let (password, known) = (Secret::from_text(text), Some(one.clone()));
+            hashing.verify(password, known).await.unwrap()
+        };
+        assert!(verify("tulip").await);
+        assert!(!verify("Tulip").await);
+        let nobody = hashing.verify(Secret::from_text("tulip"), None).await;
+        assert!(!nobody.unwrap());
+    }
+}

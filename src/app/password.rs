@@ -1,0 +1,128 @@
+//! Setting a password: anew, by the link of a reset, or another one (docs/decisions.md, P13 to P15, V5).
+
+use super::App;
+use super::browser_session::{end_app_sessions, require_person};
+use super::sign_in::{Browser, Cookies};
+use super::user::require_user;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, Person};
+use crate::domain::browser_session::InBrowser;
+use crate::domain::holder::Holder;
+use crate::domain::id::UserId;
+use crate::domain::one_time_link::{IssuedLink, Purpose};
+use crate::domain::password::normalized;
+use crate::domain::secret::Secret;
+use crate::domain::user::User;
+use crate::store::{Sql, audit, auth_code, browser_session, one_time_link, password, user};
+
+impl App {
+    /// Gives a user who has none a password, however easy to guess.
+    pub(crate) async fn add_password(
+        &self,
+        user_id: UserId,
+        password: Secret,
+    ) -> Result<(), Error> {
+        let hash = self.hashing.hash(normalized(password.reveal())).await?;
+        let now = self.now();
+        self.store
+            .write(Holder::Service, async move |sql| {
+                let set = password::set(user_id, &hash, now);
+                sql.run((require_user(user_id), set)).await.map(drop)
+            })
+            .await
+    }
+
+    /// Makes a link by which a user sets a password anew; the one before is worth nothing then.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown user; what the store answers.
+    pub async fn create_reset_link(&self, user_id: UserId) -> Result<IssuedLink, Error> {
+        let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
+        self.store
+            .write(Holder::Service, async move |sql| {
+                sql.run((require_user(user_id), one_time_link::replace(&link)))
+                    .await
+                    .map(drop)
+            })
+            .await?;
+        Ok(issued)
+    }
+
+    /// Whose password the link sets.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`]; what the store answers.
+    pub async fn get_reset_link(&self, link: &Secret) -> Result<User, Error> {
+        let (digest, now) = (link.digest(), self.now());
+        let find = async move |sql: Sql<'_>| {
+            let found = one_time_link::find(&digest, Purpose::Reset, now);
+            let link = sql.run(found).await?.ok_or(Error::LinkNotValid)?;
+            let user_id = link.user_id.ok_or(Error::LinkNotValid)?;
+            let user = sql.run(user::find(user_id)).await?;
+            Ok(user.ok_or(Error::LinkNotValid)?)
+        };
+        self.store.read(Holder::Strangers, find).await
+    }
+
+    /// Sets a password by a link. All sessions end, those of apps too, and codes that are not used yet.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`]; [`Error::Invalid`] about the password; what the store answers.
+    pub async fn reset_password(
+        &self,
+        link: &Secret,
+        typed: Secret,
+        browser: Browser,
+    ) -> Result<Cookies, Error> {
+        // Nobody without a link has a password judged and hashed.
+        let user = self.get_reset_link(link).await?;
+        let hash = self.hash_new_password(typed, &user).await?;
+        let (digest, now, user_id) = (link.digest(), self.now(), user.id);
+        let device = self.device_cookies().await?.issue(user_id);
+        let (begin, cookie) = self.new_browser_session(user_id, &browser);
+        let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
+        self.store
+            .write(Holder::Strangers, async move |sql| {
+                let spent = one_time_link::spend(&digest, Purpose::Reset, now);
+                let spent = sql.run(spent).await?.ok_or(Error::LinkNotValid)?;
+                if spent.user_id != Some(user_id) {
+                    return Err(Error::LinkNotValid.into());
+                }
+                sql.run(require_user(user_id)).await?;
+                sql.run(password::set(user_id, &hash, now)).await?;
+                let ended = browser_session::delete_others(user_id, None);
+                sql.run((ended, auth_code::delete_all(user_id))).await?;
+                end_app_sessions(sql, user_id, now).await?;
+                sql.run(audit::insert(&event)).await?;
+                begin.carry_out(sql).await
+            })
+            .await?;
+        Ok(Cookies {
+            session: cookie,
+            device,
+        })
+    }
+
+    /// Sets another password for somebody who has lately proven who they are. The other browser sessions end.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about the password; [`Error::InvalidToken`] when the person is not signed in any more.
+    pub async fn change_password(
+        &self,
+        person: Person,
+        in_browser: &InBrowser,
+        typed: Secret,
+    ) -> Result<(), Error> {
+        let hash = self.hash_new_password(typed, &in_browser.user).await?;
+        let (now, user_id) = (self.now(), person.user_id);
+        let event = self.event(&Actor::Person(person.clone()), Action::ChangePassword);
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(require_person(&person)).await?;
+                sql.run(password::set(user_id, &hash, now)).await?;
+                let others = browser_session::delete_others(user_id, Some(person.session_id));
+                sql.run((others, audit::insert(&event))).await.map(drop)
+            })
+            .await
+    }
+}

@@ -1,0 +1,173 @@
+//! Setting up: the first owner is made in a browser, by a link that the operator has printed (docs/decisions.md, P4 and P5).
+//!
+//! 1. The link is good once, for a day, and for as long as there is no user.
+//! 2. Its POST makes the user with a password, and a team if there is none, of which the user is the owner; where the
+//!    operator has made teams before, the owner of all of them. That is one transaction, and nobody makes a user beside it.
+//! 3. Whoever has just chosen a password need not type it again: the browser is signed in.
+
+use super::App;
+use super::sign_in::{Browser, Cookies};
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::domain::input::typed_text;
+use crate::domain::list::Part;
+use crate::domain::one_time_link::{IssuedLink, OneTimeLink, Purpose};
+use crate::domain::password::new_password;
+use crate::domain::secret::Secret;
+use crate::domain::team::Team;
+use crate::domain::user::{User, parse_email};
+use crate::sql::ScriptError;
+use crate::store::{Sql, audit, member, one_time_link, password, team, user};
+
+/// What the first owner has typed.
+#[derive(Clone, Debug)]
+pub struct SetUp {
+    /// The secret at the end of the link.
+    pub link: Secret,
+    /// What the user is called.
+    pub name: String,
+    /// The user's email.
+    pub email: String,
+    /// A new password.
+    pub password: Secret,
+    /// What the team is called; not looked at where there is one.
+    pub team: String,
+    /// The browser, which is signed in afterwards.
+    pub browser: Browser,
+}
+
+impl App {
+    /// Makes the link by which the service is set up; the one before is worth nothing then.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] once there is a user; what the store answers.
+    pub async fn create_set_up_link(&self) -> Result<IssuedLink, Error> {
+        let (link, issued) = self.new_one_time_link(Purpose::SetUp, None);
+        self.store
+            .write(Holder::Service, async move |sql| {
+                require_nobody(sql).await?;
+                sql.run(one_time_link::replace(&link)).await?;
+                Ok(())
+            })
+            .await?;
+        Ok(issued)
+    }
+
+    /// Whether the link is good, and whether a team will be made by it.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`]; what the store answers.
+    pub async fn get_set_up_link(&self, link: &Secret) -> Result<bool, Error> {
+        let (digest, now) = (link.digest(), self.now());
+        let find = async move |sql: Sql<'_>| {
+            let found = one_time_link::find(&digest, Purpose::SetUp, now);
+            let (found, users, teams) = sql
+                .run((found, user::list(Part::one()), team::list(Part::one())))
+                .await?;
+            match found.is_some() && users.is_empty() {
+                true => Ok(teams.is_empty()),
+                false => Err(Error::LinkNotValid.into()),
+            }
+        };
+        self.store.read(Holder::Strangers, find).await
+    }
+
+    /// Makes the first owner, as told [above](self), and signs the browser in.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`]; [`Error::Invalid`] about a field; what the store answers.
+    pub async fn set_up(&self, set_up: SetUp) -> Result<Cookies, Error> {
+        // Nobody without a link has a password judged and hashed.
+        let makes_team = self.get_set_up_link(&set_up.link).await?;
+        let now = self.now();
+        let owner = User {
+            id: self.ids.next(now),
+            email: parse_email(&set_up.email)?,
+            name: typed_text("name", &set_up.name)?,
+            created_at: now,
+        };
+        let team = Team {
+            id: self.ids.next(now),
+            name: match makes_team {
+                true => typed_text("team", &set_up.team)?,
+                false => String::new(),
+            },
+            created_at: now,
+        };
+        let hash = self.hash_new_password(set_up.password, &owner).await?;
+        let device = self.device_cookies().await?.issue(owner.id);
+        let (begin, cookie) = self.new_browser_session(owner.id, &set_up.browser);
+        let event = begin.event_of(crate::domain::audit::Action::SetUp, self.ids.next(now));
+        let digest = set_up.link.digest();
+        self.store
+            .write(Holder::Strangers, async move |sql| {
+                require_nobody(sql).await?;
+                let spent = one_time_link::spend(&digest, Purpose::SetUp, now);
+                let spent = sql.run(spent).await?;
+                spent.ok_or(Error::LinkNotValid)?;
+                sql.run(user::insert(&owner)).await?;
+                sql.run(password::set(owner.id, &hash, now)).await?;
+                if sql.run(team::list(Part::one())).await?.is_empty() {
+                    if team.name.is_empty() {
+                        return Err(Error::invalid("team", "has no name; give it one").into());
+                    }
+                    sql.run(team::insert(&team)).await?;
+                }
+                sql.run(member::insert_owner_of_all(owner.id, now)).await?;
+                sql.run(audit::insert(&event)).await?;
+                begin.carry_out(sql).await
+            })
+            .await?;
+        Ok(Cookies {
+            session: cookie,
+            device,
+        })
+    }
+
+    /// A new link, to keep and to show.
+    pub(super) fn new_one_time_link(
+        &self,
+        purpose: Purpose,
+        user_id: Option<crate::domain::id::UserId>,
+    ) -> (OneTimeLink, IssuedLink) {
+        let secret = Secret::base64url();
+        let link = OneTimeLink {
+            digest: secret.digest(),
+            purpose,
+            user_id,
+            expires_at: self.now().after(purpose.lifetime()),
+        };
+        let issued = IssuedLink {
+            purpose,
+            secret,
+            expires_at: link.expires_at,
+        };
+        (link, issued)
+    }
+
+    /// The hash of a new password, if it is good enough for this user.
+    pub(super) async fn hash_new_password(
+        &self,
+        typed: Secret,
+        user: &User,
+    ) -> Result<Secret, Error> {
+        let about_user = [user.email.clone(), user.name.clone()];
+        let judge =
+            move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
+        let password = self.hashing.work(judge).await??;
+        self.hashing.hash(password).await
+    }
+}
+
+/// Refuses where there is a user, and lets nobody make one until the end of the transaction.
+async fn require_nobody(sql: Sql<'_>) -> Result<(), ScriptError> {
+    let (_, users) = sql.run((user::lock_all(), user::list(Part::one()))).await?;
+    match users.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Refused(
+            "there is a user already; sign in, or let `invoicing user reset-link` make a link for them"
+                .into(),
+        )
+        .into()),
+    }
+}

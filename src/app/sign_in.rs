@@ -1,0 +1,315 @@
+//! Signing in to the pages by a password, and proving again who one is (docs/decisions.md, P31 to P33, V3 and V10).
+//!
+//! 1. The account is looked up by its email, with the hash of its password. Where either is missing, all that follows is done
+//!    as if they were there, and takes as long.
+//! 2. The attempt is counted as a wrong one, in a transaction of its own, before anything is compared: of a thousand that
+//!    come at once, at most ten are compared. Who has a device cookie of the account counts by that, everybody else by
+//!    their network and with all others who have none. Whoever has used up a count is refused; the counts are in the
+//!    database, so replicas share them.
+//! 3. The password is compared with the hash, where no request waits for the thread ([`super::hashing`]).
+//! 4. If it is the right one, its count is forgotten, and a session begins in one transaction, in which the user is still
+//!    there and the password still the one that was compared.
+//! 5. Proving again who one is gives the session another cookie; the one before is worth nothing then.
+
+use super::{App, shared_secret};
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
+use crate::domain::browser_session::{BrowserSession, InBrowser};
+use crate::domain::device_cookie::DeviceCookies;
+use crate::domain::holder::Holder;
+use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
+use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
+use crate::domain::secret::{Digest, Secret};
+use crate::domain::time::Timestamp;
+use crate::domain::user::User;
+use crate::sql::ScriptError;
+use crate::store::secret::SharedSecret;
+use crate::store::{Batch, Sql, audit, browser_session, password, user};
+
+use super::user::require_user;
+
+/// What somebody who wants to sign in has typed, and where.
+#[derive(Clone, Debug)]
+pub struct SignIn {
+    /// The email, as typed.
+    pub email: String,
+    /// The password, as typed.
+    pub password: Secret,
+    /// The browser.
+    pub browser: Browser,
+}
+
+/// A browser, by what it has sent.
+#[derive(Clone, Debug)]
+pub struct Browser {
+    /// Where it is.
+    pub visitor: Visitor,
+    /// The digest of the network that it is in.
+    pub network: Digest,
+    /// Its device cookie, if it has one.
+    pub device: Option<Secret>,
+    /// The session that it has, if there is one: a new one takes its place.
+    pub session: Option<InBrowser>,
+}
+
+/// What a browser in which somebody has signed in is given; this is the only time that these are seen.
+#[derive(Clone, Debug)]
+pub struct Cookies {
+    /// The cookie of the session.
+    pub session: Secret,
+    /// The device cookie.
+    pub device: Secret,
+}
+
+impl App {
+    /// Signs somebody in by a password, as told [above](self).
+    ///
+    /// # Errors
+    /// [`Error::WrongPassword`], [`Error::TooManyWrongPasswords`]; what the store answers.
+    pub async fn sign_in(&self, sign_in: SignIn) -> Result<Cookies, Error> {
+        let SignIn {
+            email,
+            password,
+            browser,
+        } = sign_in;
+        let found = {
+            let email = email.trim().to_owned();
+            let find = async move |sql: Sql<'_>| {
+                let Some(user) = sql.run(user::find_email(&email)).await? else {
+                    return Ok(None);
+                };
+                let hash = sql.run(password::find(user.id)).await?;
+                Ok(Some((user, hash)))
+            };
+            self.store.read(Holder::Strangers, find).await?
+        };
+        let (user, hash) = found.map_or((None, None), |(user, hash)| (Some(user), hash));
+        let known = Known {
+            account: account(&email),
+            user_id: user.as_ref().map(|it| it.id),
+            hash,
+        };
+        let checked = self.check_password(&known, &password, &browser).await?;
+        let (Some(user), Some(hash)) = (user, known.hash) else {
+            return Err(Error::WrongPassword);
+        };
+        self.begin_browser_session(user, hash, checked, browser)
+            .await
+    }
+
+    /// Takes the password of somebody who is signed in as a proof that it is still them: step 5.
+    ///
+    /// # Errors
+    /// As [`sign_in`](App::sign_in); [`Error::InvalidToken`] when the session has ended meanwhile.
+    pub async fn confirm_by_password(
+        &self,
+        in_browser: &InBrowser,
+        password: Secret,
+        browser: Browser,
+    ) -> Result<Cookies, Error> {
+        let user_id = in_browser.user.id;
+        let find = async move |sql: Sql<'_>| sql.run(password::find(user_id)).await;
+        let known = Known {
+            account: account(&in_browser.user.email),
+            user_id: Some(user_id),
+            hash: self.store.read(user_id, find).await?,
+        };
+        let checked = self.check_password(&known, &password, &browser).await?;
+        let hash = known.hash.ok_or(Error::WrongPassword)?;
+        let now = self.now();
+        let cookie = Secret::base64url();
+        let (digest, session_id) = (cookie.digest(), in_browser.session.id);
+        let confirm = async move |sql: Sql<'_>| {
+            require_password(sql, user_id, &hash).await?;
+            let confirm =
+                browser_session::confirm(session_id, &digest, now).rule(|found| match found {
+                    0 => Err(Error::InvalidToken),
+                    _ => Ok(()),
+                });
+            sql.run((confirm, checked.forget())).await.map(drop)
+        };
+        self.store.write(user_id, confirm).await?;
+        Ok(Cookies {
+            session: cookie,
+            device: self.device_cookies().await?.issue(user_id),
+        })
+    }
+
+    /// Steps 2 and 3.
+    async fn check_password(
+        &self,
+        known: &Known,
+        typed: &Secret,
+        browser: &Browser,
+    ) -> Result<Checked, Error> {
+        let cookies = self.device_cookies().await?;
+        let of_device = known.user_id.zip(browser.device.as_ref());
+        let of_device = of_device.and_then(|(user_id, device)| cookies.source(device, user_id));
+        let checked = Checked {
+            account: known.account,
+            source: of_device.unwrap_or(Source(browser.network)),
+            is_device: of_device.is_some(),
+        };
+        let now = self.now();
+        self.store
+            .write(Holder::Strangers, async move |sql| {
+                checked.count(sql, now).await
+            })
+            .await?;
+        let password = normalized(typed.reveal());
+        match self.hashing.verify(password, known.hash.clone()).await? {
+            true => Ok(checked),
+            false => Err(Error::WrongPassword),
+        }
+    }
+
+    /// Step 4.
+    async fn begin_browser_session(
+        &self,
+        user: User,
+        hash: Secret,
+        checked: Checked,
+        browser: Browser,
+    ) -> Result<Cookies, Error> {
+        let device = self.device_cookies().await?.issue(user.id);
+        let (begin, cookie) = self.new_browser_session(user.id, &browser);
+        self.store
+            .write(user.id, async move |sql| {
+                sql.run(require_user(begin.session.user_id)).await?;
+                require_password(sql, begin.session.user_id, &hash).await?;
+                sql.run(checked.forget()).await?;
+                begin.carry_out(sql).await
+            })
+            .await?;
+        Ok(Cookies {
+            session: cookie,
+            device,
+        })
+    }
+
+    /// A session that begins now, in place of the one that the browser has, and its cookie.
+    pub(super) fn new_browser_session(
+        &self,
+        user_id: UserId,
+        browser: &Browser,
+    ) -> (BeginSession, Secret) {
+        let now = self.now();
+        let cookie = Secret::base64url();
+        let session = BrowserSession {
+            id: self.ids.next(now),
+            user_id,
+            user_agent: browser.visitor.user_agent.clone(),
+            created_at: now,
+            signed_in_at: now,
+            last_used_at: now.to_the_minute(),
+        };
+        let person = Person {
+            user_id,
+            session_id: session.id,
+            visitor: browser.visitor.clone(),
+        };
+        let replaced = browser.session.as_ref();
+        let begin = BeginSession {
+            digest: cookie.digest(),
+            event: self
+                .event(&Actor::Person(person), Action::SignIn)
+                .to(session.id.0),
+            replaced: replaced.map(|it| (it.user.id, it.session.id)),
+            session,
+        };
+        (begin, cookie)
+    }
+
+    /// The key of device cookies, which all processes on one database share. Few commands need it.
+    pub(super) async fn device_cookies(&self) -> Result<&DeviceCookies, Error> {
+        if let Some(made) = self.device_cookies.get() {
+            return Ok(made);
+        }
+        let key = shared_secret(&self.store, SharedSecret::Device).await?;
+        Ok(self.device_cookies.get_or_init(|| DeviceCookies::new(key)))
+    }
+}
+
+/// Step 1.
+struct Known {
+    account: Digest,
+    user_id: Option<UserId>,
+    hash: Option<Secret>,
+}
+
+/// What an attempt is counted by.
+#[derive(Clone, Copy)]
+struct Checked {
+    account: Digest,
+    source: Source,
+    is_device: bool,
+}
+
+impl Checked {
+    /// Step 2.
+    async fn count(self, sql: Sql<'_>, now: Timestamp) -> Result<(), ScriptError> {
+        let counts = [(*Source::ALL, OF_ACCOUNT), (self.source, OF_SOURCE)];
+        // All attempts on an account wait for the first of these counts; a device does not share it.
+        for (source, allowance) in counts.into_iter().skip(usize::from(self.is_device)) {
+            let known = sql
+                .run(password::lock_wrong(&self.account, &source, now))
+                .await?;
+            let counted = allowance.one_more(known, now)?;
+            sql.run(password::set_wrong(&self.account, &source, &counted))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// It was the right password after all.
+    fn forget(&self) -> impl Batch + '_ {
+        (
+            password::forget_wrong(&self.account, &self.source),
+            password::was_right(&self.account, !self.is_device),
+        )
+            .rule(|_| Ok(0))
+    }
+}
+
+/// A session to begin.
+pub(super) struct BeginSession {
+    session: BrowserSession,
+    digest: Digest,
+    event: AuditEvent,
+    replaced: Option<(UserId, BrowserSessionId)>,
+}
+
+impl BeginSession {
+    /// What else its user does now.
+    pub(super) fn event_of(&self, action: Action, id: AuditEventId) -> AuditEvent {
+        let event = AuditEvent {
+            id,
+            action,
+            ..self.event.clone()
+        };
+        event.to(self.session.user_id.0)
+    }
+
+    pub(super) async fn carry_out(&self, sql: Sql<'_>) -> Result<(), ScriptError> {
+        if let Some((user_id, id)) = self.replaced {
+            sql.run(browser_session::delete(user_id, id)).await?;
+        }
+        let insert = browser_session::insert(&self.session, &self.digest);
+        sql.run((insert, audit::insert(&self.event)))
+            .await
+            .map(drop)
+    }
+}
+
+/// Refuses a user whose password is another by now, and keeps it as it is until the end of the transaction.
+async fn require_password(
+    sql: Sql<'_>,
+    user_id: UserId,
+    compared: &Secret,
+) -> Result<(), ScriptError> {
+    let hash = sql.run(password::hold(user_id)).await?;
+    match hash.as_ref() == Some(compared) {
+        true => Ok(()),
+        false => Err(Error::WrongPassword.into()),
+    }
+}

@@ -1,0 +1,28 @@
+//! What commands print of links that are good once.
+
+use crate::app::App;
+use crate::domain::one_time_link::IssuedLink;
+
+use super::command_error::CommandError;
+use super::record::Record;
+
+/// Where the pages are that links lead to.
+///
+/// # Errors
+/// When there are none.
+pub(super) fn origin(app: &App) -> Result<&str, CommandError> {
+    app.origin().ok_or_else(|| {
+        CommandError::Failed(
+            "there are no pages: public_url has a path, or is in clear; say where people reach them: \
+             --origin https://invoices.example.com"
+                .into(),
+        )
+    })
+}
+
+/// A link, with its secret, which is shown here alone.
+pub(super) fn record(issued: &IssuedLink, origin: &str) -> Record {
+    Record::default()
+        .with("url", issued.url(origin).reveal())
+        .with_distant_time("expiresAt", Some(issued.expires_at))
+}

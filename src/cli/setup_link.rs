@@ -1,0 +1,24 @@
+//! `invoicing setup-link`: how the first person gets in.
+
+use crate::app::App;
+
+use super::command_error::CommandError;
+use super::one_time_link;
+use super::output::Output;
+
+/// Prints a link by which the first owner is made in a browser, with a password.
+///
+/// It is good once, for 24 hours, and only as long as there is no user; one that was printed before is worth nothing then.
+/// Whoever has it owns every team, so hand it over as you would a password.
+#[derive(Debug, clap::Args)]
+#[command(after_help = r#"Example:
+    invoicing setup-link --origin https://invoices.example.com"#)]
+pub(super) struct SetupLink {}
+
+impl SetupLink {
+    pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
+        let origin = one_time_link::origin(app)?;
+        let issued = app.create_set_up_link().await?;
+        Ok(one_time_link::record(&issued, origin).into())
+    }
+}

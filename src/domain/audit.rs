@@ -1,0 +1,128 @@
+//! The audit: who did what to whom or what, when and from where (docs/decisions.md, T1 to T5).
+//!
+//! 1. An event is written in the transaction of the change that it tells of: there is neither without the other.
+//! 2. It has ids, and no name and no email: what somebody is called is looked up when it is shown, so a user who is deleted is
+//!    erased from it, too. It never has a secret.
+//! 3. It is kept for 400 days.
+
+use std::net::IpAddr;
+
+use super::id::{AuditEventId, BrowserSessionId, TeamId, UserId};
+use super::string_enum::string_enum;
+use super::time::Timestamp;
+use uuid::Uuid;
+
+/// On whose behalf something is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// Whoever can open the database by the command line, and may do everything.
+    Operator,
+    /// Somebody in a browser.
+    Person(Person),
+}
+
+/// Somebody who is signed in, in a browser.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Who it is.
+    pub user_id: UserId,
+    /// The browser session, which has to be there still when something is changed.
+    pub session_id: BrowserSessionId,
+    /// Where the request came from.
+    pub visitor: Visitor,
+}
+
+/// Where a request of a browser came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Visitor {
+    /// The client address.
+    pub address: IpAddr,
+    /// What the browser calls itself.
+    pub user_agent: Option<String>,
+}
+
+string_enum! {
+    /// What was done.
+    Action {
+        /// The first owner was made.
+        SetUp = "set-up",
+        /// Somebody signed in.
+        SignIn = "sign-in",
+        /// Somebody signed out.
+        SignOut = "sign-out",
+        /// A session of an app was ended.
+        EndSession = "end-session",
+        /// A session of a browser was ended from another.
+        EndBrowserSession = "end-browser-session",
+        /// A key was made.
+        CreateApiKey = "create-api-key",
+        /// A key was revoked.
+        RevokeApiKey = "revoke-api-key",
+        /// A password was set by the link of a reset.
+        ResetPassword = "reset-password",
+        /// A password was changed.
+        ChangePassword = "change-password",
+    }
+}
+
+/// Something that was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEvent {
+    /// Identifies it; later events have greater ids.
+    pub id: AuditEventId,
+    /// The team in which it was done, if it was in one.
+    pub team_id: Option<TeamId>,
+    /// Who did it; none for the command line.
+    pub actor: Option<UserId>,
+    /// What was done.
+    pub action: Action,
+    /// To which key, session or user.
+    pub subject: Option<Uuid>,
+    /// What else there is to say, such as a role.
+    pub detail: Option<String>,
+    /// From where.
+    pub client_address: Option<String>,
+    /// By which browser.
+    pub user_agent: Option<String>,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl AuditEvent {
+    /// Something that `actor` does now.
+    pub(crate) fn new(id: AuditEventId, actor: &Actor, action: Action, now: Timestamp) -> Self {
+        let (user_id, visitor) = match actor {
+            Actor::Operator => (None, None),
+            Actor::Person(person) => (Some(person.user_id), Some(&person.visitor)),
+        };
+        AuditEvent {
+            id,
+            team_id: None,
+            actor: user_id,
+            action,
+            subject: None,
+            detail: None,
+            client_address: visitor.map(|it| it.address.to_string()),
+            user_agent: visitor.and_then(|it| it.user_agent.clone()),
+            created_at: now,
+        }
+    }
+
+    /// The same, in a team.
+    #[must_use]
+    pub(crate) fn in_team(self, team_id: TeamId) -> Self {
+        AuditEvent {
+            team_id: Some(team_id),
+            ..self
+        }
+    }
+
+    /// The same, done to this.
+    #[must_use]
+    pub(crate) fn to(self, subject: Uuid) -> Self {
+        AuditEvent {
+            subject: Some(subject),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Browser sessions: somebody who is signed in to the pages (docs/decisions.md, V1 to V5).
+//!
+//! A cookie has 256 random bits, and the database their SHA-256. A session that is over is deleted; what it did is in the
+//! audit.
+
+use std::time::Duration;
+
+use super::Error;
+use super::audit::{Person, Visitor};
+use super::id::{BrowserSessionId, UserId};
+use super::time::Timestamp;
+use super::user::User;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// For how long a session lasts without use.
+pub const IDLE: Duration = DAY.saturating_mul(14);
+
+/// For how long it lasts at most.
+pub const LIFETIME: Duration = DAY.saturating_mul(90);
+
+/// For how long a user who has proven who they are may do what asks for that.
+const FRESH: Duration = Duration::from_secs(15 * 60);
+
+/// A browser in which somebody is signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrowserSession {
+    /// Identifies it; no secret.
+    pub id: BrowserSessionId,
+    /// Who is signed in.
+    pub user_id: UserId,
+    /// What the browser calls itself.
+    pub user_agent: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When the user last proved who they are, in this browser.
+    pub signed_in_at: Timestamp,
+    /// The minute of its last use.
+    pub last_used_at: Timestamp,
+}
+
+impl BrowserSession {
+    /// Refuses a session that is over by `now`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`].
+    pub(crate) fn require_alive(&self, now: Timestamp) -> Result<(), Error> {
+        match now < self.last_used_at.after(IDLE) && now < self.created_at.after(LIFETIME) {
+            true => Ok(()),
+            false => Err(Error::InvalidToken),
+        }
+    }
+
+    /// Whether the user has proven who they are so lately that they need not do it again.
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        now < self.signed_in_at.after(FRESH)
+    }
+
+    /// The error for an id that no session of the user has.
+    pub(crate) fn missing(id: BrowserSessionId) -> Error {
+        Error::Missing {
+            noun: "browser session",
+            id: id.to_string(),
+            remedy: "it may have ended",
+        }
+    }
+}
+
+/// Somebody in a browser, as a request finds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InBrowser {
+    /// The session.
+    pub session: BrowserSession,
+    /// Whose it is.
+    pub user: User,
+}
+
+impl InBrowser {
+    /// On whose behalf something is done that a request asks for, which comes from there.
+    pub fn person(&self, visitor: Visitor) -> Person {
+        Person {
+            user_id: self.user.id,
+            session_id: self.session.id,
+            visitor,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(created: Duration, used: Duration) -> BrowserSession {
+        let zero = Timestamp::from_millis(0);
+        BrowserSession {
+            id: uuid::Uuid::nil().into(),
+            user_id: uuid::Uuid::nil().into(),
+            user_agent: None,
+            created_at: zero.after(created),
+            signed_in_at: zero.after(created),
+            last_used_at: zero.after(used),
+        }
+    }
+
+    #[test]
+    fn a_session_ends_after_fourteen_days_without_use_and_ninety_in_all() {
+        let at = |time| Timestamp::from_millis(0).after(time);
+        let second = Duration::from_secs(1);
+        let unused = session(Duration::ZERO, Duration::ZERO);
+        unused.require_alive(at(IDLE - second)).unwrap();
+        unused.require_alive(at(IDLE)).unwrap_err();
+        let used = session(Duration::ZERO, LIFETIME - second);
+        used.require_alive(at(LIFETIME - second)).unwrap();
+        used.require_alive(at(LIFETIME)).unwrap_err();
+    }
+
+    #[test]
+    fn a_sign_in_is_fresh_for_a_quarter_of_an_hour() {
+        let at = |time| Timestamp::from_millis(0).after(time);
+        let session = session(Duration::ZERO, Duration::ZERO);
+        assert!(session.is_fresh(at(FRESH - Duration::from_secs(1))));
+        assert!(!session.is_fresh(at(FRESH)));
+    }
+}

@@ -1,0 +1,65 @@
+//! The device cookie: by it, a browser that has signed in to an account before counts by itself there, so that nobody can
+//! keep the user out by typing wrong passwords elsewhere (docs/decisions.md, P32).
+//!
+//! It is 16 random bytes and their HMAC-SHA-256 with the user's id, in base64url. It opens nothing, and the database does
+//! not have it.
+
+use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign, verify};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::id::UserId;
+use super::password::Source;
+use super::secret::{Digest, Secret, random};
+
+const NONCE: usize = 16;
+
+/// The key of device cookies.
+#[derive(Debug)]
+pub(crate) struct DeviceCookies(Key);
+
+impl DeviceCookies {
+    pub(crate) fn new(key: [u8; 32]) -> DeviceCookies {
+        DeviceCookies(Key::new(HMAC_SHA256, &key))
+    }
+
+    /// A new one for a browser in which this user has signed in.
+    pub(crate) fn issue(&self, user_id: UserId) -> Secret {
+        let nonce = random::<NONCE>();
+        let tag = sign(&self.0, &message(&nonce, user_id));
+        Secret::from_text(URL_SAFE_NO_PAD.encode([&nonce, tag.as_ref()].concat()))
+    }
+
+    /// The browser, if the cookie is one of this user's.
+    pub(crate) fn source(&self, cookie: &Secret, user_id: UserId) -> Option<Source> {
+        let bytes = URL_SAFE_NO_PAD.decode(cookie.reveal()).ok()?;
+        let (nonce, tag) = bytes.split_first_chunk::<NONCE>()?;
+        verify(&self.0, &message(nonce, user_id), tag).ok()?;
+        Some(Source(Digest::of(nonce)))
+    }
+}
+
+fn message(nonce: &[u8; NONCE], user_id: UserId) -> Vec<u8> {
+    [&nonce[..], &user_id.as_bytes()[..]].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_good_for_its_user_and_under_its_key_alone() {
+        let cookies = DeviceCookies::new([7; 32]);
+        let [ada, ben] = [1, 2].map(|id| UserId(Uuid::from_u128(id)));
+        let cookie = cookies.issue(ada);
+        assert!(cookies.source(&cookie, ada).is_some());
+        assert!(cookies.source(&cookie, ben).is_none());
+        assert!(DeviceCookies::new([8; 32]).source(&cookie, ada).is_none());
+        for wrong in ["", "x", "AAAA", &cookie.reveal()[1..]] {
+            let wrong = Secret::from_text(wrong);
+            assert!(cookies.source(&wrong, ada).is_none());
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Passwords (docs/decisions.md, P10 to P12, P31 and P32).
+//!
+//! 1. A password is compared in Unicode's normal form C: the same letter may be typed in two ways.
+//! 2. A new one has 15 to 200 code points and is hard to guess, as zxcvbn judges it, which knows the user's own email and
+//!    name, too. There are no rules about kinds of characters, which make passwords shorter and no better.
+//! 3. Wrong ones are counted, by account and by where they come from, and in all for an account. Whoever has used up one of
+//!    the counts waits until its time is over, and is told so, whether there is such an account or not.
+
+use std::time::Duration;
+
+use unicode_normalization::UnicodeNormalization;
+use zxcvbn::{Score, zxcvbn};
+
+use super::Error;
+use super::secret::{Digest, Secret};
+use super::time::Timestamp;
+
+/// The fewest code points.
+pub const SHORTEST: usize = 15;
+
+/// The most.
+pub const LONGEST: usize = 200;
+
+/// As much of a password as zxcvbn looks at: it takes the square of that in time.
+const JUDGED: usize = 72;
+
+/// The password as it is compared: step 1. One that is too long to be anybody's is cut to where that is seen.
+pub(crate) fn normalized(text: &str) -> Secret {
+    Secret::from_text(text.nfc().take(LONGEST + 1).collect::<String>())
+}
+
+/// A new password as it is compared, if it is good enough: step 2. That takes milliseconds.
+///
+/// # Errors
+/// [`Error::Invalid`], which says what to do.
+pub(crate) fn new_password(text: &str, about_user: &[&str]) -> Result<Secret, Error> {
+    let password = normalized(text);
+    let refused = |why: String| Err(Error::invalid("password", why));
+    let count = password.reveal().chars().count();
+    if count < SHORTEST {
+        return refused(format!(
+            "is too short: it needs at least {SHORTEST} characters; four or five words that do not belong together are good"
+        ));
+    }
+    if count > LONGEST {
+        return refused(format!("is longer than {LONGEST} characters; shorten it"));
+    }
+    let judged: String = password.reveal().chars().take(JUDGED).collect();
+    let entropy = zxcvbn(&judged, about_user);
+    if entropy.score() < Score::Three {
+        let why = entropy.feedback().and_then(|it| it.warning());
+        let why = why.map_or_else(String::new, |why| {
+            format!(" ({})", why.to_string().trim_end_matches('.'))
+        });
+        return refused(format!(
+            "is easy to guess{why}; four or five words that do not belong together are good"
+        ));
+    }
+    Ok(password)
+}
+
+/// How many wrong passwords there may be, and for how long they count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// So many.
+    pub count: i64,
+    /// Within this time from the first.
+    pub within: Duration,
+}
+
+/// From one source.
+pub const OF_SOURCE: Allowance = Allowance {
+    count: 10,
+    within: Duration::from_secs(15 * 60),
+};
+
+/// In all, from sources that have not signed in to the account before.
+pub const OF_ACCOUNT: Allowance = Allowance {
+    count: 100,
+    within: Duration::from_secs(24 * 60 * 60),
+};
+
+/// Wrong passwords that were counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongPasswords {
+    /// How many.
+    pub count: i64,
+    /// When the first of them came.
+    pub begun_at: Timestamp,
+}
+
+/// Where wrong passwords come from: a network, or a browser that has signed in before; or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source(pub Digest);
+
+impl Source {
+    /// All sources that have no count of their own.
+    pub const ALL: &Source = &Source(Digest::from_bytes([0; 32]));
+}
+
+/// The account that an email is of, whether somebody has it or not.
+pub fn account(email: &str) -> Digest {
+    Digest::of(email.trim().to_ascii_lowercase().as_bytes())
+}
+
+impl Allowance {
+    /// What there is after one more at `now`.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWrongPasswords`] when there were as many as there may be: step 3.
+    pub(crate) fn one_more(
+        self,
+        known: WrongPasswords,
+        now: Timestamp,
+    ) -> Result<WrongPasswords, Error> {
+        let until = known.begun_at.after(self.within);
+        let (count, begun_at) = match now < until {
+            true if known.count >= self.count => return Err(Error::TooManyWrongPasswords(until)),
+            true => (known.count + 1, known.begun_at),
+            false => (1, now),
+        };
+        Ok(WrongPasswords { count, begun_at })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(text: &str) -> String {
+        new_password(text, &["ada@example.com", "Ada Lovelace"])
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn a_password_is_compared_in_normal_form_c() {
+        assert_eq!(normalized("a\u{308}"), normalized("\u{e4}"));
+        assert_eq!(normalized(&"x".repeat(9_000)).reveal().len(), LONGEST + 1);
+    }
+
+    #[test]
+    fn a_new_password_has_fifteen_to_two_hundred_code_points() {
+        assert!(complaint("pear-tulip-9kx").contains("too short"));
+        new_password("pear-tulip-9kx7", &[]).unwrap();
+        let words = "pear tulip nine harbour ";
+        new_password(&words.repeat(9)[..LONGEST], &[]).unwrap();
+        assert!(complaint(&words.repeat(9)).contains("longer than 200"));
+    }
+
+    #[test]
+    fn a_password_that_is_easy_to_guess_is_refused() {
+        for text in [
+            "aaaaaaaaaaaaaaaaaaaa",
+            "passwordpassword",
+            "qwertyuiopasdfghjkl",
+            "Ada Lovelace 2026",
+        ] {
+            assert!(complaint(text).contains("easy to guess"), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_passwords_are_held_until_the_time_of_the_first_is_over() {
+        let at = |seconds| Timestamp::from_millis(1000 * i64::from(seconds));
+        let (count, begun_at) = (0, at(5));
+        let mut known = WrongPasswords { count, begun_at };
+        for _ in 0..OF_SOURCE.count {
+            known = OF_SOURCE.one_more(known, at(6)).unwrap();
+        }
+        let held = OF_SOURCE.one_more(known, at(904)).unwrap_err();
+        assert!(matches!(held, Error::TooManyWrongPasswords(until) if until == at(905)));
+        let again = OF_SOURCE.one_more(known, at(905)).unwrap();
+        assert_eq!((again.count, again.begun_at), (1, at(905)));
+    }
+}

@@ -1,0 +1,60 @@
+//! What a page answers with: HTML, or where to go next.
+
+use askama::Template;
+use bytes::Bytes;
+use codegen_runtime::header_value;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION,
+    REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{Response, StatusCode};
+
+use super::Site;
+use crate::domain::Error;
+
+/// Nothing is loaded, run or sent but what is ours (docs/decisions.md, W28).
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// A year, for browsers that were here by TLS.
+const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// A page.
+///
+/// # Errors
+/// [`Error::Internal`]: a template only fails where what it shows does.
+pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<Bytes>, Error> {
+    let text = page.render().map_err(Error::internal)?;
+    let mut answer = Response::new(Bytes::from(text));
+    *answer.status_mut() = status;
+    let html = HeaderValue::from_static("text/html; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, html);
+    Ok(answer)
+}
+
+/// After a change, and where a page is shown to others: the address of a page of ours.
+pub(super) fn see_other(path: &str) -> Response<Bytes> {
+    let mut answer = Response::default();
+    *answer.status_mut() = StatusCode::SEE_OTHER;
+    answer.headers_mut().insert(LOCATION, header_value(path));
+    answer
+}
+
+/// What every answer says besides, unless it says it otherwise.
+pub(super) fn protect(site: &Site, headers: &mut HeaderMap) {
+    let usual = [
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // With `no-referrer`, browsers would send `Origin: null` with forms.
+        (REFERRER_POLICY, "same-origin"),
+    ];
+    for (name, value) in usual {
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    }
+    if site.origin.is_secure() {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HSTS);
+    }
+}

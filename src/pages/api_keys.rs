@@ -1,0 +1,227 @@
+//! `/teams/{team}/settings/integrations/api-keys`: the keys of a team.
+//!
+//! A key is seen once: the browser is led back to the page with the key in a cookie of one minute, and the page that shows it
+//! takes the cookie away.
+
+use std::sync::Arc;
+
+use askama::Template;
+use dropshot::ApiDescriptionRegisterError;
+use http::StatusCode;
+use http::header::SET_COOKIE;
+
+use super::Site;
+use super::answer::{html, see_other};
+use super::confirm::confirmed;
+use super::cookies::Cookie;
+use super::error::Failure;
+use super::frame::{Frame, FramedTeam};
+use super::route::{Answer, Route, TeamPath};
+use super::text::Time;
+use super::visit::Visit;
+use crate::domain::Error;
+use crate::domain::api_key::{ApiKey, Scope};
+use crate::domain::catalog::Mode;
+use crate::domain::error::Complaint;
+use crate::domain::id::ApiKeyId;
+use crate::domain::list::Part;
+use crate::domain::time::Timestamp;
+use crate::http::{Api, Form};
+use crate::settings::Span;
+
+/// As many keys are listed.
+const KEYS: u32 = 500;
+
+#[derive(Template)]
+#[template(path = "api_keys.html")]
+struct ApiKeysPage {
+    frame: Frame,
+    path: String,
+    keys: Vec<KeyRow>,
+    /// The key that was just made.
+    made: Option<String>,
+    typed: Typed,
+    complaint: Option<Complaint>,
+}
+
+/// A key as the table shows it.
+struct KeyRow {
+    id: ApiKeyId,
+    name: String,
+    mode: Mode,
+    scope: &'static str,
+    created_at: Time,
+    last_used_at: Option<Time>,
+    expires_at: Option<Time>,
+    is_revoked: bool,
+    state: &'static str,
+}
+
+impl KeyRow {
+    fn new(key: ApiKey, now: Timestamp) -> KeyRow {
+        let state = match (key.revoked_at, key.expires_at) {
+            (Some(_), _) => "Revoked",
+            (None, Some(end)) if end <= now => "Expired",
+            _ => "Valid",
+        };
+        let scope = match key.scope {
+            Scope::ReadOnly => "Read",
+            Scope::ReadWrite => "Read and write",
+        };
+        KeyRow {
+            id: key.id,
+            name: key.name.unwrap_or_else(|| "No name".to_owned()),
+            mode: key.mode,
+            scope,
+            created_at: Time(key.created_at),
+            last_used_at: key.last_used_at.map(Time),
+            expires_at: key.expires_at.map(Time),
+            is_revoked: key.revoked_at.is_some(),
+            state,
+        }
+    }
+}
+
+/// What somebody has typed who wants a key.
+#[derive(Default)]
+struct Typed {
+    name: String,
+    mode: String,
+    scope: String,
+    expires_in: String,
+}
+
+/// Adds the pages.
+///
+/// # Errors
+/// When another endpoint has a path of theirs.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, "/teams/{team}/settings/integrations/api-keys")
+        .shows("show_api_keys", show_api_keys)?
+        .takes("create_api_key", create_api_key)?
+        .and_no_more::<TeamPath>()?;
+    Route::new(
+        api,
+        site,
+        "/teams/{team}/settings/integrations/api-keys/revoke",
+    )
+    .takes("revoke_api_key", revoke_api_key)?
+    .and_no_more::<TeamPath>()
+}
+
+fn path(team: &FramedTeam) -> String {
+    format!("/teams/{}/settings/integrations/api-keys", team.id)
+}
+
+async fn show_api_keys(visit: Arc<Visit>, path: TeamPath) -> Answer {
+    let team = visit.managed_team(&path.team).await?;
+    let made = visit.cookie(Cookie::Once);
+    let made = made.filter(|text| visit.app().presented_api_key(text).is_ok());
+    let made = made.map(str::to_owned);
+    page(&visit, team, made, Typed::default(), None).await
+}
+
+async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
+    let team = visit.managed_team(&path.team).await?;
+    let [name, mode, scope, expires_in] = form.fields(["name", "mode", "scope", "expires_in"])?;
+    let typed = Typed {
+        name,
+        mode,
+        scope,
+        expires_in,
+    };
+    let (mode, scope) = match typed.parsed() {
+        Ok(parsed) => parsed,
+        Err(complaint) => return page(&visit, team, None, typed, Some(complaint)).await,
+    };
+    let expires_in = typed
+        .expires_in
+        .parse::<Span>()
+        .ok()
+        .map(|it| it.duration());
+    let fields = [
+        ("name", typed.name.as_str()),
+        ("mode", &typed.mode),
+        ("scope", &typed.scope),
+        ("expires_in", &typed.expires_in),
+    ];
+    let confirmed = match mode {
+        Mode::Live => Some(confirmed(&visit, &form, &fields).await?),
+        Mode::Test => None,
+    };
+    let (actor, name) = (visit.actor()?, Some(typed.name.as_str()));
+    let created = visit
+        .app()
+        .create_api_key(&actor, team.id, mode, scope, name, expires_in);
+    let (_, secret) = match created.await {
+        Ok(created) => created,
+        Err(Error::Invalid(complaint)) => {
+            return page(&visit, team, None, typed, Some(complaint)).await;
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut answer = see_other(&self::path(&team));
+    let once = Cookie::Once.set(&visit.site, secret.reveal());
+    answer.headers_mut().append(SET_COOKIE, once);
+    Ok(match confirmed {
+        Some(confirmed) => confirmed.with_cookies(&visit, answer),
+        None => answer,
+    })
+}
+
+async fn revoke_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
+    let team = visit.managed_team(&path.team).await?;
+    let [id] = form.fields(["id"])?;
+    let fields = [("id", id.as_str())];
+    let confirmed = confirmed(&visit, &form, &fields).await?;
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    visit.app().revoke_api_key(&visit.actor()?, id).await?;
+    Ok(confirmed.with_cookies(&visit, see_other(&self::path(&team))))
+}
+
+async fn page(
+    visit: &Visit,
+    team: FramedTeam,
+    made: Option<String>,
+    typed: Typed,
+    complaint: Option<Complaint>,
+) -> Answer {
+    let keys = visit.app().list_api_keys(Some(team.id), Part::first(KEYS));
+    let now = visit.app().now();
+    let row = |key| KeyRow::new(key, now);
+    let was_made = made.is_some();
+    let status = match complaint {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let page = ApiKeysPage {
+        path: path(&team),
+        keys: keys.await?.into_iter().map(row).collect(),
+        frame: Frame::of_team(visit, team),
+        made,
+        typed,
+        complaint,
+    };
+    let mut answer = html(status, &page)?;
+    if was_made {
+        let cleared = Cookie::Once.clear(&visit.site);
+        answer.headers_mut().append(SET_COOKIE, cleared);
+    }
+    Ok(answer)
+}
+
+impl Typed {
+    /// For which catalog and for what a key is wanted; the page's own form sends nothing that is wrong here.
+    fn parsed(&self) -> Result<(Mode, Scope), Complaint> {
+        let wrong = |field| Complaint {
+            field,
+            message: "is none of those that the page offers".to_owned(),
+        };
+        if !self.expires_in.is_empty() && self.expires_in.parse::<Span>().is_err() {
+            return Err(wrong("expires_in"));
+        }
+        let mode = self.mode.parse().map_err(|_| wrong("mode"))?;
+        let scope = self.scope.parse().map_err(|_| wrong("scope"))?;
+        Ok((mode, scope))
+    }
+}

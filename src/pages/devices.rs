@@ -1,0 +1,107 @@
+//! `/account/devices`: where somebody is signed in, and how to sign out there.
+
+use std::sync::Arc;
+
+use askama::Template;
+use dropshot::ApiDescriptionRegisterError;
+use http::StatusCode;
+
+use super::Site;
+use super::answer::{html, see_other};
+use super::error::Failure;
+use super::frame::Frame;
+use super::route::{Answer, NoVariables, Route};
+use super::text::{Time, device_name};
+use super::visit::Visit;
+use crate::domain::browser_session::BrowserSession;
+use crate::domain::session::Session;
+use crate::http::{Api, Form};
+
+const PATH: &str = "/account/devices";
+
+#[derive(Template)]
+#[template(path = "devices.html")]
+struct DevicesPage {
+    frame: Frame,
+    browsers: Vec<DeviceRow>,
+    apps: Vec<DeviceRow>,
+}
+
+/// A browser or an app as the list shows it.
+struct DeviceRow {
+    id: String,
+    name: String,
+    /// The app; none for a browser.
+    app: Option<String>,
+    /// Whether it is the browser that asks.
+    is_own: bool,
+    created_at: Time,
+    last_used_at: Time,
+}
+
+/// Adds the pages.
+///
+/// # Errors
+/// When another endpoint has a path of theirs.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, PATH)
+        .shows("show_devices", show_devices)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/devices/end-browser-session")
+        .takes("end_browser_session", end_browser_session)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/devices/end-session")
+        .takes("end_session", end_session)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/devices/end-other-sessions")
+        .takes("end_other_sessions", end_other_sessions)?
+        .and_no_more::<NoVariables>()
+}
+
+async fn show_devices(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    let in_browser = visit.signed_in()?;
+    let (browsers, apps) = visit.app().list_devices(in_browser.user.id).await?;
+    let browser = |it: BrowserSession| DeviceRow {
+        id: it.id.to_string(),
+        name: device_name(it.user_agent.as_deref()),
+        app: None,
+        is_own: it.id == in_browser.session.id,
+        created_at: Time(it.created_at),
+        last_used_at: Time(it.last_used_at),
+    };
+    let app = |it: Session| DeviceRow {
+        id: it.id.to_string(),
+        name: device_name(it.user_agent.as_deref()),
+        app: Some(it.client_id.to_string()),
+        is_own: false,
+        created_at: Time(it.created_at),
+        last_used_at: Time(it.last_used_at),
+    };
+    let page = DevicesPage {
+        frame: Frame::of(&visit),
+        browsers: browsers.into_iter().map(browser).collect(),
+        apps: apps.into_iter().map(app).collect(),
+    };
+    Ok(html(StatusCode::OK, &page)?)
+}
+
+async fn end_browser_session(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let person = visit.person()?;
+    let [id] = form.fields(["id"])?;
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    visit.app().end_browser_session(person, id).await?;
+    Ok(see_other(PATH))
+}
+
+async fn end_session(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let person = visit.person()?;
+    let [id] = form.fields(["id"])?;
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    visit.app().end_session(person, id).await?;
+    Ok(see_other(PATH))
+}
+
+async fn end_other_sessions(visit: Arc<Visit>, _: NoVariables, _: Form) -> Answer {
+    visit.app().end_other_sessions(visit.person()?).await?;
+    Ok(see_other(PATH))
+}

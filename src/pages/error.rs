@@ -1,0 +1,116 @@
+//! What a page shows when there is nothing else to show: that somebody may not, that there is no such thing, or that it
+//! did not work.
+
+use askama::Template;
+use bytes::Bytes;
+use codegen_runtime::{Rejection, RequestError};
+use http::{Response, StatusCode};
+
+use super::answer::{html, see_other};
+use super::frame::Frame;
+use super::text::encoded;
+use super::visit::Visit;
+use crate::domain;
+use crate::http::{Error, problem};
+
+/// Why a request for a page gets something else.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Nobody is signed in.
+    NotSignedIn,
+    /// A change that no page of ours has asked for.
+    OtherOrigin,
+    /// There is no such page, or not for this person.
+    NotFound,
+    /// Something has to come first, such as a proof of who one is.
+    Answered(Box<Response<Bytes>>),
+    /// What the service or the request says.
+    Rejected(Rejection<Error>),
+}
+
+impl From<domain::Error> for Failure {
+    fn from(error: domain::Error) -> Failure {
+        match error {
+            domain::Error::InvalidToken => Failure::NotSignedIn,
+            // Whoever is no member learns nothing (docs/decisions.md, W21).
+            domain::Error::NotAMember
+            | domain::Error::Missing { .. }
+            | domain::Error::LinkNotValid => Failure::NotFound,
+            error => Failure::Rejected(error.into()),
+        }
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Failure {
+        Failure::Rejected(error.into())
+    }
+}
+
+impl From<Rejection<Error>> for Failure {
+    fn from(rejection: Rejection<Error>) -> Failure {
+        match rejection {
+            Rejection::Error(Error::Domain(error)) => error.into(),
+            rejection => Failure::Rejected(rejection),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage {
+    frame: Frame,
+    title: &'static str,
+    message: String,
+}
+
+/// The answer.
+pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
+    let (status, title, message) = match failure {
+        Failure::NotSignedIn => return to_sign_in(visit),
+        Failure::Answered(answer) => return *answer,
+        Failure::OtherOrigin => (
+            StatusCode::FORBIDDEN,
+            "This did not come from our page",
+            "The form was sent from another site, or by a browser that does not say from where. Nothing was changed."
+                .to_owned(),
+        ),
+        Failure::NotFound => (
+            StatusCode::NOT_FOUND,
+            "There is no such page",
+            "The address is wrong, or you are signed in as somebody who may not see it.".to_owned(),
+        ),
+        Failure::Rejected(rejection) => {
+            let (status, message) = problem(&visit.context, rejection).for_page();
+            let title = match status {
+                StatusCode::TOO_MANY_REQUESTS => "Too many requests",
+                it if it.is_server_error() => "That did not work",
+                _ => "That is not possible",
+            };
+            (status, title, format!("{message}."))
+        }
+    };
+    let frame = Frame::of(visit);
+    let page = ErrorPage {
+        frame,
+        title,
+        message,
+    };
+    html(status, &page).unwrap_or_else(|_| {
+        let mut answer = Response::default();
+        *answer.status_mut() = status;
+        answer
+    })
+}
+
+/// The sign-in page, from which one comes back; after a form, to the page that it was on.
+fn to_sign_in(visit: &Visit) -> Response<Bytes> {
+    let back = match visit.context.request.method().is_safe() {
+        true => visit.path_and_query(),
+        false => visit.context.request.uri().path(),
+    };
+    match back {
+        "/" => see_other("/sign-in"),
+        back => see_other(&format!("/sign-in?next={}", encoded(back))),
+    }
+}

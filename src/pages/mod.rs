@@ -1,0 +1,70 @@
+//! The pages: HTML for people, made on the server, over the same methods of [`App`](crate::app::App) as the API and the
+//! command line. No document has them (docs/decisions.md, "People").
+//!
+//! One file a page, with its template beside it, which the compiler checks. What a request passes through, in this order, is
+//! written once, in `route`, so that no page can forget it:
+//!
+//! 1. Its path is written as the page's is (404).
+//! 2. Whoever asks is found by the cookie, and may ask as often as a session may; who has none, as often as one client
+//!    address may (429).
+//! 3. What changes something is a POST from a page of ours, or it is 403 (`visit`).
+//! 4. The form is read (413, 415, 408).
+//! 5. The page asks the service, and shows what it says. A form that is refused comes back with what was typed, secrets
+//!    left out, and the complaint beside its field. What was done is answered with 303, so that to load the page again does
+//!    nothing again.
+//! 6. A person who is not signed in is led to the sign-in page and back; one who has not lately proven who they are is asked
+//!    to, where the page asks for that (`confirm`).
+//! 7. Every answer says that nobody keeps it, and which scripts and styles may run: those of this server (`answer`).
+
+mod answer;
+mod api_keys;
+mod assets;
+mod confirm;
+mod cookies;
+mod devices;
+mod error;
+mod frame;
+mod home;
+mod reset;
+mod route;
+mod setup;
+mod sign_in;
+mod text;
+mod visit;
+
+use std::sync::Arc;
+
+use dropshot::ApiDescriptionRegisterError;
+
+use crate::http::{self, Api};
+use crate::settings::Origin;
+
+/// What all pages share.
+pub(crate) struct Site {
+    origin: Origin,
+}
+
+/// Everything that a server answers: the published interfaces, their documentation, and, where people reach it at an
+/// origin at which they may sign in, the pages.
+///
+/// # Errors
+/// When two endpoints are in each other's way, which a test shows.
+pub fn api(origin: Option<Origin>) -> Result<Api, ApiDescriptionRegisterError> {
+    let mut api = http::api()?;
+    match origin.filter(Origin::may_sign_in) {
+        Some(origin) => register(&mut api, origin)?,
+        None => http::register_at_root(&mut api)?,
+    }
+    Ok(api)
+}
+
+fn register(api: &mut Api, origin: Origin) -> Result<(), ApiDescriptionRegisterError> {
+    let site = Arc::new(Site { origin });
+    assets::register(api)?;
+    home::register(api, &site)?;
+    setup::register(api, &site)?;
+    sign_in::register(api, &site)?;
+    reset::register(api, &site)?;
+    devices::register(api, &site)?;
+    api_keys::register(api, &site)
+}

@@ -1,0 +1,190 @@
+//! How a page is served: steps 1 to 4 and 7 of [`super`], which are the same for all of them.
+
+use std::sync::Arc;
+
+use ::http::{Method, Response};
+use bytes::Bytes;
+use codegen_runtime::{Rejection, without_body};
+use dropshot::{
+    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Path,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Site;
+use super::answer::protect;
+use super::cookies::Cookie;
+use super::error::{self, Failure};
+use super::visit::Visit;
+use crate::domain::holder::Holder;
+pub(super) use crate::http::NoVariables;
+use crate::http::{self, Api, Context, Form, Permit, RequestContext, UnreadForm, Variables};
+
+/// dropshot knows no HTML; this is for documents, and no document has these endpoints.
+const JSON: &str = "application/json";
+
+/// What a page gives.
+pub(super) type Answer = Result<Response<Bytes>, Failure>;
+
+/// A path with the secret of a link.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TokenPath {
+    pub(super) token: String,
+}
+
+/// A path with a team's id.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct TeamPath {
+    pub(super) team: String,
+}
+
+/// A page, while it is registered.
+pub(super) struct Route<'a> {
+    api: &'a mut Api,
+    site: &'a Arc<Site>,
+    path: &'static str,
+    allow: Vec<&'static str>,
+}
+
+impl<'a> Route<'a> {
+    /// The page of this path.
+    pub(super) fn new(api: &'a mut Api, site: &'a Arc<Site>, path: &'static str) -> Route<'a> {
+        Route {
+            api,
+            site,
+            path,
+            allow: Vec::new(),
+        }
+    }
+
+    /// What GET shows; HEAD is answered like it, without the body. `name` is its name in metrics.
+    ///
+    /// # Errors
+    /// When another endpoint has this path.
+    pub(super) fn shows<P, F>(
+        mut self,
+        name: &'static str,
+        show: impl Fn(Arc<Visit>, P) -> F + Clone + Send + Sync + 'static,
+    ) -> Result<Self, ApiDescriptionRegisterError>
+    where
+        P: Variables,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        for method in [Method::GET, Method::HEAD] {
+            let (site, path, show) = (Arc::clone(self.site), self.path, show.clone());
+            let handler = move |context: RequestContext, variables: Path<P>| {
+                let (site, show) = (Arc::clone(&site), show.clone());
+                async move {
+                    let is_head = *context.request.method() == Method::HEAD;
+                    let variables = variables.into_inner();
+                    let show = |visit, _| show(visit, variables);
+                    let answer = serve(context, site, path, name, None, show).await?;
+                    Ok::<_, HttpError>(if is_head {
+                        without_body(answer)
+                    } else {
+                        answer
+                    })
+                }
+            };
+            let id = format!("{method} {path}");
+            let all = ApiEndpointVersions::All;
+            let endpoint = ApiEndpoint::<Context>::new(id, handler, method, JSON, path, all);
+            self.api.endpoints.register(endpoint.visible(false))?;
+        }
+        self.allow.extend(["GET", "HEAD"]);
+        Ok(self)
+    }
+
+    /// What POST does with a form from a page of ours. `name` is its name in metrics.
+    ///
+    /// # Errors
+    /// When another endpoint has this path.
+    pub(super) fn takes<P, F>(
+        mut self,
+        name: &'static str,
+        take: impl Fn(Arc<Visit>, P, Form) -> F + Clone + Send + Sync + 'static,
+    ) -> Result<Self, ApiDescriptionRegisterError>
+    where
+        P: Variables,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let (site, path) = (Arc::clone(self.site), self.path);
+        let handler = move |context: RequestContext, variables: Path<P>, form: UnreadForm| {
+            let (site, take) = (Arc::clone(&site), take.clone());
+            let variables = variables.into_inner();
+            let take = move |visit, form| take(visit, variables, form);
+            serve(context, site, path, name, Some(form), take)
+        };
+        let (id, all) = (format!("POST {path}"), ApiEndpointVersions::All);
+        let form = "application/x-www-form-urlencoded";
+        let endpoint = ApiEndpoint::<Context>::new(id, handler, Method::POST, form, path, all);
+        self.api.endpoints.register(endpoint.visible(false))?;
+        self.allow.push("POST");
+        Ok(self)
+    }
+
+    /// Refuses all other methods.
+    ///
+    /// # Errors
+    /// When another endpoint has this path.
+    pub(super) fn and_no_more<P: Variables>(self) -> Result<(), ApiDescriptionRegisterError> {
+        http::refuse_others::<P>(self.api, self.path, &self.allow.join(", "))
+    }
+}
+
+/// A request, answered; a POST brings a form.
+async fn serve<F>(
+    context: RequestContext,
+    site: Arc<Site>,
+    path: &'static str,
+    name: &'static str,
+    form: Option<UnreadForm>,
+    handle: impl FnOnce(Arc<Visit>, Form) -> F,
+) -> Result<Response<Body>, HttpError>
+where
+    F: Future<Output = Answer>,
+{
+    let context = Arc::new(context);
+    let visit = |in_browser| Visit {
+        context: Arc::clone(&context),
+        site: Arc::clone(&site),
+        in_browser,
+    };
+    let answer = async |in_browser| {
+        let visit = Arc::new(visit(in_browser));
+        let answered = async {
+            visit.require_own_origin()?;
+            let (form, _permit) = received(&visit, form).await?;
+            handle(Arc::clone(&visit), form).await
+        };
+        let answered = answered.await;
+        Ok(protected(&visit, answered))
+    };
+    // Nobody is signed in whom the server does not want to hear.
+    let fail = |rejection| protected(&visit(None), Err(Failure::from(rejection)));
+    let session = Cookie::Session.name(&site);
+    let admit = http::browser(&context, &session);
+    http::serve(&context, path, name, admit, answer, fail).await
+}
+
+/// Step 4, and a permit to work on the request.
+async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Permit), Failure> {
+    let holder = match &visit.in_browser {
+        Some(in_browser) => Holder::User(in_browser.user.id.0),
+        None => http::stranger(&visit.context),
+    };
+    match form {
+        Some(form) => Ok(http::received_form(&visit.context, holder, form).await?),
+        None => {
+            let permit = visit.context.context().concurrency.acquire(holder);
+            Ok((Form::default(), permit.map_err(Rejection::Error)?))
+        }
+    }
+}
+
+/// Step 7, and what is shown where there is nothing else to show.
+fn protected(visit: &Visit, answered: Answer) -> Response<Bytes> {
+    let mut answer = answered.unwrap_or_else(|failure| error::answer(visit, failure));
+    protect(&visit.site, answer.headers_mut());
+    answer
+}

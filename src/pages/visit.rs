@@ -1,0 +1,244 @@
+//! A request for a page: who asks, from where, and for what.
+
+use std::sync::Arc;
+
+use http::Method;
+use http::header::{HeaderMap, HeaderName, ORIGIN, USER_AGENT};
+
+use super::Site;
+use super::cookies::Cookie;
+use super::error::Failure;
+use super::frame::FramedTeam;
+use crate::app::App;
+use crate::app::sign_in::Browser;
+use crate::client_address::network;
+use crate::domain::Error;
+use crate::domain::audit::{Actor, Person, Visitor};
+use crate::domain::browser_session::InBrowser;
+use crate::domain::id::UserId;
+use crate::domain::secret::{Digest, Secret};
+use crate::http::{RequestContext, address, cookie};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// As much of what a browser calls itself is kept.
+const USER_AGENT_LENGTH: usize = 512;
+
+/// A request for a page.
+pub(super) struct Visit {
+    pub(super) context: Arc<RequestContext>,
+    pub(super) site: Arc<Site>,
+    /// Who is signed in, if anybody is.
+    pub(super) in_browser: Option<InBrowser>,
+}
+
+impl Visit {
+    pub(super) fn app(&self) -> &App {
+        &self.context.context().app
+    }
+
+    /// Whoever is signed in.
+    ///
+    /// # Errors
+    /// [`Failure::NotSignedIn`], which leads to the sign-in page and back.
+    pub(super) fn signed_in(&self) -> Result<&InBrowser, Failure> {
+        self.in_browser.as_ref().ok_or(Failure::NotSignedIn)
+    }
+
+    /// On whose behalf something is done.
+    ///
+    /// # Errors
+    /// As of [`signed_in`](Visit::signed_in).
+    pub(super) fn person(&self) -> Result<Person, Failure> {
+        Ok(self.signed_in()?.person(self.visitor()))
+    }
+
+    /// The same, for what others do, too.
+    ///
+    /// # Errors
+    /// As of [`signed_in`](Visit::signed_in).
+    pub(super) fn actor(&self) -> Result<Actor, Failure> {
+        self.person().map(Actor::Person)
+    }
+
+    /// Who is signed in.
+    ///
+    /// # Errors
+    /// As of [`signed_in`](Visit::signed_in).
+    pub(super) fn user_id(&self) -> Result<UserId, Failure> {
+        Ok(self.signed_in()?.user.id)
+    }
+
+    /// A team that whoever is signed in belongs to; `id` as the path has it.
+    ///
+    /// # Errors
+    /// [`Failure::NotFound`] for every other team.
+    pub(super) async fn team(&self, id: &str) -> Result<FramedTeam, Failure> {
+        let user_id = self.user_id()?;
+        let id = id.parse().map_err(|_| Failure::NotFound)?;
+        let found = self.app().get_membership(id, user_id).await?;
+        Ok(FramedTeam {
+            id,
+            name: found.team_name,
+            role: found.member.role,
+        })
+    }
+
+    /// The same, for whoever manages it.
+    ///
+    /// # Errors
+    /// As of [`team`](Visit::team); [`Error::RoleInsufficient`] for the other members.
+    pub(super) async fn managed_team(&self, id: &str) -> Result<FramedTeam, Failure> {
+        let team = self.team(id).await?;
+        match team.role.may_manage() {
+            true => Ok(team),
+            false => Err(Error::RoleInsufficient.into()),
+        }
+    }
+
+    /// The browser, for who wants to sign in.
+    pub(super) fn browser(&self) -> Browser {
+        let network = network(address(&self.context));
+        Browser {
+            visitor: self.visitor(),
+            network: Digest::of(network.to_string().as_bytes()),
+            device: self.cookie(Cookie::Device).map(Secret::from_text),
+            session: self.in_browser.clone(),
+        }
+    }
+
+    pub(super) fn cookie(&self, which: Cookie) -> Option<&str> {
+        cookie(self.context.request.headers(), &which.name(&self.site))
+    }
+
+    /// A parameter of the query; the first one of that name.
+    pub(super) fn query(&self, name: &str) -> Option<String> {
+        let query = self.context.request.uri().query().unwrap_or_default();
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        pairs
+            .find(|(it, _)| it == name)
+            .map(|(_, value)| value.into_owned())
+    }
+
+    /// What was asked for, to come back to it.
+    pub(super) fn path_and_query(&self) -> &str {
+        let uri = self.context.request.uri();
+        uri.path_and_query().map_or("/", |it| it.as_str())
+    }
+
+    fn visitor(&self) -> Visitor {
+        let headers = self.context.request.headers();
+        let user_agent = headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
+        Visitor {
+            address: address(&self.context),
+            user_agent: user_agent.map(|it| it.chars().take(USER_AGENT_LENGTH).collect()),
+        }
+    }
+
+    /// Refuses a change that no page of ours has asked for (docs/decisions.md, V6): a browser says where a request comes
+    /// from, and no page can make it say anything else.
+    ///
+    /// # Errors
+    /// [`Failure::OtherOrigin`].
+    pub(super) fn require_own_origin(&self) -> Result<(), Failure> {
+        let request = &self.context.request;
+        match is_safe(request.method()) || is_own(request.headers(), self.site.origin.as_str()) {
+            true => Ok(()),
+            false => Err(Failure::OtherOrigin),
+        }
+    }
+}
+
+fn is_safe(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
+}
+
+fn is_own(headers: &HeaderMap, origin: &str) -> bool {
+    let sent = |name: &HeaderName| {
+        let mut values = headers.get_all(name).iter();
+        let first = values.next();
+        first.map(|it| (it.as_bytes(), values.next().is_none()))
+    };
+    match (sent(&SEC_FETCH_SITE), sent(&ORIGIN)) {
+        (Some(site), _) => site == (b"same-origin", true),
+        (None, Some(sent)) => sent == (origin.as_bytes(), true),
+        (None, None) => false,
+    }
+}
+
+/// A way back: a path of this server with its query, and nothing that a browser could take for another host.
+pub(super) fn way_back(text: &str) -> Option<&str> {
+    const LENGTH: usize = 8_000;
+    let is_path = text.starts_with('/') && !text.starts_with("//");
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\' && byte != b'#';
+    let parsed = || text.parse::<http::Uri>().ok();
+    let fits = text.len() <= LENGTH && text.bytes().all(is_plain);
+    (is_path && fits && parsed().is_some_and(|uri| uri.authority().is_none())).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_comes_from_a_page_of_ours() {
+        let origin = "https://a.example";
+        for (lines, own) in [
+            (&[("sec-fetch-site", "same-origin")][..], true),
+            (
+                &[("sec-fetch-site", "same-origin"), ("origin", "null")],
+                true,
+            ),
+            (
+                &[("sec-fetch-site", "same-site"), ("origin", origin)],
+                false,
+            ),
+            (&[("sec-fetch-site", "cross-site")], false),
+            (&[("sec-fetch-site", "none")], false),
+            (&[("sec-fetch-site", "")], false),
+            (
+                &[
+                    ("sec-fetch-site", "same-origin"),
+                    ("sec-fetch-site", "cross-site"),
+                ],
+                false,
+            ),
+            (&[("origin", origin)], true),
+            (&[("origin", "https://a.example:444")], false),
+            (&[("origin", "http://a.example")], false),
+            (&[("origin", "null")], false),
+            (&[("origin", origin), ("origin", origin)], false),
+            (&[], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in lines {
+                headers.append(*name, value.parse().unwrap());
+            }
+            assert_eq!(is_own(&headers, origin), own, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_way_back_is_a_path_of_this_server() {
+        for text in ["/", "/a/b?c=d&e=%2F", "/a?next=https://b.example"] {
+            assert_eq!(way_back(text), Some(text));
+        }
+        for text in [
+            "",
+            "a",
+            "//b.example",
+            "///b.example",
+            "/\\b.example",
+            "\\/b.example",
+            "https://b.example",
+            "javascript:alert(1)",
+            "/a\r\nset-cookie: b",
+            "/\t/b.example",
+            "/a#b",
+            "/ü",
+            &format!("/{}", "x".repeat(9_000)),
+        ] {
+            assert_eq!(way_back(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What was done by whom.
+
+use uuid::Uuid;
+
+use super::Batch;
+use crate::domain::audit::AuditEvent;
+use crate::domain::id::{AuditEventId, TeamId};
+use crate::domain::list::Part;
+use crate::domain::time::Timestamp;
+use crate::sql::{sql, table, values};
+
+table! {
+    /// The rows of events.
+    pub(super) mod row = "audit_event", key [id];
+    ()
+    AuditEvent {
+        id: Uuid, team_id: Uuid, actor: Uuid, action: Text, subject: Uuid, detail: Text, client_address: Text,
+        user_agent: Text, created_at: Integer,
+    }
+    ()
+}
+
+/// Adds an event.
+pub fn insert(event: &AuditEvent) -> impl Batch {
+    sql!(row::INSERT).with(row::values(event))
+}
+
+/// The events of a team, newest first.
+pub fn list(team_id: TeamId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
+    let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM audit_event WHERE team_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    )
+    .with(values![team_id, after, part.limit])
+    .all(row::read)
+}
+
+/// All events, newest first.
+pub fn list_all(part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
+    let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM audit_event WHERE id < $1 ORDER BY id DESC LIMIT $2"
+    )
+    .with(values![after, part.limit])
+    .all(row::read)
+}
+
+/// Deletes at most `limit` events of before `time`; says how many.
+pub fn delete_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM audit_event WHERE id IN ( \
+             SELECT id FROM audit_event WHERE created_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![time, limit])
+}

@@ -1,0 +1,118 @@
+//! Browsers in which somebody is signed in. A session that is over is deleted.
+
+use uuid::Uuid;
+
+use super::{Batch, Sql};
+use crate::domain::browser_session::{BrowserSession, IDLE, InBrowser, LIFETIME};
+use crate::domain::id::{BrowserSessionId, UserId};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
+use crate::domain::user::User;
+use crate::sql::{ScriptError, sql, table, values};
+
+table! {
+    /// The rows of browser sessions.
+    pub(super) mod row = "browser_session", key [id];
+    (digest: Bytes)
+    BrowserSession {
+        id: Uuid, user_id: Uuid, user_agent: Text, created_at: Integer, signed_in_at: Integer,
+        last_used_at: Integer,
+    }
+    ()
+}
+
+/// Adds a session, of whose cookie nothing but the digest is kept.
+pub fn insert<'a>(session: &'a BrowserSession, digest: &'a Digest) -> impl Batch {
+    sql!(row::INSERT).with(row::values(digest, session))
+}
+
+/// The session that has this digest, with its user.
+pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
+    sql!(
+        "SELECT browser_session.id, user_id, user_agent, browser_session.created_at, signed_in_at, last_used_at, \
+         \"user\".id, email, name, \"user\".created_at \
+         FROM browser_session JOIN \"user\" ON \"user\".id = user_id \
+         WHERE digest = $1 AND removed_at IS NULL"
+    )
+    .with(values![digest])
+    .first(|row| {
+        Ok(InBrowser {
+            session: row::read(row)?,
+            user: User {
+                id: row.take()?,
+                email: row.take()?,
+                name: row.take()?,
+                created_at: row.take()?,
+            },
+        })
+    })
+}
+
+/// The session of that id, which nobody ends before the end of the transaction.
+pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM browser_session WHERE id = $1 FOR SHARE"
+    )
+    .with(values![id])
+    .first(row::read)
+}
+
+/// Gives a session another cookie, as its user has proven again who they are. Says how many there were.
+pub fn confirm(id: BrowserSessionId, digest: &Digest, now: Timestamp) -> impl Batch<Out = u64> {
+    sql!("UPDATE browser_session SET digest = $2, signed_in_at = $3 WHERE id = $1")
+        .with(values![id, digest, now])
+}
+
+/// The sessions of a user, newest first.
+pub fn list(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<BrowserSession>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM browser_session WHERE user_id = $1 AND last_used_at > $2 AND created_at > $3 ORDER BY id DESC LIMIT 500"
+    )
+    .with(values![user_id, now.before(IDLE), now.before(LIFETIME)])
+    .all(row::read)
+}
+
+/// Ends a session of a user. Says how many there were.
+pub fn delete(user_id: UserId, id: BrowserSessionId) -> impl Batch<Out = u64> {
+    sql!("DELETE FROM browser_session WHERE id = $1 AND user_id = $2").with(values![id, user_id])
+}
+
+/// Ends all sessions of a user but one, if one is to stay. Says how many.
+pub fn delete_others(user_id: UserId, stays: Option<BrowserSessionId>) -> impl Batch<Out = u64> {
+    let stays = stays.unwrap_or(BrowserSessionId(Uuid::nil()));
+    sql!("DELETE FROM browser_session WHERE user_id = $1 AND id <> $2")
+        .with(values![user_id, stays])
+}
+
+/// Deletes at most `limit` sessions that are over; says how many.
+pub fn delete_over(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM browser_session WHERE id IN ( \
+             SELECT id FROM browser_session WHERE last_used_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![now.before(IDLE), limit])
+}
+
+/// Notes when sessions were last used; a time before the one already noted changes nothing.
+///
+/// # Errors
+/// As every script.
+pub async fn record_uses(
+    sql: Sql<'_>,
+    uses: &[(BrowserSessionId, Timestamp)],
+) -> Result<(), ScriptError> {
+    // Replicas note the uses of the same sessions, so they lock them in one order.
+    let mut uses = uses.to_vec();
+    uses.sort_unstable();
+    for (id, time) in &uses {
+        let update = sql!(
+            "UPDATE browser_session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"
+        );
+        sql.run(update.with(values![id, time])).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Links that are good once.
+
+use super::Batch;
+use crate::domain::id::UserId;
+use crate::domain::one_time_link::{OneTimeLink, Purpose};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
+use crate::sql::{sql, table, values};
+
+table! {
+    /// The rows of links.
+    pub(super) mod row = "one_time_link", key [digest];
+    ()
+    OneTimeLink { digest: Bytes, purpose: Text, user_id: Uuid, expires_at: Integer }
+    ()
+}
+
+/// Keeps a link, in the place of the one of its purpose and user.
+pub fn replace(link: &OneTimeLink) -> impl Batch {
+    sql!(
+        sqlite: [
+            row::INSERT,
+            " ON CONFLICT (purpose, coalesce(user_id, x'')) \
+             DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at",
+        ],
+        postgres: [
+            row::INSERT,
+            " ON CONFLICT (purpose, (coalesce(user_id, '00000000-0000-0000-0000-000000000000'))) \
+             DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at",
+        ],
+    )
+    .with(row::values(link))
+}
+
+/// The link of that digest and purpose, if it is good.
+pub fn find(
+    digest: &Digest,
+    purpose: Purpose,
+    now: Timestamp,
+) -> impl Batch<Out = Option<OneTimeLink>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM one_time_link WHERE digest = $1 AND purpose = $2 AND expires_at > $3"
+    )
+    .with(values![digest, purpose, now])
+    .first(row::read)
+}
+
+/// Spends the link of that digest and purpose; what it was comes back, if it was good.
+pub fn spend(
+    digest: &Digest,
+    purpose: Purpose,
+    now: Timestamp,
+) -> impl Batch<Out = Option<OneTimeLink>> {
+    sql!(
+        "DELETE FROM one_time_link WHERE digest = $1 AND purpose = $2 AND expires_at > $3 RETURNING ",
+        row::COLUMNS
+    )
+    .with(values![digest, purpose, now])
+    .first(row::read)
+}
+
+/// Deletes the links of a user.
+pub fn delete_all(user_id: UserId) -> impl Batch {
+    sql!("DELETE FROM one_time_link WHERE user_id = $1").with(values![user_id])
+}
+
+/// Deletes at most `limit` links that have expired; says how many.
+pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM one_time_link WHERE digest IN ( \
+             SELECT digest FROM one_time_link WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![now, limit])
+}

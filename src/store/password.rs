@@ -1,0 +1,108 @@
+//! Passwords, as hashes, and how many wrong ones there were.
+
+use super::Batch;
+use crate::domain::id::UserId;
+use crate::domain::password::{Source, WrongPasswords};
+use crate::domain::secret::{Digest, Secret};
+use crate::domain::time::Timestamp;
+use crate::sql::{sql, table, values};
+
+table! {
+    /// The rows of passwords.
+    pub(super) mod row = "password", key [user_id];
+    (user_id: Uuid, hash: Text, changed_at: Integer)
+    ()
+}
+
+table! {
+    /// The rows of counts.
+    pub(super) mod wrong_row = "wrong_password", key [account, source];
+    (account: Bytes, source: Bytes, count: Integer, begun_at: Integer)
+    ()
+}
+
+/// Sets the password of a user, who may have had another.
+pub fn set(user_id: UserId, hash: &Secret, now: Timestamp) -> impl Batch {
+    sql!(
+        row::INSERT,
+        " ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at"
+    )
+    .with(values![user_id, hash, now])
+}
+
+/// The password of a user.
+pub fn find(user_id: UserId) -> impl Batch<Out = Option<Secret>> {
+    sql!("SELECT hash FROM password WHERE user_id = $1")
+        .with(values![user_id])
+        .first(|row| Ok(row.take()?))
+}
+
+/// The same; nobody changes it before the end of the transaction.
+pub fn hold(user_id: UserId) -> impl Batch<Out = Option<Secret>> {
+    sql!("SELECT hash FROM password WHERE user_id = $1 FOR SHARE")
+        .with(values![user_id])
+        .first(|row| Ok(row.take()?))
+}
+
+/// Deletes the password of a user.
+pub fn delete(user_id: UserId) -> impl Batch {
+    sql!("DELETE FROM password WHERE user_id = $1").with(values![user_id])
+}
+
+/// How many wrong passwords there were for an account from a source, which nobody else counts until the end of the
+/// transaction. Where there is no count yet, one of zero is made, so that there is something to lock.
+pub fn lock_wrong<'a>(
+    account: &'a Digest,
+    source: &'a Source,
+    now: Timestamp,
+) -> impl Batch<Out = WrongPasswords> {
+    let none = WrongPasswords {
+        count: 0,
+        begun_at: now,
+    };
+    sql!(
+        wrong_row::INSERT,
+        " ON CONFLICT (account, source) DO UPDATE SET count = wrong_password.count RETURNING count, begun_at"
+    )
+    .with(values![account, &source.0, none.count, none.begun_at])
+    .first(|row| {
+        Ok(WrongPasswords {
+            count: row.take()?,
+            begun_at: row.take()?,
+        })
+    })
+    .rule(move |counted| Ok(counted.unwrap_or(none)))
+}
+
+/// Keeps a count.
+pub fn set_wrong<'a>(
+    account: &'a Digest,
+    source: &'a Source,
+    wrong: &'a WrongPasswords,
+) -> impl Batch {
+    sql!("UPDATE wrong_password SET count = $3, begun_at = $4 WHERE account = $1 AND source = $2")
+        .with(values![account, &source.0, wrong.count, wrong.begun_at])
+}
+
+/// Forgets a count.
+pub fn forget_wrong<'a>(account: &'a Digest, source: &'a Source) -> impl Batch {
+    sql!("DELETE FROM wrong_password WHERE account = $1 AND source = $2")
+        .with(values![account, &source.0])
+}
+
+/// Takes one off the count of all sources, if the attempt is in it.
+pub fn was_right(account: &Digest, counted: bool) -> impl Batch {
+    sql!(
+        "UPDATE wrong_password SET count = count - 1 WHERE account = $1 AND source = $2 AND count > 0 AND $3"
+    )
+    .with(values![account, Source::ALL.0.as_bytes(), counted])
+}
+
+/// Deletes at most `limit` counts that began before `time`; says how many.
+pub fn delete_wrong_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM wrong_password WHERE (account, source) IN ( \
+             SELECT account, source FROM wrong_password WHERE begun_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![time, limit])
+}

@@ -1,0 +1,129 @@
+//! What people do in a replica's life, in browsers.
+
+use std::time::Duration;
+
+use invoicing::app::App;
+use invoicing::app::set_up::SetUp;
+use invoicing::app::sign_in::{Browser, Cookies, SignIn};
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::{Actor, Person, Visitor};
+use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::browser_session::InBrowser;
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::id::UserId;
+use invoicing::domain::list::Part;
+use invoicing::domain::secret::{Digest, Secret};
+use invoicing::domain::session::{Device, TokenRequest};
+use invoicing::domain::time::ManualClock;
+
+const PASSWORD: &str = "lantern harbour tulip nine";
+
+pub async fn run(app: &App, clock: &ManualClock) {
+    let in_browser = set_up(app).await;
+    let person = person(&in_browser);
+    let actor = Actor::Person(person.clone());
+    let teams = app.list_memberships(person.user_id, Part::one()).await;
+    let team = teams.unwrap()[0].member.team_id;
+    app.get_membership(team, person.user_id).await.unwrap();
+    let (mode, scope) = (Mode::Test, Scope::ReadOnly);
+    let made = app.create_api_key(&actor, team, mode, scope, Some("Shop"), None);
+    let (key, _) = made.await.unwrap();
+    app.revoke_api_key(&actor, key.id).await.unwrap();
+
+    sign_in(app, "wrong").await.unwrap_err();
+    let other = sign_in(app, PASSWORD).await.unwrap();
+    let other = look_up(app, &other).await;
+    app.list_devices(person.user_id).await.unwrap();
+    app.end_browser_session(person.clone(), other.session.id)
+        .await
+        .unwrap();
+    sign_an_app_in(app, person.user_id).await;
+    let (_, apps) = app.list_devices(person.user_id).await.unwrap();
+    app.end_session(person.clone(), apps[0].id).await.unwrap();
+    let password = || Secret::from_text(PASSWORD);
+    app.confirm_by_password(&in_browser, password(), browser())
+        .await
+        .unwrap();
+    app.end_other_sessions(person.clone()).await.unwrap();
+    app.change_password(person.clone(), &in_browser, password())
+        .await
+        .unwrap();
+    clock.advance(Duration::from_secs(60)); // Uses are noted by the minute.
+    app.record_uses().await.unwrap();
+
+    let link = app.create_reset_link(person.user_id).await.unwrap().secret;
+    app.get_reset_link(&link).await.unwrap();
+    let reset = app.reset_password(&link, password(), browser()).await;
+    let in_browser = look_up(app, &reset.unwrap()).await;
+    app.sign_out(self::person(&in_browser)).await.unwrap();
+    app.list_audit_events(Some(team), Part::default())
+        .await
+        .unwrap();
+    app.list_audit_events(None, Part::default()).await.unwrap();
+    app.remove_user(person.user_id).await.unwrap();
+}
+
+async fn set_up(app: &App) -> InBrowser {
+    let link = app.create_set_up_link().await.unwrap().secret;
+    app.get_set_up_link(&link).await.unwrap();
+    let set_up = SetUp {
+        link,
+        name: "Ada".into(),
+        email: "ada@example.com".into(),
+        password: Secret::from_text(PASSWORD),
+        team: "First".into(),
+        browser: browser(),
+    };
+    look_up(app, &app.set_up(set_up).await.unwrap()).await
+}
+
+async fn sign_in(app: &App, password: &str) -> Result<Cookies, invoicing::domain::Error> {
+    let attempt = SignIn {
+        email: "ADA@example.com".into(),
+        password: Secret::from_text(password),
+        browser: browser(),
+    };
+    app.sign_in(attempt).await
+}
+
+async fn sign_an_app_in(app: &App, user_id: UserId) {
+    const REDIRECT_URI: &str = "com.example.desk:/signed-in";
+    let uris = [REDIRECT_URI.to_owned()];
+    let client = app.create_oauth_client("desk", "Desk", &uris).await;
+    let client_id = client.unwrap().id;
+    let code_verifier = Secret::base64url();
+    let challenge = CodeChallenge::of(&code_verifier);
+    let issued = app.issue_auth_code(user_id, &client_id, REDIRECT_URI, challenge);
+    let request = TokenRequest::AuthorizationCode {
+        code: issued.await.unwrap().code,
+        code_verifier,
+        redirect_uri: REDIRECT_URI.into(),
+        client_id,
+        device: Device {
+            install_id: None,
+            user_agent: None,
+        },
+    };
+    app.exchange_token(request).await.unwrap();
+}
+
+async fn look_up(app: &App, cookies: &Cookies) -> InBrowser {
+    let presented = app.presented_cookie(cookies.session.reveal()).unwrap();
+    app.look_up_cookie(presented).await.unwrap()
+}
+
+fn person(in_browser: &InBrowser) -> Person {
+    in_browser.person(browser().visitor)
+}
+
+fn browser() -> Browser {
+    Browser {
+        visitor: Visitor {
+            address: [192, 0, 2, 1].into(),
+            user_agent: Some("Browser/1".into()),
+        },
+        network: Digest::of(b"192.0.2.1"),
+        device: None,
+        session: None,
+    }
+}
