@@ -42,7 +42,7 @@ use beginning::{Beginning, JsonAtOnce};
 
 pub use beginning::Begun;
 pub use quotas::Quotas;
-pub use request::{Caller, Request, request};
+pub use request::{Caller, NothingChanged, Request, request};
 pub use seldom::Seldom;
 
 /// How long the process, at its end, waits for the reader of the log.
@@ -257,6 +257,7 @@ impl Framework {
                 status: values.status,
                 latency: Duration::from_micros(values.latency_us),
                 request_id: &request_id,
+                changes: false,
                 caller: Caller::Unknown,
                 client_address,
             };

@@ -21,11 +21,11 @@ use crate::sql::ScriptError;
 use crate::store::{Sql, oauth_client, session};
 
 impl App {
-    /// Ends the session of an access token or a refresh token, as told [above](self).
+    /// Ends the session of an access token or a refresh token, as told [above](self). Whether there was one to end.
     ///
     /// # Errors
     /// [`Error::InvalidClient`], [`Error::InvalidGrant`], [`Error::GrantReused`]; what the store answers.
-    pub async fn revoke_token(&self, token: &Secret, client_id: ClientId) -> Result<(), Error> {
+    pub async fn revoke_token(&self, token: &Secret, client_id: ClientId) -> Result<bool, Error> {
         // Revoke 1
         let (token, now) = (token.digest(), self.now());
         let script = async move |sql: Sql<'_>| revoke_token(sql, &token, &client_id, now).await;
@@ -39,7 +39,7 @@ async fn revoke_token(
     token: &Digest,
     client_id: &ClientId,
     now: Timestamp,
-) -> Result<Result<(), GrantError>, ScriptError> {
+) -> Result<Result<bool, GrantError>, ScriptError> {
     let refresh = session::lock_refresh_token(token);
     let access = session::find_access_token(token, now);
     let client = oauth_client::exists(client_id);
@@ -63,5 +63,5 @@ async fn revoke_token(
     if let Ok(Some(id)) | Err(GrantError::Reused(id)) = ruling {
         sql.run(session::end(id, now)).await?;
     }
-    Ok(ruling.map(drop))
+    Ok(ruling.map(|ended| ended.is_some()))
 }

@@ -101,6 +101,9 @@ pub(super) fn finish<B>(
         status: answer.status().as_u16(),
         latency,
         request_id: &context.request_id,
+        changes: !request.method().is_safe()
+            && answer.status().is_success()
+            && answer.extensions().get::<log::NothingChanged>().is_none(),
         caller,
         client_address,
     };

@@ -18,6 +18,7 @@ use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Secret;
 use crate::domain::session::{Device, TokenRequest, TokenSet};
 use crate::generated::mobile::*;
+use crate::log::NothingChanged;
 
 /// The token endpoint: a code or a refresh token for a pair of tokens.
 pub(super) async fn exchange_token(
@@ -63,12 +64,12 @@ async fn revoke_token(
     let (form, _permit) = received_form(context, credential::stranger(context), form).await?;
     let [token, client_id] = form.required(["token", "client_id"])?;
     let (token, client_id) = (Secret::from_text(token), ClientId::new(client_id));
-    context
-        .context()
-        .app
-        .revoke_token(&token, client_id)
-        .await?;
+    let app = &context.context().app;
+    let has_ended = app.revoke_token(&token, client_id).await?;
     let mut answer = Response::default();
+    if !has_ended {
+        answer.extensions_mut().insert(NothingChanged);
+    }
     answer
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -4,8 +4,9 @@
 //!
 //! 1. *Of nobody that was recognized*: a wrong credential, a path that nothing has, a page of the documentation. They count by
 //!    the address that they come from, IPv6 by the /64 that a customer has; twenty lines a minute are enough for what bans
-//!    addresses by what they find in a log. A success of a method that changes something always has its line: strangers
-//!    get none for nothing. A preflight (`crate::http::cors`) changes nothing, and anybody gets its 204.
+//!    addresses by what they find in a log. What has changed something always has its line: strangers get that for nothing
+//!    nowhere. A preflight (`crate::http::cors`) changes nothing, and anybody gets its 204; nor does the revocation of a token
+//!    that nobody has, for which anybody gets 200 ([`NothingChanged`](super::NothingChanged)).
 //! 2. *Of a known caller beyond its rate limit* (429). They count by key or user. What is within the limit has its line.
 //! 3. *Failures of the database*, each with its cause: when it does not answer, it does not answer anybody. They count
 //!    together; the requests have lines of their own besides.
@@ -25,9 +26,6 @@ use crate::client_address::network;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The methods by which something can be changed (RFC 9110, section 9.2.1).
-const CHANGING: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
-
 /// What was logged in this minute, as far as it is bounded.
 #[derive(Debug, Default)]
 pub struct Quotas {
@@ -39,9 +37,8 @@ pub struct Quotas {
 impl Quotas {
     /// Writes the line of a request, if it may have one.
     pub fn request(&self, log: &Logger, line: &Request<'_>) {
-        let changes = CHANGING.contains(&line.method) && line.status < 400;
         let admitted = match (line.caller, line.client_address) {
-            (Caller::Unknown, Some(address)) => changes || self.admit(address),
+            (Caller::Unknown, Some(address)) => line.changes || self.admit(address),
             (Caller::Unknown, None) => true,
             (caller, _) => line.status != 429 || self.callers.admit(caller),
         };

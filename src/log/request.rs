@@ -18,6 +18,10 @@ pub enum Caller {
     User(Uuid),
 }
 
+/// That a request was a success and changed nothing, although its method changes something otherwise: a note with its answer.
+#[derive(Clone, Copy, Debug)]
+pub struct NothingChanged;
+
 /// What the log says about a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -31,6 +35,8 @@ pub struct Request<'a> {
     pub latency: Duration,
     /// The `x-request-id` of the answer.
     pub request_id: &'a str,
+    /// Whether something may have changed by it.
+    pub changes: bool,
     /// Who made it.
     pub caller: Caller,
     /// Where it came from, if nobody that was recognized has made it: for what bans addresses by what they find in a log.

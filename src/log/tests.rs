@@ -49,6 +49,7 @@ const REQUEST: Request<'static> = Request {
     status: 200,
     latency: Duration::from_micros(1_234),
     request_id: "r-1",
+    changes: false,
     caller: Caller::ApiKey(Uuid::nil()),
     client_address: None,
 };

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use test_support::caller::Request;
 use test_support::deployment::Skip;
 use test_support::given;
@@ -154,4 +155,25 @@ async fn who_leaves_too_much_unread_is_refused_and_told_where_it_stands() {
         assert!(refused.header(name).is_some(), "{name}");
     }
     assert_eq!(refused.header("retry-after"), Some("1"));
+}
+
+/// Forty attackers without a credential leave more than all addresses may have, of the least that may be set.
+#[tokio::test]
+async fn answers_that_strangers_leave_do_not_keep_an_app_from_its_tokens() {
+    let _turn = attack::turn().await;
+    let settings = [("INVOICING_TRANSFER_MEMORY", "1")];
+    let service = given!(Service::own(BINARY, &settings));
+    let target = Target::new(service.caller.base_url());
+    let held = answers::over_http2(&target, &attack::Request::refused(), 40, 0);
+    assert_eq!(held.len(), 40, "the attack has not begun");
+    let begun = Instant::now();
+    while begun.elapsed() < GOES_ON {
+        let token =
+            json!({ "grant_type": "refresh_token", "refresh_token": "none", "client_id": "none" });
+        let token = Request::new("POST", "/api/auth/mobile/token").json(&token);
+        let answer = service.caller.send(token).await;
+        assert_eq!(answer.status(), 400, "{}", answer.text());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    drop(held);
 }

@@ -167,6 +167,49 @@ async fn preflights_have_no_more_lines_than_other_requests_of_a_stranger() {
     assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL, 2 * IN_FULL as u64));
 }
 
+fn revoke(token: &str) -> Request {
+    Request::new("POST", "/api/auth/mobile/revoke")
+        .text(format!("token={token}&client_id=app"))
+        .without_header("content-type")
+        .header("content-type", "application/x-www-form-urlencoded")
+}
+
+/// Anybody gets 200 for a token that nobody has (RFC 7009, section 2.2); what ends a session has its line all the same.
+#[tokio::test]
+async fn revocations_of_nothing_have_no_more_lines_than_other_requests_of_a_stranger() {
+    const BACK: &str = "https://app.example.com/back";
+    // Those of RFC 7636, appendix B.
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+    let noisy = Noisy::start(&[]);
+    let client = ["oauth-client", "create", "--id", "app", "--name", "App"];
+    noisy.run(&[&client[..], &["--redirect-uri", BACK]].concat());
+    let user = noisy.run(&["user", "create", "--email", "a@example.com", "--name", "A"]);
+    let user = user["id"].as_str().expect("an id");
+    let issue = ["auth-code", "issue", "--user", user, "--client", "app"];
+    let code = ["--redirect-uri", BACK, "--code-challenge", CHALLENGE];
+    let code = noisy.run(&[&issue[..], &code].concat());
+    let exchange = json!({
+        "grant_type": "authorization_code", "code": code["code"], "code_verifier": VERIFIER,
+        "redirect_uri": BACK, "client_id": "app",
+    });
+    let exchange = Request::new("POST", "/api/auth/mobile/token").json(&exchange);
+    let tokens = noisy.caller.send_unchecked(exchange).await;
+    let tokens: Value = serde_json::from_slice(&tokens.expect("an answer").body).expect("JSON");
+
+    for _ in 0..3 * IN_FULL {
+        assert_eq!(noisy.send(revoke("unknown")).await, 200);
+    }
+    let token = tokens["refresh_token"].as_str().expect("a token");
+    for _ in 0..2 {
+        assert_eq!(noisy.send(revoke(token)).await, 200);
+    }
+    let lines = noisy.lines();
+    // The exchange and the first revocation of the token come to those that strangers get; the second changed nothing.
+    let counted = 2 * IN_FULL as u64 + 1;
+    assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL + 2, counted));
+}
+
 #[tokio::test]
 async fn a_method_as_long_as_hyper_takes_makes_no_long_line() {
     let noisy = Noisy::start(&[]);

@@ -152,6 +152,11 @@ impl Request {
         Self::new("GET", "/docs/swagger-ui-bundle.js")
     }
 
+    /// What is refused before anybody is asked who they are, however often it comes.
+    pub fn refused() -> Self {
+        Self::new("PUT", "/api/v1/products/1")
+    }
+
     /// The beginning of a create.
     pub fn create(key: &str) -> Self {
         Self::new("POST", "/api/v1/products").with_key(key).json()

@@ -4,7 +4,7 @@ use super::*;
 
 impl Mobile {
     async fn revoke(&self, token: &Secret, client_id: &str) -> Result<(), Error> {
-        self.revoke_token(token, ClientId::new(client_id)).await
+        self.revoke_token(token, ClientId::new(client_id)).await.map(drop)
     }
 }
 
