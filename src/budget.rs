@@ -115,7 +115,15 @@ impl Budget {
             }
         }
         is_first_or_share
-            || then <= self.whole / QUARTER && self.held().saturating_add(bytes) <= self.whole
+            || then <= self.whole / QUARTER && self.counted().saturating_add(bytes) <= self.whole
+    }
+
+    /// What is held in all, without what addresses have beyond their half: small answers are charged to them anyway, and
+    /// strangers who leave those unread must not take the room of teams and users.
+    fn counted(&self) -> usize {
+        let by_addresses = self.by_addresses.load(Ordering::Relaxed);
+        let beyond = by_addresses.saturating_sub(self.whole / 2);
+        self.held().saturating_sub(beyond)
     }
 
     fn hold(
@@ -212,6 +220,16 @@ mod tests {
         drop((few, many));
         assert_eq!(budget.by_addresses.load(Ordering::Relaxed), 0);
         assert!(charge(255).is_some());
+    }
+
+    #[test]
+    fn what_addresses_are_charged_beyond_their_half_leaves_others_theirs() {
+        let budget = Budget::new(WHOLE);
+        let _left = budget.charge_anyway(Holder::Address([192, 0, 2, 1].into()), 10 * WHOLE);
+        let _quarters = [1, 2].map(|it| budget.charge(team(it), WHOLE / 4).unwrap());
+        assert!(budget.charge(team(3), SHARE).is_some());
+        assert!(budget.charge(team(2), 1).is_none());
+        assert!(budget.has_room(team(3)));
     }
 
     #[test]
