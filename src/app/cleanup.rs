@@ -18,15 +18,20 @@ use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
 use crate::domain::idempotency::AHEAD;
 use crate::domain::password::OF_ACCOUNT;
+use crate::domain::product_import::KEPT_FOR;
 use crate::domain::session::rules::GRACE;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{
-    Sql, api_key, audit, auth_code, browser_session, idempotency, one_time_link, password, session,
+    Sql, api_key, audit, auth_code, browser_session, idempotency, one_time_link, password,
+    product_import, session,
 };
 
 /// Rows deleted in one step: a few milliseconds of work.
 const STEP: u32 = 500;
+
+/// Plans of imports deleted in one step: each may have five megabytes.
+const IMPORTS: u32 = 10;
 
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
@@ -67,6 +72,11 @@ impl App {
         while self.store.write(Holder::Service, sessions).await? == STEP {}
         let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
         while self.store.write(Holder::Service, of_people).await? == STEP {}
+        let expired = now.before(KEPT_FOR);
+        let imports = async move |sql: Sql<'_>| {
+            sql.run(product_import::delete_expired(expired, IMPORTS)).await
+        };
+        while self.store.write(Holder::Service, imports).await? == u64::from(IMPORTS) {}
         Ok(())
     }
 

@@ -25,6 +25,7 @@ mod oauth_client;
 mod overview;
 mod password;
 mod product;
+mod product_import;
 pub mod revocation;
 pub mod session;
 pub mod set_up;

@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::settings::{Database, Settings};
 use crate::store::copy::{Copied, CopyError, Progress, Tally, copy};
 
 use super::command_error::CommandError;
 use super::output::Output;
+use super::progress::bar;
 use super::record::Record;
 
 /// Copies everything into a new database, between SQLite and PostgreSQL in either direction.
@@ -65,15 +66,6 @@ impl Copy {
         Ok(Output::with_list(record, "tables", tables).with_note(
             "what a server has written to the old database since the copy began is not in the new one",
         ))
-    }
-}
-
-/// A bar on a terminal; elsewhere nothing.
-fn bar() -> ProgressBar {
-    let template = "{msg:28} {wide_bar} {percent:>3} %, {eta} left";
-    match ProgressStyle::with_template(template) {
-        Ok(style) => ProgressBar::new(0).with_style(style),
-        Err(_) => ProgressBar::hidden(),
     }
 }
 

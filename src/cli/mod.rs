@@ -25,6 +25,8 @@ mod one_time_link;
 mod openapi;
 mod output;
 mod part;
+mod product;
+mod progress;
 mod record;
 mod serve;
 mod session;
@@ -96,6 +98,8 @@ enum OnDatabase {
     User(user::User),
     #[command(subcommand)]
     Member(member::Member),
+    #[command(subcommand)]
+    Product(product::Product),
     #[command(subcommand)]
     OauthClient(oauth_client::OauthClient),
     #[command(subcommand)]
@@ -206,6 +210,7 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output,
         OnDatabase::ApiKey(command) => command.run(app).await,
         OnDatabase::User(command) => command.run(app).await,
         OnDatabase::Member(command) => command.run(app).await,
+        OnDatabase::Product(command) => command.run(app).await,
         OnDatabase::OauthClient(command) => command.run(app).await,
         OnDatabase::AuthCode(command) => command.run(app).await,
         OnDatabase::Session(command) => command.run(app).await,
@@ -241,8 +246,8 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
         });
     }
     let command = match path {
-        "serve" | "demo" | "openapi" | "completions" | "man" => command,
-        "copy" => command.arg(output::json_flag()),
+        "serve" | "demo" | "openapi" | "completions" | "man" | "product export" => command,
+        "copy" | "product import" => command.arg(output::json_flag()),
         _ => command.arg(output::json_flag()).arg(output::utc_flag()),
     };
     let own: Vec<_> = command

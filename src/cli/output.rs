@@ -40,9 +40,12 @@ pub(super) fn utc_flag() -> Arg {
 pub(super) struct Output {
     body: Body,
     note: Option<String>,
+    failure: Option<String>,
 }
 
 enum Body {
+    /// Nothing: the command has written what it was asked for, or only a note is left to say.
+    Nothing,
     One(Record),
     /// One thing with a list in it: its fields, the name of the list, and the list.
     Whole(Record, &'static str, Vec<Record>),
@@ -55,6 +58,7 @@ impl Output {
         Self {
             body: Body::Many(records.into_iter().collect()),
             note: None,
+            failure: None,
         }
     }
 
@@ -63,6 +67,24 @@ impl Output {
         Self {
             body: Body::Whole(record, name, records),
             note: None,
+            failure: None,
+        }
+    }
+
+    /// No answer.
+    pub(super) fn nothing() -> Self {
+        Self {
+            body: Body::Nothing,
+            note: None,
+            failure: None,
+        }
+    }
+
+    /// The same of a command that did not do all that it was asked to, and why: exit code 1.
+    pub(super) fn failing(self, why: impl Into<String>) -> Self {
+        Self {
+            failure: Some(why.into()),
+            ..self
         }
     }
 
@@ -75,13 +97,17 @@ impl Output {
     }
 
     /// Prints it.
-    pub(super) fn print(&self, json: bool, utc: bool) -> Result<(), CommandError> {
+    ///
+    /// # Errors
+    /// When it cannot be printed; why the command failed, once that is.
+    pub(super) fn print(self, json: bool, utc: bool) -> Result<(), CommandError> {
         let style = Style {
             utc,
             now: SystemClock.now(),
             cell: io::stdout().is_terminal().then_some(WIDEST_CELL),
         };
         let text = match (&self.body, json) {
+            (Body::Nothing, _) => String::new(),
             (Body::One(record), true) => to_json(record),
             (Body::Many(records), true) => to_json(records),
             (Body::Whole(record, name, records), true) => to_json(&Whole(record, name, records)),
@@ -96,7 +122,8 @@ impl Output {
         if let Some(note) = &self.note {
             say(&format!("note: {note}"));
         }
-        Ok(())
+        self.failure
+            .map_or(Ok(()), |why| Err(CommandError::Failed(why)))
     }
 }
 
@@ -105,6 +132,7 @@ impl From<Record> for Output {
         Self {
             body: Body::One(record),
             note: None,
+            failure: None,
         }
     }
 }

@@ -62,6 +62,8 @@ ids! {
     ApiKeyId
     /// Identifies a product.
     ProductId
+    /// Identifies a plan of an import that is kept.
+    ProductImportId
     /// Identifies a user, the person behind a mobile session.
     UserId
     /// Identifies a mobile session: what one code exchange began and every refresh continues.

@@ -26,6 +26,8 @@ pub mod oauth_client;
 pub mod one_time_link;
 pub mod password;
 pub mod product;
+pub mod product_csv;
+pub mod product_import;
 pub mod secret;
 pub mod session;
 pub mod share_link;

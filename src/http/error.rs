@@ -193,6 +193,8 @@ fn of_domain(error: &domain::Error) -> Problem {
         | Error::WrongPassword
         | Error::TooManyWrongPasswords(_)
         | Error::LinkNotValid
+        | Error::CatalogChanged
+        | Error::ImportNotKept
         | Error::Internal(_) => internal(),
     }
 }

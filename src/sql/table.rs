@@ -16,7 +16,8 @@
 /// }
 /// ```
 ///
-/// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, and `UPDATE`. A table without a record
+/// The module has `TABLE`, `COLUMNS` (of a query) with `read`, `INSERT` with `values`, `UPDATE`, and for many rows in
+/// PostgreSQL `INSERT_ALL` and `UPDATE_ALL`. A table without a record
 /// is all in the first list. A column whose name is no name of a field is written `product_type = "type": Text`.
 macro_rules! table {
     (
@@ -58,7 +59,7 @@ macro_rules! table {
         $visibility mod $module {
             use $crate::sql::script_error::ScriptError;
             use $crate::sql::schema::{Kind, Table}; use $crate::sql::table::name;
-            use $crate::sql::text::{Text, as_str, insert, select_list, update};
+            use $crate::sql::text::{Text, as_str, insert, insert_all, select_list, update, update_all};
             use $crate::sql::value::{Bind, Columns, Value};
 
             use super::$record;
@@ -90,6 +91,16 @@ macro_rules! table {
             const UPDATE_BYTES: [u8; UPDATE_TEXT.length()] = UPDATE_TEXT.bytes();
             /// The statement that changes a row, found by its key, to the values of an insertion.
             pub const UPDATE: &str = as_str(&UPDATE_BYTES);
+
+            const INSERT_ALL_TEXT: Text = insert_all(&TABLE, COUNT);
+            const INSERT_ALL_BYTES: [u8; INSERT_ALL_TEXT.length()] = INSERT_ALL_TEXT.bytes();
+            /// The statement that inserts many rows in PostgreSQL, of lists of the values of an insertion.
+            pub const INSERT_ALL: &str = as_str(&INSERT_ALL_BYTES);
+
+            const UPDATE_ALL_TEXT: Text = update_all(&TABLE, COUNT);
+            const UPDATE_ALL_BYTES: [u8; UPDATE_ALL_TEXT.length()] = UPDATE_ALL_TEXT.bytes();
+            /// The statement that changes many rows in PostgreSQL, found by their keys, to such lists.
+            pub const UPDATE_ALL: &str = as_str(&UPDATE_ALL_BYTES);
 
             /// The values of an insertion.
             pub fn values<'a>($($before: impl Bind<'a>,)* record: &'a $record) -> [Value<'a>; COUNT] {

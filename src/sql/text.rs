@@ -174,16 +174,8 @@ pub const fn insert(table: &Table, count: usize) -> Text {
         .push("INSERT INTO \"")
         .push(table.name)
         .push("\" (");
+    text = push_names(text, table, count).push(") VALUES (");
     let mut at = 0;
-    while at < count {
-        if at > 0 {
-            text = text.push(", ");
-        }
-        text = text.push(table.columns[at].0);
-        at += 1;
-    }
-    text = text.push(") VALUES (");
-    at = 0;
     while at < count {
         if at > 0 {
             text = text.push(", ");
@@ -218,6 +210,80 @@ const fn push_equal(
             first = false;
             text = text.push(table.columns[at].0).push(" = ");
             text = push_value(text, table, at);
+        }
+        at += 1;
+    }
+    text
+}
+
+/// A statement that inserts the first `count` columns of many rows, each column a list of values, for PostgreSQL alone:
+/// `INSERT INTO "product" (id, unit_price) SELECT * FROM unnest($1::uuid[], $2::numeric[])`.
+pub const fn insert_all(table: &Table, count: usize) -> Text {
+    let text = Text::new().push("INSERT INTO \"").push(table.name);
+    let text = push_names(text.push("\" ("), table, count);
+    push_unnest(text.push(") SELECT * FROM "), table, count)
+}
+
+/// The statement that changes many rows, found by their keys, to the values of such an insertion.
+pub const fn update_all(table: &Table, count: usize) -> Text {
+    let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
+    let text = push_same(text, table, count, false, ", ");
+    let text = push_unnest(text.push(" FROM "), table, count);
+    let text = push_names(text.push(" AS changed ("), table, count);
+    push_same(text.push(") WHERE "), table, count, true, " AND ")
+}
+
+const fn push_names(mut text: Text, table: &Table, count: usize) -> Text {
+    let mut at = 0;
+    while at < count {
+        if at > 0 {
+            text = text.push(", ");
+        }
+        text = text.push(table.columns[at].0);
+        at += 1;
+    }
+    text
+}
+
+const fn push_unnest(text: Text, table: &Table, count: usize) -> Text {
+    let (mut text, mut at) = (text.push("unnest("), 0);
+    while at < count {
+        if at > 0 {
+            text = text.push(", ");
+        }
+        text = text.push_place(at + 1).push(match table.columns[at].1 {
+            Kind::Boolean => "::boolean[]",
+            Kind::Bytes => "::bytea[]",
+            Kind::Decimal => "::numeric[]",
+            Kind::Integer => "::bigint[]",
+            Kind::Text => "::text[]",
+            Kind::Uuid => "::uuid[]",
+        });
+        at += 1;
+    }
+    text.push(")")
+}
+
+/// `column = changed.column` for each column that is of the key, or that is not.
+const fn push_same(
+    mut text: Text,
+    table: &Table,
+    count: usize,
+    of_key: bool,
+    between: &str,
+) -> Text {
+    let (mut at, mut first) = (0, true);
+    while at < count {
+        if table.is_key(at) == of_key {
+            if !first {
+                text = text.push(between);
+            }
+            first = false;
+            let name = table.columns[at].0;
+            if of_key {
+                text = text.push(table.name).push(".");
+            }
+            text = text.push(name).push(" = changed.").push(name);
         }
         at += 1;
     }

@@ -19,8 +19,8 @@ use crate::domain::audit::Action;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::catalog::Mode;
 use crate::domain::id::{
-    ApiKeyId, AuditEventId, BrowserSessionId, FileId, FolderId, ProductId, SessionId, ShareLinkId,
-    TeamId, UserId,
+    ApiKeyId, AuditEventId, BrowserSessionId, FileId, FolderId, ProductId, ProductImportId, SessionId,
+    ShareLinkId, TeamId, UserId,
 };
 use crate::domain::item::ItemType;
 use crate::domain::member::Role;
@@ -52,6 +52,8 @@ pub enum Value<'a> {
     Integers(&'a [i64]),
     /// Ids, for PostgreSQL alone.
     Uuids(&'a [Uuid]),
+    /// Values of one type, of which there is at least one, for PostgreSQL alone.
+    List(&'a [Value<'a>]),
 }
 
 impl Value<'_> {
@@ -65,6 +67,13 @@ impl Value<'_> {
             Value::Uuid(_) => Type::UUID,
             Value::Integers(_) => Type::INT8_ARRAY,
             Value::Uuids(_) => Type::UUID_ARRAY,
+            Value::List(values) => match values.first().map(Value::kind) {
+                Some(Type::BOOL) => Type::BOOL_ARRAY,
+                Some(Type::BYTEA) => Type::BYTEA_ARRAY,
+                Some(Type::INT8) => Type::INT8_ARRAY,
+                Some(Type::UUID) => Type::UUID_ARRAY,
+                _ => Type::TEXT_ARRAY,
+            },
         }
     }
 }
@@ -78,7 +87,7 @@ impl rusqlite::ToSql for Value<'_> {
             Value::Integer(Some(number)) => ValueRef::Integer(*number),
             Value::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
             Value::Uuid(Some(id)) => ValueRef::Blob(id.as_bytes()),
-            Value::Integers(_) | Value::Uuids(_) => {
+            Value::Integers(_) | Value::Uuids(_) | Value::List(_) => {
                 return Err(rusqlite::Error::ToSqlConversionFailure(
                     "SQLite has no lists".into(),
                 ));
@@ -104,6 +113,7 @@ impl tokio_postgres::types::ToSql for Value<'_> {
             Value::Uuid(id) => id.to_sql(kind, out),
             Value::Integers(numbers) => numbers.to_sql(kind, out),
             Value::Uuids(ids) => ids.to_sql(kind, out),
+            Value::List(values) => values.to_sql(kind, out),
         }
     }
 
@@ -215,6 +225,14 @@ impl<'a> Bind<'a> for &'a [i64] {
     }
 }
 
+impl<'a> Bind<'a> for &'a [Value<'a>] {
+    const NULL: Value<'a> = Value::List(&[]);
+
+    fn value(self) -> Value<'a> {
+        Value::List(self)
+    }
+}
+
 impl<'a> Bind<'a> for &'a [Uuid] {
     const NULL: Value<'a> = Value::Uuids(&[]);
 
@@ -231,6 +249,19 @@ macro_rules! values {
 }
 
 pub(crate) use values;
+
+/// The values of rows, column by column, as [`Value::List`] takes them.
+pub fn columns<'a, const N: usize>(
+    rows: impl Iterator<Item = [Value<'a>; N]>,
+) -> [Vec<Value<'a>>; N] {
+    let mut columns = [const { Vec::new() }; N];
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    columns
+}
 
 /// A row of either engine.
 #[derive(Clone, Copy)]
@@ -342,6 +373,7 @@ take! {
     Decimal => text, |text: &str| Ok(text.parse()?);
     Timestamp => integer, |millis| Ok(Timestamp::from_millis(millis));
     [u8; 32] => bytes, |bytes: &[u8]| Ok(bytes.try_into()?);
+    Vec<u8> => bytes, |bytes: &[u8]| Ok(bytes.to_vec());
     Digest => bytes, |bytes: &[u8]| Ok(Digest::from_bytes(bytes.try_into()?));
     CodeChallenge => bytes, |bytes: &[u8]| Ok(CodeChallenge::from_digest(Digest::from_bytes(bytes.try_into()?)));
     Sealed => bytes, |bytes: &[u8]| Ok(Sealed::from_bytes(bytes.to_vec()));
@@ -361,7 +393,7 @@ macro_rules! string_enums {
     };
 }
 
-ids! { ApiKeyId AuditEventId BrowserSessionId FileId FolderId ProductId SessionId ShareLinkId TeamId UserId }
+ids! { ApiKeyId AuditEventId BrowserSessionId FileId FolderId ProductId ProductImportId SessionId ShareLinkId TeamId UserId }
 string_enums! { Action Audience ItemType Mode ProductStatus Purpose Role Scope }
 
 /// The columns of a row, one after the other. By name, both drivers compare names for each value of each row, which was an

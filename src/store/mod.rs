@@ -31,6 +31,7 @@ pub mod one_time_link;
 mod open;
 pub mod password;
 pub mod product;
+pub mod product_import;
 pub mod secret;
 pub mod session;
 pub mod share_link;

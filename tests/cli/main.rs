@@ -18,6 +18,7 @@ mod openapi;
 mod operations;
 mod options;
 mod place;
+mod product;
 mod serve;
 mod server;
 mod session;

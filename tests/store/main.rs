@@ -28,6 +28,7 @@ macro_rules! every_test {
             oauth_client "../oauth_client.rs"
             processes "../processes.rs"
             product "../product.rs"
+            product_import "../product_import.rs"
             product_list "../product_list.rs"
             product_sku "../product_sku.rs"
             secret "../secret.rs"

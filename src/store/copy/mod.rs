@@ -21,7 +21,7 @@ mod error;
 
 use super::{
     Address, OpenError, api_key, audit, auth_code, browser_session, idempotency, item, member,
-    oauth_client, one_time_link, open, password, product, secret, session, share_link, team, user,
+    oauth_client, one_time_link, open, password, product, product_import, secret, session, share_link, team, user,
 };
 use crate::domain::Cause;
 use crate::postgres;
@@ -43,6 +43,7 @@ pub const TABLES: &[Table] = &[
     idempotency::row::TABLE,
     user::row::TABLE,
     member::row::TABLE,
+    product_import::row::TABLE,
     oauth_client::row::TABLE,
     oauth_client::redirect_uri_row::TABLE,
     session::row::TABLE,

@@ -14,9 +14,10 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
+    include_str!("../../../src/postgres/migrations/0005_product_import.sql"),
 ];
 
 const PEOPLE: &str = include_str!("../../../src/postgres/migrations/0005_people.sql");
@@ -24,13 +25,14 @@ const PEOPLE: &str = include_str!("../../../src/postgres/migrations/0005_people.
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 16] = [
+const ASK_ALL: [&str; 17] = [
     // A request brings the key alone.
     "SELECT id, team_id, mode, scope, name, created_at, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
     // The background task, for many teams.
     "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), locked AS (SELECT api_key",
     "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
     "UPDATE idempotency SET created_at",
+    "DELETE FROM product_import WHERE (team_id, id) IN",
     // A server that starts knows none.
     "SELECT 1 FROM api_key WHERE revoked_at",
     // The command line knows an id alone, or wants all.

@@ -14,12 +14,13 @@ use tokio_postgres::{Client, Error};
 use super::super::relay::Message;
 
 /// The types that the store sends.
-const TYPES: [Type; 7] = [
+const TYPES: [Type; 8] = [
     Type::BOOL,
     Type::BYTEA,
     Type::INT8,
     Type::INT8_ARRAY,
     Type::TEXT,
+    Type::TEXT_ARRAY,
     Type::UUID,
     Type::UUID_ARRAY,
 ];

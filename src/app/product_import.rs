@@ -1,0 +1,288 @@
+//! Imports of products ([`crate::domain::product_import`]): planned first, then carried out.
+//!
+//! 1. A plan reads the products that the lines ask for, [`BATCH`] lines at a time, and decides on each line.
+//! 2. To carry it out is one transaction. It makes the same plan again, of products that it locks. Where that rests on other
+//!    products than the plan that was shown, nothing is changed: [`Error::CatalogChanged`].
+//! 3. Otherwise it writes what is new, then what is changed, [`BATCH`] products at a time.
+//! 4. A sku that was free and has been taken between 2 and 3 is found by the index that keeps it unique, and ends the same way.
+//!
+//! A plan that is kept for a user is the file, and a digest of what the plan rests on; its row is deleted in the transaction
+//! that carries it out, and of two that try, one finds it gone.
+//!
+//! One transaction of ten thousand rows: CONTRIBUTING.md says how long others wait for it.
+
+use std::collections::HashMap;
+
+use super::App;
+use super::member::require_member;
+use crate::domain::Error;
+use crate::domain::catalog::Catalog;
+use crate::domain::id::{ProductId, ProductImportId, UserId};
+use crate::domain::product::{NewProduct, Product, ProductChanges, StatusFilter};
+use crate::domain::product_csv::Lines;
+use crate::domain::product_import::{
+    Asked, Counts, ImportPlan, KEPT_FOR, KeptImport, Planned, PlannedLine, Planner, Schemas, Seen,
+};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
+use crate::generated::catalog::schemas;
+use crate::sql::ScriptError;
+use crate::store::{Batch, Sql, product, product_import};
+
+/// Lines or products at a time: some milliseconds of reading in SQLite, which an async thread does itself.
+const BATCH: usize = 500;
+
+/// What the published document says of a product that is created or changed: an import is held to the same.
+const SCHEMAS: Schemas = Schemas {
+    create: &schemas::CreateProduct,
+    update: &schemas::UpdateProduct,
+};
+
+impl App {
+    /// What an import of these lines would do. `seen` knows the lines of the steps before, of a file that takes several.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn plan_import(
+        &self,
+        catalog: Catalog,
+        lines: Lines,
+        seen: &mut Seen,
+    ) -> Result<ImportPlan, Error> {
+        let mut planner = Planner::new(SCHEMAS, seen);
+        for batch in lines.chunks(BATCH) {
+            let asked = Asked::by(batch);
+            let find =
+                async move |sql: Sql<'_>| product_import::find(sql, catalog, &asked, false).await;
+            let found = self.store.read(catalog, find).await?;
+            planner.plan(batch, found);
+            // SQLite has read on this thread.
+            tokio::task::yield_now().await;
+        }
+        let (planned, rests_on) = planner.finish();
+        Ok(ImportPlan {
+            catalog,
+            lines,
+            planned,
+            rests_on,
+        })
+    }
+
+    /// Does what a plan says, but for the lines that it refuses: all of it or nothing.
+    ///
+    /// # Errors
+    /// [`Error::CatalogChanged`] when the plan does not hold any more; what the store answers.
+    pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
+        let import = self.import(plan);
+        let done = self.store.write(plan.catalog, async move |sql| {
+            carry_out(sql, &import).await
+        });
+        done.await.map(drop).map_err(taken_meanwhile)
+    }
+
+    /// Keeps a plan for a user who is to confirm it, in the place of the one that the user has in this catalog. `csv` is the
+    /// file that the plan was made of.
+    ///
+    /// # Errors
+    /// [`Error::NotAMember`], [`Error::RoleInsufficient`]; what the store answers.
+    pub async fn keep_import_plan(
+        &self,
+        user_id: UserId,
+        plan: &ImportPlan,
+        csv: Vec<u8>,
+    ) -> Result<ProductImportId, Error> {
+        let catalog = plan.catalog;
+        let now = self.now();
+        let kept = KeptImport {
+            id: self.ids.next(now),
+            csv,
+            rests_on: plan.rests_on,
+            created_at: now,
+        };
+        self.store
+            .write(user_id, async move |sql| {
+                let keep = product_import::keep(catalog, user_id, &kept);
+                sql.run((require_writer(catalog, user_id), keep)).await?;
+                Ok(kept.id)
+            })
+            .await
+    }
+
+    /// The plan that is kept for a user, to be shown: made again, as the catalog is now.
+    ///
+    /// # Errors
+    /// [`Error::ImportNotKept`], [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::CatalogChanged`] when it would not
+    /// be the plan that was kept; what the store answers.
+    pub async fn get_kept_import(
+        &self,
+        user_id: UserId,
+        catalog: Catalog,
+        id: ProductImportId,
+    ) -> Result<ImportPlan, Error> {
+        let (lines, rests_on) = self.find_kept(user_id, catalog, id).await?;
+        let plan = self
+            .plan_import(catalog, lines, &mut Seen::default())
+            .await?;
+        match plan.rests_on == rests_on {
+            true => Ok(plan),
+            false => Err(Error::CatalogChanged),
+        }
+    }
+
+    /// Carries out a plan that is kept, once.
+    ///
+    /// # Errors
+    /// As of [`get_kept_import`](App::get_kept_import).
+    pub async fn carry_out_kept_import(
+        &self,
+        user_id: UserId,
+        catalog: Catalog,
+        id: ProductImportId,
+    ) -> Result<Counts, Error> {
+        let (lines, rests_on) = self.find_kept(user_id, catalog, id).await?;
+        let import = self.import_of(catalog, lines, rests_on);
+        let done = self.store.write(user_id, async move |sql| {
+            let spend = product_import::spend(catalog, id).rule(|spent| match spent {
+                0 => Err(Error::ImportNotKept),
+                _ => Ok(()),
+            });
+            sql.run((require_writer(catalog, user_id), spend)).await?;
+            carry_out(sql, &import).await
+        });
+        done.await.map_err(taken_meanwhile)
+    }
+
+    /// The `limit` newest products of a catalog whose ids come before `after`, newest first: a part of an export.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn export_products(
+        &self,
+        catalog: Catalog,
+        status: StatusFilter,
+        after: Option<ProductId>,
+        limit: u32,
+    ) -> Result<Vec<Product>, Error> {
+        let list =
+            async move |sql: Sql<'_>| sql.run(product::list(catalog, status, after, limit)).await;
+        self.store.read(catalog, list).await
+    }
+
+    async fn find_kept(
+        &self,
+        user_id: UserId,
+        catalog: Catalog,
+        id: ProductImportId,
+    ) -> Result<(Lines, Digest), Error> {
+        let expired = self.now().before(KEPT_FOR);
+        let find = async move |sql: Sql<'_>| {
+            let kept = product_import::find_kept(catalog, user_id, id, expired)
+                .rule(|kept| kept.ok_or(Error::ImportNotKept));
+            sql.run((require_writer(catalog, user_id), kept)).await
+        };
+        let ((), kept) = self.store.read(user_id, find).await?;
+        // It was read before it was kept.
+        let lines = Lines::read(&kept.csv).map_err(Error::internal)?;
+        Ok((lines, kept.rests_on))
+    }
+
+    fn import(&self, plan: &ImportPlan) -> Import {
+        self.import_of(plan.catalog, plan.lines.clone(), plan.rests_on)
+    }
+
+    fn import_of(&self, catalog: Catalog, lines: Lines, rests_on: Digest) -> Import {
+        let now = self.now();
+        // One for each line, whichever of them turn out to be new.
+        let ids = lines.iter().map(|_| self.ids.next(now)).collect();
+        Import {
+            catalog,
+            lines,
+            rests_on,
+            ids,
+            now,
+        }
+    }
+}
+
+/// What is carried out.
+struct Import {
+    catalog: Catalog,
+    lines: Lines,
+    rests_on: Digest,
+    /// The ids of products that are added, by line.
+    ids: Vec<ProductId>,
+    now: Timestamp,
+}
+
+/// Steps 2 and 3.
+async fn carry_out(sql: Sql<'_>, import: &Import) -> Result<Counts, ScriptError> {
+    let catalog = import.catalog;
+    sql.run(product_import::hold(catalog)).await?;
+    let mut seen = Seen::default();
+    let mut planner = Planner::new(SCHEMAS, &mut seen);
+    for batch in import.lines.chunks(BATCH) {
+        let found = product_import::find(sql, catalog, &Asked::by(batch), true).await?;
+        planner.plan(batch, found);
+    }
+    let (planned, rests_on) = planner.finish();
+    if rests_on != import.rests_on {
+        return Err(Error::CatalogChanged.into());
+    }
+    let counts = Counts::of(&planned);
+    for (planned, ids) in planned.chunks(BATCH).zip(import.ids.chunks(BATCH)) {
+        write(sql, import, planned, ids).await?;
+    }
+    Ok(counts)
+}
+
+/// Step 3, for some lines.
+async fn write(
+    sql: Sql<'_>,
+    import: &Import,
+    lines: &[PlannedLine],
+    ids: &[ProductId],
+) -> Result<(), ScriptError> {
+    let new = lines.iter().zip(ids).filter_map(|(line, id)| {
+        let Planned::New(new) = &line.planned else {
+            return None;
+        };
+        Some(NewProduct::clone(new).into_product(*id, import.now))
+    });
+    let new: Vec<Product> = new.collect();
+    product_import::insert_products(sql, import.catalog, &new).await?;
+    let changes: HashMap<_, _> = lines
+        .iter()
+        .filter_map(|line| match &line.planned {
+            Planned::Changed(id, changes) => Some((*id, changes)),
+            _ => None,
+        })
+        .collect();
+    let asked = Asked {
+        ids: changes.keys().copied().collect(),
+        skus: Vec::new(),
+    };
+    // They are locked.
+    let found = product_import::find(sql, import.catalog, &asked, false).await?;
+    let changed = found.into_iter().filter_map(|product| {
+        let changes = ProductChanges::clone(changes.get(&product.id)?);
+        Some(product.update(changes, import.now))
+    });
+    let changed: Vec<Product> = changed.collect();
+    product_import::update_products(sql, import.catalog, &changed).await
+}
+
+/// Step 4.
+fn taken_meanwhile(error: Error) -> Error {
+    match error {
+        Error::DuplicateSku => Error::CatalogChanged,
+        other => other,
+    }
+}
+
+/// Refuses a user who is not in the team, or only looks on.
+fn require_writer(catalog: Catalog, user_id: UserId) -> impl Batch<Out = ()> {
+    require_member(catalog.team_id, user_id).rule(|role| match role.may_write() {
+        true => Ok(()),
+        false => Err(Error::RoleInsufficient),
+    })
+}

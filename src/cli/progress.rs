@@ -1,0 +1,12 @@
+//! How far a long command is.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar on a terminal; elsewhere nothing.
+pub(super) fn bar() -> ProgressBar {
+    let template = "{msg:28} {wide_bar} {percent:>3} %, {eta} left";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => ProgressBar::new(0).with_style(style),
+        Err(_) => ProgressBar::hidden(),
+    }
+}

@@ -1,0 +1,194 @@
+//! Imports of products: what they ask the catalog for, many rows at once, and the plans that are kept.
+//!
+//! In PostgreSQL a statement takes lists: an import of ten thousand rows is not as many round trips. In SQLite there are none,
+//! and a statement a row costs some microseconds.
+
+use uuid::Uuid;
+
+use super::{Batch, Sql, product};
+use crate::domain::catalog::{Catalog, Mode};
+use crate::domain::id::{ProductImportId, UserId};
+use crate::domain::product::Product;
+use crate::domain::product_import::{Asked, KeptImport};
+use crate::domain::time::Timestamp;
+use crate::sql::value::{Bind, Value, columns};
+use crate::sql::{ScriptError, lock, sql, table, text, values};
+
+table! {
+    /// The rows of plans that are kept.
+    pub(super) mod row = "product_import", key [team_id, id];
+    (team_id: Uuid, mode: Text, user_id: Uuid)
+    KeptImport { id: Uuid, csv: Bytes, rests_on: Bytes, created_at: Integer }
+    ()
+}
+
+/// PostgreSQL: the products of a catalog that have one of these ids.
+const OF_IDS: &str = text!(
+    "SELECT ",
+    product::row::COLUMNS,
+    " FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3) ORDER BY id"
+);
+
+/// The active products of a catalog that have one of these skus.
+const OF_SKUS: &str = text!(
+    "SELECT ",
+    product::row::COLUMNS,
+    " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku"
+);
+
+/// Others who ask the same wait until the end of the transaction: of two imports into a catalog, one comes after the other.
+/// Each locks many rows, and they would wait for each other in a circle.
+pub fn hold(catalog: Catalog) -> impl Batch {
+    // What is random of the team's id. Catalogs that share a number only wait for each other.
+    let number = catalog.team_id.0.as_u64_pair().1.cast_signed();
+    let number = number.wrapping_add(i64::from(catalog.mode == Mode::Test));
+    lock!("SELECT pg_advisory_xact_lock($1)").with(values![number])
+}
+
+/// The products that lines ask for: those of the ids, then the active ones of the skus, each always in the same order. One may
+/// come twice. They are `locked`, so that nobody else changes them before the end of the transaction, or are only read.
+///
+/// # Errors
+/// As every script.
+pub async fn find(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    asked: &Asked,
+    locked: bool,
+) -> Result<Vec<Product>, ScriptError> {
+    if let Sql::Sqlite(_) = sql {
+        return find_each(sql, catalog, asked).await;
+    }
+    let by_ids = match locked {
+        false => sql!(sqlite: [""], postgres: [OF_IDS]),
+        true => sql!(sqlite: [""], postgres: [OF_IDS, " FOR UPDATE"]),
+    };
+    let by_skus = match locked {
+        false => sql!(sqlite: [""], postgres: [OF_SKUS, " = ANY($3) ORDER BY id"]),
+        true => sql!(sqlite: [""], postgres: [OF_SKUS, " = ANY($3) ORDER BY id FOR UPDATE"]),
+    };
+    let ids: Vec<Uuid> = asked.ids.iter().map(|id| id.0).collect();
+    let skus: Vec<Value<'_>> = asked.skus.iter().map(Bind::value).collect();
+    let Catalog { team_id, mode } = catalog;
+    let by_ids = (!ids.is_empty()).then(|| {
+        by_ids
+            .with(values![team_id, mode, &ids[..]])
+            .all(product::row::read)
+    });
+    let by_skus = (!skus.is_empty()).then(|| {
+        by_skus
+            .with(values![team_id, mode, &skus[..]])
+            .all(product::row::read)
+    });
+    let (by_ids, by_skus) = sql.run((by_ids, by_skus)).await?;
+    let found = by_ids.into_iter().chain(by_skus);
+    Ok(found.flatten().collect())
+}
+
+async fn find_each(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    asked: &Asked,
+) -> Result<Vec<Product>, ScriptError> {
+    let mut found = Vec::new();
+    for id in &asked.ids {
+        found.extend(sql.run(product::find(catalog, *id)).await?);
+    }
+    for sku in &asked.skus {
+        let by_sku = sql!(sqlite: [OF_SKUS, " = $3"], postgres: [""])
+            .with(values![catalog.team_id, catalog.mode, sku])
+            .first(product::row::read);
+        found.extend(sql.run(by_sku).await?);
+    }
+    Ok(found)
+}
+
+/// Adds products. [`Error::DuplicateSku`](crate::domain::Error::DuplicateSku) when another active one has a sku of theirs.
+///
+/// # Errors
+/// As every script.
+pub async fn insert_products(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    products: &[Product],
+) -> Result<(), ScriptError> {
+    if let Sql::Sqlite(_) = sql {
+        for product in products {
+            sql.run(product::insert(catalog, product)).await?;
+        }
+        return Ok(());
+    }
+    let columns = columns(products.iter().map(|product| {
+        product::row::values(catalog.team_id, catalog.mode, product)
+    }));
+    let insert = sql!(sqlite: [""], postgres: [product::row::INSERT_ALL])
+        .with(columns.each_ref().map(|column| column[..].value()));
+    sql.run((!products.is_empty()).then_some(insert)).await?;
+    Ok(())
+}
+
+/// Writes what may change of products whose status stays. Errors as of [`insert_products`].
+///
+/// # Errors
+/// As every script.
+pub async fn update_products(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    products: &[Product],
+) -> Result<(), ScriptError> {
+    if let Sql::Sqlite(_) = sql {
+        for product in products {
+            sql.run(product::update(catalog, product)).await?;
+        }
+        return Ok(());
+    }
+    let columns = columns(products.iter().map(|product| {
+        product::row::values(catalog.team_id, catalog.mode, product)
+    }));
+    let update = sql!(sqlite: [""], postgres: [product::row::UPDATE_ALL])
+        .with(columns.each_ref().map(|column| column[..].value()));
+    sql.run((!products.is_empty()).then_some(update)).await?;
+    Ok(())
+}
+
+/// Keeps a plan, in the place of the one that the user has in this catalog.
+pub fn keep(catalog: Catalog, user_id: UserId, import: &KeptImport) -> impl Batch {
+    (
+        sql!("DELETE FROM product_import WHERE team_id = $1 AND mode = $2 AND user_id = $3")
+            .with(values![catalog.team_id, catalog.mode, user_id]),
+        sql!(row::INSERT).with(row::values(catalog.team_id, catalog.mode, user_id, import)),
+    )
+}
+
+/// The plan of that id, if it is this user's, for this catalog, and was made after `expired`.
+pub fn find_kept(
+    catalog: Catalog,
+    user_id: UserId,
+    id: ProductImportId,
+    expired: Timestamp,
+) -> impl Batch<Out = Option<KeptImport>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM product_import \
+         WHERE team_id = $1 AND mode = $2 AND user_id = $3 AND id = $4 AND created_at > $5"
+    )
+    .with(values![catalog.team_id, catalog.mode, user_id, id, expired])
+    .first(row::read)
+}
+
+/// Deletes the plan of that id. Says how many were there: of two who try, one finds none.
+pub fn spend(catalog: Catalog, id: ProductImportId) -> impl Batch<Out = u64> {
+    sql!("DELETE FROM product_import WHERE team_id = $1 AND id = $2")
+        .with(values![catalog.team_id, id])
+}
+
+/// Deletes plans that were made until `expired`, at most `limit`. Says how many.
+pub fn delete_expired(expired: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM product_import WHERE (team_id, id) IN \
+             (SELECT team_id, id FROM product_import WHERE created_at <= $1 \
+              ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![expired, limit])
+}
