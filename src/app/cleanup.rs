@@ -74,7 +74,8 @@ impl App {
         while self.store.write(Holder::Service, of_people).await? == STEP {}
         let expired = now.before(KEPT_FOR);
         let imports = async move |sql: Sql<'_>| {
-            sql.run(product_import::delete_expired(expired, IMPORTS)).await
+            sql.run(product_import::delete_expired(expired, IMPORTS))
+                .await
         };
         while self.store.write(Holder::Service, imports).await? == u64::from(IMPORTS) {}
         Ok(())

@@ -74,9 +74,9 @@ impl App {
     /// [`Error::CatalogChanged`] when the plan does not hold any more; what the store answers.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.import(plan);
-        let done = self.store.write(plan.catalog, async move |sql| {
-            carry_out(sql, &import).await
-        });
+        let done = self
+            .store
+            .write(plan.catalog, async move |sql| carry_out(sql, &import).await);
         done.await.map(drop).map_err(taken_meanwhile)
     }
 

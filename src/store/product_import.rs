@@ -118,9 +118,11 @@ pub async fn insert_products(
         }
         return Ok(());
     }
-    let columns = columns(products.iter().map(|product| {
-        product::row::values(catalog.team_id, catalog.mode, product)
-    }));
+    let columns = columns(
+        products
+            .iter()
+            .map(|product| product::row::values(catalog.team_id, catalog.mode, product)),
+    );
     let insert = sql!(sqlite: [""], postgres: [product::row::INSERT_ALL])
         .with(columns.each_ref().map(|column| column[..].value()));
     sql.run((!products.is_empty()).then_some(insert)).await?;
@@ -142,9 +144,11 @@ pub async fn update_products(
         }
         return Ok(());
     }
-    let columns = columns(products.iter().map(|product| {
-        product::row::values(catalog.team_id, catalog.mode, product)
-    }));
+    let columns = columns(
+        products
+            .iter()
+            .map(|product| product::row::values(catalog.team_id, catalog.mode, product)),
+    );
     let update = sql!(sqlite: [""], postgres: [product::row::UPDATE_ALL])
         .with(columns.each_ref().map(|column| column[..].value()));
     sql.run((!products.is_empty()).then_some(update)).await?;
@@ -191,4 +195,25 @@ pub fn delete_expired(expired: Timestamp, limit: u32) -> impl Batch<Out = u64> {
               ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)"
     )
     .with(values![expired, limit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::Sqlite;
+
+    #[test]
+    fn a_sku_is_found_by_the_index_that_keeps_it_unique() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("test.db");
+        drop(Sqlite::open(&path).unwrap());
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        let query = sql!(sqlite: [OF_SKUS, " = $3"], postgres: [""]).sqlite;
+        let explain = format!("EXPLAIN QUERY PLAN {query}");
+        let plan: String = connection
+            .query_row(&explain, [None::<i64>; 3], |row| row.get(3))
+            .unwrap();
+        let index = "USING INDEX product_sku (team_id=? AND mode=? AND sku=?";
+        assert!(plan.contains(index), "{plan}");
+    }
 }

@@ -22,7 +22,9 @@ fn place() -> Place {
 }
 
 fn import<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let import = ["product", "import", "p.csv", "--team", "Acme", "--mode", "live"];
+    let import = [
+        "product", "import", "p.csv", "--team", "Acme", "--mode", "live",
+    ];
     [&import, more].concat()
 }
 
@@ -51,15 +53,30 @@ fn an_import_says_what_it_did_and_a_second_one_finds_nothing_to_do() {
     let place = place();
     place.write("p.csv", format!("{HEAD}A,One,1.50,EUR\nB,\"=1+1\",2,EUR\n"));
     let planned = place.json(&import(&["--dry-run"]));
-    assert_eq!((counts(&planned), &planned["imported"]), ([2, 0, 0, 0], &json!(false)));
+    assert_eq!(
+        (counts(&planned), &planned["imported"]),
+        ([2, 0, 0, 0], &json!(false))
+    );
     assert_eq!(export(&place, &[]).lines().count(), 1);
 
     let answer = place.json(&import(&[]));
     assert_eq!(
         names(&answer),
-        ["id", "mode", "imported", "new", "changed", "unchanged", "refused", "refusedLines"]
+        [
+            "id",
+            "mode",
+            "imported",
+            "new",
+            "changed",
+            "unchanged",
+            "refused",
+            "refusedLines"
+        ]
     );
-    assert_eq!((counts(&answer), &answer["imported"]), ([2, 0, 0, 0], &json!(true)));
+    assert_eq!(
+        (counts(&answer), &answer["imported"]),
+        ([2, 0, 0, 0], &json!(true))
+    );
     assert_eq!(counts(&place.json(&import(&[]))), [0, 0, 2, 0]);
     place.write("p.csv", "sku,unitPrice\r\nB,3\r\n");
     assert_eq!(counts(&place.json(&import(&[]))), [0, 1, 0, 0]);
@@ -74,26 +91,56 @@ fn an_import_says_what_it_did_and_a_second_one_finds_nothing_to_do() {
 #[test]
 fn nothing_is_imported_when_a_line_is_refused_unless_such_lines_are_left_out() {
     let place = place();
-    place.write("p.csv", format!("{HEAD}A,One,1,EUR\nB,Two,-1,EUR\n,Three,3,EUR\nA,Four,4,EUR\n"));
+    place.write(
+        "p.csv",
+        format!("{HEAD}A,One,1,EUR\nB,Two,-1,EUR\n,Three,3,EUR\nA,Four,4,EUR\n"),
+    );
     let said = place.run(&import(&["--json"]));
     assert_eq!(said.code, 1);
-    assert!(said.errors.contains("3 lines are refused; nothing is imported"), "{}", said.errors);
+    assert!(
+        said.errors
+            .contains("3 lines are refused; nothing is imported"),
+        "{}",
+        said.errors
+    );
     let answer: Value = serde_json::from_str(&said.output).unwrap();
-    assert_eq!((counts(&answer), &answer["imported"]), ([1, 0, 0, 3], &json!(false)));
+    assert_eq!(
+        (counts(&answer), &answer["imported"]),
+        ([1, 0, 0, 3], &json!(false))
+    );
     let refused = answer["refusedLines"].as_array().unwrap();
     assert_eq!(
         refused[0],
         json!({ "line": 3, "column": "unitPrice", "reason": "must be at least 0, but is -1" })
     );
-    assert_eq!((&refused[1]["line"], &refused[1]["column"]), (&json!(4), &json!(null)));
-    assert_eq!((&refused[2]["line"], &refused[2]["column"]), (&json!(5), &json!("sku")));
+    assert_eq!(
+        (&refused[1]["line"], &refused[1]["column"]),
+        (&json!(4), &json!(null))
+    );
+    assert_eq!(
+        (&refused[2]["line"], &refused[2]["column"]),
+        (&json!(5), &json!("sku"))
+    );
     assert_eq!(export(&place, &[]).lines().count(), 1);
 
     let said = place.run(&import(&["--skip-refused", "--allow-without-sku"]));
     assert_eq!(said.code, 1);
-    assert!(said.errors.contains("2 lines are refused; the others are imported"), "{}", said.errors);
-    assert!(said.errors.contains("all is imported up to line 4"), "{}", said.errors);
-    assert!(said.output.contains("must be at least 0, but is -1"), "{}", said.output);
+    assert!(
+        said.errors
+            .contains("2 lines are refused; the others are imported"),
+        "{}",
+        said.errors
+    );
+    assert!(
+        said.errors.contains("all is imported up to line 4"),
+        "{}",
+        said.errors
+    );
+    assert!(
+        said.output.contains("must be at least 0, but is -1"),
+        "{}",
+        said.output
+    );
     assert_eq!(export(&place, &[]).lines().count(), 3);
 }
 
@@ -103,24 +150,33 @@ fn a_file_that_is_none_of_products_is_refused_whole() {
     place.write("p.csv", "name;unitPrice\n");
     place.run(&import(&[])).failed(1, "separated by commas");
     place.write("p.csv", "name,price\n");
-    place.run(&import(&[])).failed(1, "unknown column, \"price\"");
+    place
+        .run(&import(&[]))
+        .failed(1, "unknown column, \"price\"");
     place.write("p.csv", "");
     place.run(&import(&[])).failed(1, "line 1 is missing");
     std::fs::remove_file(place.path("p.csv")).unwrap();
     place.run(&import(&[])).failed(1, "cannot read p.csv");
     place.write("p.csv", HEAD);
-    let import = ["product", "import", "p.csv", "--team", "Other", "--mode", "live"];
+    let import = [
+        "product", "import", "p.csv", "--team", "Other", "--mode", "live",
+    ];
     place.run(&import).failed(1, "there is no team");
 }
 
 #[test]
 fn standard_input_is_a_file_too_and_lines_can_be_left_out_at_the_beginning() {
     let place = place();
-    let import = ["product", "import", "-", "--team", "Acme", "--mode", "test", "--json"];
+    let import = [
+        "product", "import", "-", "--team", "Acme", "--mode", "test", "--json",
+    ];
     let mut command = place.command([&import[..], &["--from-line", "3"]].concat());
     let said = Said::by(&mut command, &lines(3));
     assert_eq!(said.code, 0, "{}", said.errors);
-    assert_eq!(counts(&serde_json::from_str(&said.output).unwrap()), [2, 0, 0, 0]);
+    assert_eq!(
+        counts(&serde_json::from_str(&said.output).unwrap()),
+        [2, 0, 0, 0]
+    );
     assert_eq!(export(&place, &[]).lines().count(), 1, "the live catalog");
     let export = ["product", "export", "--team", "Acme", "--mode", "test"];
     assert_eq!(place.run(&export).output.lines().count(), 3);
@@ -145,16 +201,24 @@ fn an_export_goes_to_a_file_whole_and_shows_one_status_or_all() {
     let place = place();
     place.write("p.csv", lines(1_001));
     assert_eq!(counts(&place.json(&import(&[]))), [1_001, 0, 0, 0]);
-    let export_to = ["product", "export", "--team", "Acme", "--mode", "live", "--output", "out.csv"];
+    let export_to = [
+        "product", "export", "--team", "Acme", "--mode", "live", "--output", "out.csv",
+    ];
     let said = place.run(&export_to);
     assert_eq!((said.code, said.output.as_str()), (0, ""));
-    assert!(said.errors.contains("1001 products are in out.csv"), "{}", said.errors);
+    assert!(
+        said.errors.contains("1001 products are in out.csv"),
+        "{}",
+        said.errors
+    );
     let csv = std::fs::read_to_string(place.path("out.csv")).unwrap();
     assert_eq!((csv.lines().count(), export(&place, &[])), (1_002, csv));
     assert_eq!(export(&place, &["--status", "archived"]).lines().count(), 1);
     assert_eq!(export(&place, &["--status", "all"]).lines().count(), 1_002);
     let nowhere = [&export_to[..7], &["no/such/folder.csv"]].concat();
-    place.run(&nowhere).failed(1, "cannot write no/such/folder.csv");
+    place
+        .run(&nowhere)
+        .failed(1, "cannot write no/such/folder.csv");
 }
 
 /// Waits until some products are there, and ends the process without a word.
@@ -184,7 +248,9 @@ fn an_import_that_was_killed_goes_on_where_it_was() {
                 return ask(&postgres, count).parse().unwrap();
             }
             let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
-            file.query_row(count, [], |row| row.get(0)).unwrap()
+            file.query_row(count, [], |row| row.get::<_, i64>(0))
+                .unwrap()
+                .unsigned_abs() as usize
         };
         let mut command = place.command(import(&on));
         let process = command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -213,11 +279,16 @@ fn an_import_that_was_interrupted_says_how_to_go_on() {
     std::io::BufRead::read_line(&mut errors, &mut line).unwrap();
     assert_eq!(line, "note: all is imported up to line 10001\n");
     let pid = process.id().to_string();
-    let kill = std::process::Command::new("kill").args(["-s", "INT", &pid]).status();
+    let kill = std::process::Command::new("kill")
+        .args(["-s", "INT", &pid])
+        .status();
     assert!(kill.unwrap().success());
     std::io::Read::read_to_string(&mut errors, &mut line).unwrap();
     assert_eq!(process.wait().unwrap().code(), Some(1), "{line}");
-    assert!(line.contains("error: interrupted; all is imported up to line"), "{line}");
+    assert!(
+        line.contains("error: interrupted; all is imported up to line"),
+        "{line}"
+    );
     let told = line.split("imported up to line ").last().unwrap();
     let last: usize = told.split(';').next().unwrap().parse().unwrap();
     assert_eq!(export(&place, &[]).lines().count(), last);

@@ -87,13 +87,12 @@ impl Tally {
     fn refuse(&mut self, number: u64, reasons: &[Reason]) {
         self.refused.insert(number);
         let room = TOLD.saturating_sub(self.told.len());
-        self.told
-            .extend(reasons.iter().take(room).map(|reason| {
-                Record::default()
-                    .with("line", number)
-                    .with_optional("column", reason.column)
-                    .with("reason", reason.text.as_ref())
-            }));
+        self.told.extend(reasons.iter().take(room).map(|reason| {
+            Record::default()
+                .with("line", number)
+                .with_optional("column", reason.column)
+                .with("reason", reason.text.as_ref())
+        }));
     }
 }
 
@@ -177,8 +176,7 @@ impl Import {
         bar.set_message("importing");
         bar.set_length(file.metadata()?.len());
         let mut reader = Reader::new(file)?;
-        let wanted =
-            |number: u64| number >= self.from_line && !refused.contains(&number);
+        let wanted = |number: u64| number >= self.from_line && !refused.contains(&number);
         while let Some(lines) = Lines::next(&mut reader, |line| wanted(line.number))? {
             if interrupted.as_mut().now_or_never().is_some() {
                 return Err(self.stopped(next, "interrupted"));

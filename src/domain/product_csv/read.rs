@@ -298,10 +298,7 @@ mod tests {
         let lines: Vec<_> = Reader::new(&file[..]).unwrap().collect();
         let first = lines[0].as_ref().unwrap();
         let reason = first.cells.as_ref().unwrap_err().to_string();
-        assert_eq!(
-            (first.number, &*reason),
-            (2, "name is not text in UTF-8")
-        );
+        assert_eq!((first.number, &*reason), (2, "name is not text in UTF-8"));
         assert!(lines[1].as_ref().unwrap().cells.is_ok());
     }
 

@@ -128,7 +128,8 @@ fn changes(
     if product.status == ProductStatus::Archived
         && let Some((column, _)) = differing.first()
     {
-        let text = "would change, but the product is archived; restore the cell or leave the line out";
+        let text =
+            "would change, but the product is archived; restore the cell or leave the line out";
         return Err(one(Reason::of_cell(*column, text)));
     }
     let members = differing.iter().map(|(column, text)| match *text {
@@ -171,7 +172,9 @@ fn new_product(cells: &Cells, schema: &Schema) -> Result<NewProduct, Vec<Reason>
         .filter_map(|column| Some((column, value(column, cells.given(column)?))));
     require(schema, members)?;
     let text = |column| cells.given(column).map(str::to_owned);
-    let price = cells.given(Column::UnitPrice).and_then(|it| it.parse().ok());
+    let price = cells
+        .given(Column::UnitPrice)
+        .and_then(|it| it.parse().ok());
     // The schema requires all three.
     let (Some(name), Some(price), Some(currency)) =
         (text(Column::Name), price, text(Column::Currency))

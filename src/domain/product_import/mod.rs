@@ -253,5 +253,5 @@ impl<'a> Planner<'a> {
     }
 }
 
-
-
+#[cfg(test)]
+mod tests;
