@@ -1,13 +1,14 @@
 //! Imports of products ([`crate::domain::product_import`]): planned first, then carried out.
 //!
 //! 1. A plan reads the products that the lines ask for, [`BATCH`] lines at a time, and decides on each line.
-//! 2. To carry it out is one transaction. It makes the same plan again, of products that it locks. Where that rests on other
-//!    products than the plan that was shown, nothing is changed: [`Error::CatalogChanged`].
+//! 2. To carry it out is one transaction. It makes the same plan again, of products that it locks. Where that rests on
+//!    other products than the plan that was shown, nothing is changed: [`Error::CatalogChanged`].
 //! 3. Otherwise it writes what is new, then what is changed, [`BATCH`] products at a time.
-//! 4. A sku that was free and has been taken between 2 and 3 is found by the index that keeps it unique, and ends the same way.
+//! 4. A sku that was free and has been taken between 2 and 3 is found by the index that keeps it unique, and ends the
+//!    same way.
 //!
-//! A plan that is kept for a user is the file, and a digest of what the plan rests on; its row is deleted in the transaction
-//! that carries it out, and of two that try, one finds it gone.
+//! A plan that is kept for a user is the file, and a digest of what the plan rests on; its row is deleted in the
+//! transaction that carries it out, and of two that try, one finds it gone.
 //!
 //! One transaction of ten thousand rows: CONTRIBUTING.md says how long others wait for it.
 
@@ -39,7 +40,8 @@ const SCHEMAS: Schemas = Schemas {
 };
 
 impl App {
-    /// What an import of these lines would do. `seen` knows the lines of the steps before, of a file that takes several.
+    /// What an import of these lines would do. `seen` knows the lines of the steps before, of a file that takes
+    /// several.
     ///
     /// # Errors
     /// What the store answers.
@@ -80,8 +82,8 @@ impl App {
         done.await.map(drop).map_err(taken_meanwhile)
     }
 
-    /// Keeps a plan for a user who is to confirm it, in the place of the one that the user has in this catalog. `csv` is the
-    /// file that the plan was made of.
+    /// Keeps a plan for a user who is to confirm it, in the place of the one that the user has in this catalog. `csv`
+    /// is the file that the plan was made of.
     ///
     /// # Errors
     /// [`Error::NotAMember`], [`Error::RoleInsufficient`]; what the store answers.
@@ -110,9 +112,8 @@ impl App {
 
     /// The plan that is kept for a user, to be shown: made again, as the catalog is now.
     ///
-    /// # Errors
-    /// [`Error::ImportNotKept`], [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::CatalogChanged`] when it would not
-    /// be the plan that was kept; what the store answers.
+    /// # Errors [`Error::ImportNotKept`], [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::CatalogChanged`]
+    /// when it would not be the plan that was kept; what the store answers.
     pub async fn get_kept_import(
         &self,
         user_id: UserId,
@@ -249,7 +250,7 @@ async fn write(
         Some(NewProduct::clone(new).into_product(*id, import.now))
     });
     let new: Vec<Product> = new.collect();
-    product_import::insert_products(sql, import.catalog, &new).await?;
+    product::insert_all(sql, import.catalog, &new).await?;
     let changes: HashMap<_, _> = lines
         .iter()
         .filter_map(|line| match &line.planned {
@@ -268,7 +269,7 @@ async fn write(
         Some(product.update(changes, import.now))
     });
     let changed: Vec<Product> = changed.collect();
-    product_import::update_products(sql, import.catalog, &changed).await
+    product::update_all(sql, import.catalog, &changed).await
 }
 
 /// Step 4.

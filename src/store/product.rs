@@ -6,11 +6,12 @@
 //! replicas create meanwhile: an id never changes, each page is read from the one server that takes writes, and a product
 //! that becomes visible behind the cursor did not exist when the walk began.
 
-use super::Batch;
+use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
 use crate::domain::id::ProductId;
 use crate::domain::product::{Product, StatusFilter};
-use crate::sql::{sql, table, text, values};
+use crate::sql::value::{Bind, columns};
+use crate::sql::{ScriptError, sql, table, text, values};
 
 table! {
     /// The rows of products.
@@ -56,6 +57,60 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
 /// Writes what may change of a product whose status stays. Errors as of [`insert`].
 pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(row::UPDATE).with(row::values(catalog.team_id, catalog.mode, product))
+}
+
+/// Adds products: in PostgreSQL many rows are one round trip, of lists of values. Errors as of [`insert`].
+///
+/// # Errors
+/// As every script.
+pub async fn insert_all(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    products: &[Product],
+) -> Result<(), ScriptError> {
+    if let Sql::Sqlite(_) = sql {
+        for product in products {
+            sql.run(insert(catalog, product)).await?;
+        }
+        return Ok(());
+    }
+    let Catalog { team_id, mode } = catalog;
+    let columns = columns(products.iter().map(|it| row::values(team_id, mode, it)));
+    let insert = sql!(sqlite: [""], postgres: [row::INSERT_ALL])
+        .with(columns.each_ref().map(|column| column[..].value()));
+    sql.run((!products.is_empty()).then_some(insert)).await?;
+    Ok(())
+}
+
+/// Writes what may change of products whose status stays, as [`insert_all`]. Errors as of [`insert`].
+///
+/// # Errors
+/// As every script.
+pub async fn update_all(
+    sql: Sql<'_>,
+    catalog: Catalog,
+    products: &[Product],
+) -> Result<(), ScriptError> {
+    if let Sql::Sqlite(_) = sql {
+        for product in products {
+            sql.run(update(catalog, product)).await?;
+        }
+        return Ok(());
+    }
+    let Catalog { team_id, mode } = catalog;
+    let columns = columns(products.iter().map(|it| row::values(team_id, mode, it)));
+    // The team once more: the rows are in one place, and the statement says in which.
+    let mut lists = [team_id.value(); 15];
+    for (list, column) in lists.iter_mut().zip(&columns) {
+        *list = column[..].value();
+    }
+    let update = sql!(
+        sqlite: [""],
+        postgres: [row::UPDATE_ALL, " AND product.team_id = $15"],
+    )
+    .with(lists);
+    sql.run((!products.is_empty()).then_some(update)).await?;
+    Ok(())
 }
 
 /// Writes that a product is archived.

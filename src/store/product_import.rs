@@ -1,7 +1,7 @@
 //! Imports of products: what they ask the catalog for, many rows at once, and the plans that are kept.
 //!
-//! In PostgreSQL a statement takes lists: an import of ten thousand rows is not as many round trips. In SQLite there are none,
-//! and a statement a row costs some microseconds.
+//! In PostgreSQL a statement takes lists: an import of ten thousand rows is not as many round trips. In SQLite there
+//! are none, and a statement a row costs some microseconds.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::domain::id::{ProductImportId, UserId};
 use crate::domain::product::Product;
 use crate::domain::product_import::{Asked, KeptImport};
 use crate::domain::time::Timestamp;
-use crate::sql::value::{Bind, Value, columns};
+use crate::sql::value::{Bind, Value};
 use crate::sql::{ScriptError, lock, sql, table, text, values};
 
 table! {
@@ -36,8 +36,8 @@ const OF_SKUS: &str = text!(
     " FROM product WHERE team_id = $1 AND mode = $2 AND status = 'active' AND sku"
 );
 
-/// Others who ask the same wait until the end of the transaction: of two imports into a catalog, one comes after the other.
-/// Each locks many rows, and they would wait for each other in a circle.
+/// Others who ask the same wait until the end of the transaction: of two imports into a catalog, one comes after the
+/// other. Each locks many rows, and they would wait for each other in a circle.
 pub fn hold(catalog: Catalog) -> impl Batch {
     // What is random of the team's id. Catalogs that share a number only wait for each other.
     let number = catalog.team_id.0.as_u64_pair().1.cast_signed();
@@ -45,8 +45,9 @@ pub fn hold(catalog: Catalog) -> impl Batch {
     lock!("SELECT pg_advisory_xact_lock($1)").with(values![number])
 }
 
-/// The products that lines ask for: those of the ids, then the active ones of the skus, each always in the same order. One may
-/// come twice. They are `locked`, so that nobody else changes them before the end of the transaction, or are only read.
+/// The products that lines ask for: those of the ids, then the active ones of the skus, each always in the same order.
+/// One may come twice. They are `locked`, so that nobody else changes them before the end of the transaction, or are
+/// only read.
 ///
 /// # Errors
 /// As every script.
@@ -101,58 +102,6 @@ async fn find_each(
         found.extend(sql.run(by_sku).await?);
     }
     Ok(found)
-}
-
-/// Adds products. [`Error::DuplicateSku`](crate::domain::Error::DuplicateSku) when another active one has a sku of theirs.
-///
-/// # Errors
-/// As every script.
-pub async fn insert_products(
-    sql: Sql<'_>,
-    catalog: Catalog,
-    products: &[Product],
-) -> Result<(), ScriptError> {
-    if let Sql::Sqlite(_) = sql {
-        for product in products {
-            sql.run(product::insert(catalog, product)).await?;
-        }
-        return Ok(());
-    }
-    let columns = columns(
-        products
-            .iter()
-            .map(|product| product::row::values(catalog.team_id, catalog.mode, product)),
-    );
-    let insert = sql!(sqlite: [""], postgres: [product::row::INSERT_ALL])
-        .with(columns.each_ref().map(|column| column[..].value()));
-    sql.run((!products.is_empty()).then_some(insert)).await?;
-    Ok(())
-}
-
-/// Writes what may change of products whose status stays. Errors as of [`insert_products`].
-///
-/// # Errors
-/// As every script.
-pub async fn update_products(
-    sql: Sql<'_>,
-    catalog: Catalog,
-    products: &[Product],
-) -> Result<(), ScriptError> {
-    if let Sql::Sqlite(_) = sql {
-        for product in products {
-            sql.run(product::update(catalog, product)).await?;
-        }
-        return Ok(());
-    }
-    let columns = columns(
-        products
-            .iter()
-            .map(|product| product::row::values(catalog.team_id, catalog.mode, product)),
-    );
-    let update = sql!(sqlite: [""], postgres: [product::row::UPDATE_ALL])
-        .with(columns.each_ref().map(|column| column[..].value()));
-    sql.run((!products.is_empty()).then_some(update)).await?;
-    Ok(())
 }
 
 /// Keeps a plan, in the place of the one that the user has in this catalog.

@@ -393,7 +393,8 @@ async fn a_kept_plan_of_a_catalog_that_has_changed_is_refused() {
     assert_eq!(all(app, catalog).await.len(), 1);
 }
 
-/// Carries out ten thousand lines while another team creates products; says how long the import and the longest create took.
+/// Carries out ten thousand lines while another team creates products; says how long the import and the longest create
+/// took.
 async fn beside_a_create(service: &Service, catalog: Catalog, csv: &str) -> [Duration; 3] {
     let key = service.writer().await;
     let begun = Instant::now();
@@ -414,8 +415,8 @@ async fn beside_a_create(service: &Service, catalog: Catalog, csv: &str) -> [Dur
     [planning, import.await.unwrap(), longest]
 }
 
-/// Without optimization, and beside other tests, it takes many times as long: there, it only shows that nothing is in the way
-/// for ever. CI asks a release build (`what_ten_thousand_lines_take`).
+/// Without optimization, and beside other tests, it takes many times as long: there, it only shows that nothing is in
+/// the way for ever. CI asks a release build (`what_ten_thousand_lines_take`).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_lines_are_one_transaction_beside_which_others_write() {
     let service = Service::new().await;

@@ -1,13 +1,13 @@
 //! `invoicing product import`: a file of any size, in steps of as many lines as a page takes.
 //!
-//! 1. All of the file is planned, step by step, before anything is changed. What is kept of it are counts, the lines that are
-//!    refused, and which products and skus the lines so far were of ([`Seen`]).
+//! 1. All of the file is planned, step by step, before anything is changed. What is kept of it are counts, the lines
+//!    that are refused, and which products and skus the lines so far were of ([`Seen`]).
 //! 2. Where a line is refused, nothing is imported, unless it was asked to leave such lines out.
-//! 3. Then each step is planned once more and carried out, in a transaction of its own. What others change meanwhile only
-//!    means that the step is planned anew.
-//! 4. After an interruption, the same command goes on: lines that were imported are of products that are as they say. For that, a
-//!    line needs an id or a sku. One that has neither would be added again, so it is refused unless that is asked for; then
-//!    each step says up to which line all is imported, and `--from-line` goes on behind it.
+//! 3. Then each step is planned once more and carried out, in a transaction of its own. What others change meanwhile
+//!    only means that the step is planned anew.
+//! 4. After an interruption, the same command goes on: lines that were imported are of products that are as they say.
+//!    For that, a line needs an id or a sku. One that has neither would be added again, so it is refused unless that is
+//!    asked for; then each step says up to which line all is imported, and `--from-line` goes on behind it.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -42,11 +42,12 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Adds and changes products as a CSV file says, and archives none.
 ///
 /// The first line names the columns, in any order: id, name, unitPrice, currency, description, sku, taxRate, type,
-/// unitOfMeasure, status. A line is of the product that has its id, or else of the active product that has its sku; otherwise
-/// it is a new product. A column that is not there leaves the field of a product as it is, and an empty cell clears it.
+/// unitOfMeasure, status. A line is of the product that has its id, or else of the active product that has its sku;
+/// otherwise it is a new product. A column that is not there leaves the field of a product as it is, and an empty cell
+/// clears it.
 ///
-/// All lines are checked before anything is changed. Then they are imported in steps of at most 10000 lines, each whole or not
-/// at all. After an interruption, run the same command again: what is there by then is found unchanged.
+/// All lines are checked before anything is changed. Then they are imported in steps of at most 10000 lines, each whole
+/// or not at all. After an interruption, run the same command again: what is there by then is found unchanged.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing product import products.csv --team Acme --mode live --dry-run

@@ -1,7 +1,7 @@
 //! Reading lines, one by one: of a file of any size, only the line at hand is in memory.
 //!
-//! A line is told by its number in the file, as an editor counts. The parser counts line feeds, so it is told to end lines by
-//! those alone; a CR before is taken off here, and a file that ends without one gets one.
+//! A line is told by its number in the file, as an editor counts. The parser counts line feeds, so it is told to end
+//! lines by those alone; a CR before is taken off here, and a file that ends without one gets one.
 
 use std::fmt;
 use std::io::{self, Read};
