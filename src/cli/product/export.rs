@@ -23,7 +23,7 @@ const PAGE: u32 = 1_000;
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Example:
     invoicing product export --team Acme --mode live --output products.csv"#)]
-pub(in crate::cli) struct Export {
+pub(crate) struct Export {
     /// The team, by its id or its name.
     #[arg(long, value_name = "TEAM")]
     team: NamedTeam,

@@ -52,7 +52,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[command(after_help = r#"Examples:
     invoicing product import products.csv --team Acme --mode live --dry-run
     invoicing product import products.csv --team Acme --mode live"#)]
-pub(in crate::cli) struct Import {
+pub(crate) struct Import {
     /// The file; - is standard input.
     file: PathBuf,
     /// The team, by its id or its name.

@@ -4,7 +4,8 @@ use std::io::Read;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::{Line, MAX_BYTES, MAX_LINES, Reader, Unreadable};
+use super::cell::{MAX_BYTES, MAX_LINES};
+use super::read::{Line, Reader, Unreadable};
 
 /// Lines that are imported at once. Copies share them.
 #[derive(Clone, Debug, PartialEq, Eq)]

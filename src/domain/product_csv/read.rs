@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
-use super::{Column, MAX_BYTES, MAX_LINES, Reason, unguarded};
+use super::cell::{Column, MAX_BYTES, MAX_LINES, Reason, unguarded};
 
 /// A line that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use csv::{QuoteStyle, Terminator, WriterBuilder};
 
-use super::{Column, guarded};
+use super::cell::{Column, guarded};
 use crate::domain::product::Product;
 
 /// Writes products as CSV.

@@ -4,7 +4,7 @@ use codegen_runtime::json::Value;
 use codegen_runtime::schema::{Schema, check};
 use codegen_runtime::{Decimal, DecimalError, Field};
 
-use super::{Found, Planned, Seen};
+use super::plan::{Found, Planned, Seen};
 use crate::domain::catalog::Mode;
 use crate::domain::id::ProductId;
 use crate::domain::product::{NewProduct, Product, ProductChanges, ProductStatus};

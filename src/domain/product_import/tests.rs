@@ -4,7 +4,11 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
+use crate::domain::id::ProductId;
+use crate::domain::product::{NewProduct, ProductChanges, ProductStatus};
 use crate::domain::product_csv::Writer;
+use crate::domain::product_csv::{Column, Lines};
+use crate::domain::time::Timestamp;
 use crate::generated::catalog::schemas;
 
 const SCHEMAS: Schemas = Schemas {

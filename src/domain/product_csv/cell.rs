@@ -1,0 +1,116 @@
+//! What reading and writing have in common: the columns, how large a file may be, and cells that look like formulas.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::domain::string_enum::string_enum;
+
+/// The most bytes of a file that a page takes, of a step of the command line, and of one line.
+pub const MAX_BYTES: usize = 5 * 1024 * 1024;
+
+/// The most lines of either, without the one that names the columns.
+pub const MAX_LINES: usize = 10_000;
+
+string_enum! {
+    /// A column, in the order of an export.
+    Column {
+        /// The product's id; empty for a new one.
+        Id = "id",
+        /// What it is called.
+        Name = "name",
+        /// The price of one unit.
+        UnitPrice = "unitPrice",
+        /// ISO 4217 alphabetic code.
+        Currency = "currency",
+        /// What it is.
+        Description = "description",
+        /// The team's own code for it.
+        Sku = "sku",
+        /// In percent.
+        TaxRate = "taxRate",
+        /// Goods or services.
+        Type = "type",
+        /// What one unit is.
+        UnitOfMeasure = "unitOfMeasure",
+        /// Active or archived; an import only compares it.
+        Status = "status",
+    }
+}
+
+/// Why a line is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The column, unless it is the whole line.
+    pub column: Option<Column>,
+    /// What is wrong, as a clause: "must be a number, but is a string".
+    pub text: Cow<'static, str>,
+}
+
+impl Reason {
+    /// What is wrong with the whole line.
+    pub fn of_line(text: impl Into<Cow<'static, str>>) -> Reason {
+        Reason {
+            column: None,
+            text: text.into(),
+        }
+    }
+
+    /// What is wrong with a cell.
+    pub fn of_cell(column: Column, text: impl Into<Cow<'static, str>>) -> Reason {
+        Reason {
+            column: Some(column),
+            text: text.into(),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.column {
+            Some(column) => write!(f, "{column} {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
+}
+
+/// How a cell begins that a spreadsheet takes for a formula, or that looks as if it were guarded from that.
+const GUARDED: [char; 7] = ['=', '+', '-', '@', '\'', '\t', '\r'];
+
+/// The text of a cell, as no spreadsheet takes it for a formula.
+pub(super) fn guarded(text: &str) -> Cow<'_, str> {
+    match text.starts_with(GUARDED) {
+        true => format!("'{text}").into(),
+        false => text.into(),
+    }
+}
+
+/// The text that [`guarded`] was given. A `'` that guards nothing is part of it: somebody typed it.
+pub(super) fn unguarded(cell: &str) -> &str {
+    let text = cell.strip_prefix('\'');
+    text.filter(|text| text.starts_with(GUARDED))
+        .unwrap_or(cell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_looks_like_a_formula_gets_a_quote_which_is_taken_off_again() {
+        for begin in GUARDED {
+            let text = format!("{begin}1+1");
+            assert_eq!(guarded(&text), format!("'{text}"));
+            assert_eq!(unguarded(&guarded(&text)), text);
+        }
+        for text in ["", "a", "1=1", "''", "'='", "''="] {
+            assert_eq!(unguarded(&guarded(text)), text, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quote_that_guards_nothing_stays() {
+        for text in ["'s-Hertogenbosch", "'"] {
+            assert_eq!(unguarded(text), text);
+        }
+    }
+}

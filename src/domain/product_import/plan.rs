@@ -1,0 +1,193 @@
+//! Plans, and what they are made of.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::domain::catalog::Catalog;
+use crate::domain::id::{ProductId, ProductImportId};
+use crate::domain::product::{NewProduct, Product, ProductChanges, ProductStatus};
+use crate::domain::product_csv::{Column, Line, Lines, Reason};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
+
+/// What is to be done with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Planned {
+    /// A product is added.
+    New(Box<NewProduct>),
+    /// A product is changed.
+    Changed(ProductId, Box<ProductChanges>),
+    /// The product is as the line says.
+    Unchanged(ProductId),
+    /// Nothing, for these reasons.
+    Refused(Vec<Reason>),
+}
+
+/// A line, and what is to be done with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedLine {
+    /// Its number in the file.
+    pub number: u64,
+    /// What is to be done.
+    pub planned: Planned,
+}
+
+/// How many lines of each kind there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is documented at Planned")]
+pub struct Counts {
+    pub new: u64,
+    pub changed: u64,
+    pub unchanged: u64,
+    pub refused: u64,
+}
+
+impl Counts {
+    /// Of these lines.
+    pub fn of(planned: &[PlannedLine]) -> Counts {
+        let mut counts = Counts::default();
+        for line in planned {
+            *match line.planned {
+                Planned::New(_) => &mut counts.new,
+                Planned::Changed(..) => &mut counts.changed,
+                Planned::Unchanged(_) => &mut counts.unchanged,
+                Planned::Refused(_) => &mut counts.refused,
+            } += 1;
+        }
+        counts
+    }
+}
+
+impl std::ops::Add for Counts {
+    type Output = Counts;
+
+    fn add(self, other: Counts) -> Counts {
+        Counts {
+            new: self.new + other.new,
+            changed: self.changed + other.changed,
+            unchanged: self.unchanged + other.unchanged,
+            refused: self.refused + other.refused,
+        }
+    }
+}
+
+/// What an import would do, as the catalog was when it was made.
+#[derive(Clone, Debug)]
+pub struct ImportPlan {
+    /// Where to.
+    pub catalog: Catalog,
+    /// The lines that it was made of.
+    pub lines: Lines,
+    /// What is to be done with each, in the same order.
+    pub planned: Vec<PlannedLine>,
+    /// The products that this was decided by.
+    pub rests_on: Digest,
+}
+
+impl ImportPlan {
+    /// How many lines of each kind there are.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.planned)
+    }
+}
+
+/// How long a plan is kept that a user is to confirm.
+pub const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// A plan that a user is to confirm: what it was made of, so that it can be made again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptImport {
+    /// Identifies it.
+    pub id: ProductImportId,
+    /// The file.
+    pub csv: Vec<u8>,
+    /// The products that it was decided by.
+    pub rests_on: Digest,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What lines ask the catalog for.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// The products of these ids.
+    pub ids: Vec<ProductId>,
+    /// The active products of these skus.
+    pub skus: Vec<String>,
+}
+
+impl Asked {
+    /// What these lines ask for.
+    pub fn by(lines: &[Line]) -> Asked {
+        let mut asked = Asked::default();
+        for cells in lines.iter().filter_map(|line| line.cells.as_ref().ok()) {
+            let id = cells.given(Column::Id).map(str::parse::<ProductId>);
+            asked.ids.extend(id.and_then(Result::ok));
+            // No product has a NUL in its sku, and PostgreSQL refuses the question.
+            let sku = cells.given(Column::Sku).filter(|sku| !sku.contains('\0'));
+            asked.skus.extend(sku.map(str::to_owned));
+        }
+        asked
+    }
+}
+
+/// The products that lines lead to.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) products: HashMap<ProductId, Product>,
+    /// The active ones among them.
+    pub(super) by_sku: HashMap<String, ProductId>,
+}
+
+impl Found {
+    pub(super) fn new(products: Vec<Product>) -> Found {
+        let mut found = Found::default();
+        for product in products {
+            if let Some(sku) = &product.sku
+                && product.status == ProductStatus::Active
+            {
+                found.by_sku.insert(sku.clone(), product.id);
+            }
+            found.products.insert(product.id, product);
+        }
+        found
+    }
+}
+
+/// Which lines of a file were of which product and sku, so that a later one is told: some fifty bytes a line.
+#[derive(Debug, Default)]
+pub struct Seen {
+    products: HashMap<ProductId, u64>,
+    /// By the first half of their digests.
+    skus: HashMap<[u8; 16], u64>,
+}
+
+impl Seen {
+    /// Notes the product and the sku of a line, or says which earlier line has one of them.
+    ///
+    /// # Errors
+    /// Why the line is refused.
+    pub(super) fn note(
+        &mut self,
+        number: u64,
+        product: Option<ProductId>,
+        sku: Option<&str>,
+    ) -> Result<(), Reason> {
+        let sku = sku.map(|sku| {
+            let mut half = [0; 16];
+            half.copy_from_slice(&Digest::of(sku.as_bytes()).as_bytes()[..16]);
+            half
+        });
+        if let Some(other) = product.and_then(|id| self.products.get(&id)) {
+            let text = format!("is of the same product as line {other}");
+            return Err(Reason::of_line(text));
+        }
+        if let Some(other) = sku.and_then(|sku| self.skus.get(&sku)) {
+            let text = format!("is the same as in line {other}");
+            return Err(Reason::of_cell(Column::Sku, text));
+        }
+        self.products.extend(product.map(|id| (id, number)));
+        self.skus.extend(sku.map(|sku| (sku, number)));
+        Ok(())
+    }
+}
