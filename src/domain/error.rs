@@ -58,9 +58,6 @@ pub enum Error {
     /// No plan of that id is kept for this user, team and mode: it was carried out, replaced, or is older than an hour.
     #[error("the plan of the import is no longer kept; plan it again")]
     ImportNotKept,
-    /// The role of the member does not allow it.
-    #[error("the role in the team does not allow this")]
-    RoleInsufficient,
 
     /// No such file or folder in the team (`item_not_found`).
     #[error("there is no such file or folder")]

@@ -19,8 +19,8 @@ use crate::domain::audit::Action;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::catalog::Mode;
 use crate::domain::id::{
-    ApiKeyId, AuditEventId, BrowserSessionId, FileId, FolderId, ProductId, ProductImportId, SessionId,
-    ShareLinkId, TeamId, UserId,
+    ApiKeyId, AuditEventId, BrowserSessionId, FileId, FolderId, ProductId, ProductImportId,
+    SessionId, ShareLinkId, TeamId, UserId,
 };
 use crate::domain::item::ItemType;
 use crate::domain::member::Role;

@@ -21,7 +21,8 @@ mod error;
 
 use super::{
     Address, OpenError, api_key, audit, auth_code, browser_session, idempotency, item, member,
-    oauth_client, one_time_link, open, password, product, product_import, secret, session, share_link, team, user,
+    oauth_client, one_time_link, open, password, product, product_import, secret, session,
+    share_link, team, user,
 };
 use crate::domain::Cause;
 use crate::postgres;
