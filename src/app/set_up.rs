@@ -101,10 +101,13 @@ impl App {
         let digest = set_up.link.digest();
         self.store
             .write(Holder::Strangers, async move |sql| {
-                require_nobody(sql).await?;
+                sql.run(user::lock_all()).await?;
                 let spent = one_time_link::spend(&digest, Purpose::SetUp, now);
                 let spent = sql.run(spent).await?;
                 spent.ok_or(Error::LinkNotValid)?;
+                if !sql.run(user::list(Part::one())).await?.is_empty() {
+                    return Err(Error::LinkNotValid.into());
+                }
                 sql.run(user::insert(&owner)).await?;
                 sql.run(password::set(owner.id, &hash, now)).await?;
                 if sql.run(team::list(Part::one())).await?.is_empty() {

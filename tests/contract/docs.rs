@@ -38,14 +38,12 @@ fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn the_start_leads_to_the_pages() {
+async fn the_start_of_the_documentation_leads_to_a_document() {
     let given = given!(given());
-    for path in ["/", "/docs"] {
-        let received = get(&given, path).await;
-        assert_eq!(received.status, 302, "{path}");
-        assert_eq!(received.header("location"), Some("/docs/catalog"));
-        assert!(text(received).contains("href=\"/docs/catalog\""), "{path}");
-    }
+    let received = get(&given, "/docs").await;
+    assert_eq!(received.status, 302);
+    assert_eq!(received.header("location"), Some("/docs/catalog"));
+    assert!(text(received).contains("href=\"/docs/catalog\""));
 }
 
 #[tokio::test]

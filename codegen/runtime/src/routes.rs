@@ -69,6 +69,12 @@ impl Methods {
         });
     }
 
+    /// The paths that no document has, each with its methods.
+    pub fn unpublished(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let routes = self.0.iter().filter(|route| !route.published);
+        routes.map(|route| (route.path, route.allow.to_str().unwrap_or_default()))
+    }
+
     /// Step 4.
     fn meant(&self, path: &str) -> Option<&'static str> {
         let published = self.0.iter().filter(|route| route.published);

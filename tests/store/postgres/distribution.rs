@@ -18,7 +18,7 @@ async fn every_key_of_a_table_of_teams_begins_with_the_team() {
     );
     assert_eq!(tables, "8");
     let unique = "SELECT indexrelid::regclass FROM pg_index \
-         JOIN pg_attribute team ON team.attrelid = indrelid AND team.attname = 'team_id' \
+         JOIN pg_attribute team ON team.attrelid = indrelid AND team.attname = 'team_id' AND team.attnotnull \
          WHERE indisunique AND indkey[0] <> team.attnum";
     assert_eq!(ask(url, unique), "");
     let foreign = "SELECT conname FROM pg_constraint \

@@ -1,0 +1,142 @@
+//! `/teams/{team}/settings/integrations/api-keys`.
+
+use test_support::caller::Request;
+use test_support::service::Service;
+
+use crate::browser::{Browser, Shown, server};
+use crate::team::{PASSWORD, age_sign_ins, signed_in, team};
+
+fn path(team: &str) -> String {
+    format!("/teams/{team}/settings/integrations/api-keys")
+}
+
+fn wanted(mode: &'static str) -> [(&'static str, &'static str); 4] {
+    [
+        ("name", "Web shop"),
+        ("mode", mode),
+        ("scope", "read-write"),
+        ("expires_in", "90d"),
+    ]
+}
+
+/// The key that a page shows, if it shows one.
+fn key(page: &Shown) -> Option<String> {
+    let text = page.text();
+    let (_, rest) = text.split_once("<code id=\"made\">")?;
+    rest.split('<').next().map(str::to_owned)
+}
+
+async fn lists(service: &Service, key: &str) -> u16 {
+    let request = Request::new("GET", "/api/v1/products").bearer(key);
+    service.caller.send(request).await.status()
+}
+
+#[tokio::test]
+async fn a_key_is_shown_once_works_and_is_revoked() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "owner").await;
+    let path = path(&team);
+    browser.get(&path).await.expect(200, "There is no key yet");
+    let page = browser.submit(&path, &wanted("live")).await;
+    page.expect(200, "Web shop")
+        .expect(200, "it is not shown again");
+    let made = key(&page).expect("it is shown");
+    assert_eq!(lists(&service, &made).await, 200);
+    let again = browser.get(&path).await;
+    assert_eq!(key(&again), None);
+    assert!(!again.text().contains(&made));
+
+    let ids = again.hidden("id");
+    let page = browser
+        .submit(&format!("{path}/revoke"), &[("id", &ids[0])])
+        .await;
+    page.expect(200, "Revoked");
+    assert_eq!(lists(&service, &made).await, 401);
+}
+
+#[tokio::test]
+async fn a_live_key_needs_a_fresh_sign_in_and_what_waits_is_done_once_it_is_proven() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "admin").await;
+    age_sign_ins(&service);
+    let path = path(&team);
+    let asked = browser.post(&path, &wanted("live")).await;
+    asked.expect(403, "Confirm that it is you");
+    assert_eq!(asked.hidden("name"), ["Web shop"]);
+    browser.get(&path).await.expect(200, "There is no key yet");
+
+    let with = |password: &'static str| {
+        let mut fields = wanted("live").to_vec();
+        fields.push(("confirm_password", password));
+        fields
+    };
+    let wrong = browser.post(&path, &with("wrong wrong wrong")).await;
+    wrong.expect(403, "is wrong");
+    let before = browser.cookies.clone();
+    let page = browser.submit(&path, &with(PASSWORD)).await;
+    assert!(key(&page).is_some(), "{}", page.text());
+    // The proof has given the session another cookie.
+    assert_ne!(browser.cookies, before);
+    let mut old = Browser::new(&service);
+    old.cookies = before;
+    assert_eq!(old.get("/account/devices").await.status(), 303);
+
+    // A test key opens nothing that is of worth.
+    age_sign_ins(&service);
+    let page = browser.submit(&path, &wanted("test")).await;
+    assert!(key(&page).is_some(), "{}", page.text());
+}
+
+#[tokio::test]
+async fn a_key_of_another_team_is_not_there() {
+    let Some(service) = server() else { return };
+    let (ours, theirs) = (team(&service, "Acme"), team(&service, "Other"));
+    let create = [
+        "api-key",
+        "create",
+        "--team",
+        &theirs,
+        "--mode",
+        "live",
+        "--scope",
+        "read-only",
+    ];
+    let created = service.command(&create).expect("an own server");
+    let id = created["id"].as_str().expect("an id");
+    let mut browser = signed_in(&service, &ours, "owner").await;
+    for team in [&ours, &theirs] {
+        let revoke = format!("{}/revoke", path(team));
+        let answer = browser.post(&revoke, &[("id", id)]).await;
+        answer.expect(404, "no such page");
+    }
+    let key = created["key"].as_str().expect("a key");
+    assert_eq!(lists(&service, key).await, 200);
+}
+
+#[tokio::test]
+async fn a_name_is_text_whatever_it_looks_like() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "<b>&\"'</b>");
+    let mut browser = signed_in(&service, &team, "owner").await;
+    let path = path(&team);
+    for name in [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "'><svg/onload=alert(1)>",
+        "{{7*7}}",
+        "</title><script>alert(1)</script>",
+    ] {
+        let mut fields = wanted("test");
+        fields[0].1 = name;
+        let page = browser.submit(&path, &fields).await.text();
+        for markup in ["<script>", "<img", "<svg", "<b>"] {
+            assert!(!page.contains(markup), "{name}: {page}");
+        }
+    }
+    let mut fields = wanted("test");
+    fields[0].1 = "a\u{0}b";
+    let refused = browser.post(&path, &fields).await;
+    refused.expect(422, "id=\"name-complaint\">It has a control character");
+}

@@ -1,0 +1,154 @@
+//! A browser without scripts: it keeps cookies, and sends forms from a page of the server.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use form_urlencoded::Serializer;
+use test_support::caller::{Caller, Request};
+use test_support::response_validator::Received;
+use test_support::service::Service;
+
+use crate::BINARY;
+
+/// Where people reach the servers of these tests; nothing listens there, and nobody asks.
+pub const ORIGIN: &str = "http://localhost:8080";
+
+/// The cookie of a session there.
+pub const COOKIE: &str = "invoicing-8080";
+
+/// A server with pages, unless the tests run against a deployment.
+pub fn server() -> Option<Service> {
+    server_with(&[])
+}
+
+/// The same, with other settings.
+pub fn server_with(settings: &[(&str, &str)]) -> Option<Service> {
+    let mut all = vec![("INVOICING_ORIGIN", ORIGIN)];
+    all.extend_from_slice(settings);
+    Service::own(BINARY, &all).ok()
+}
+
+/// A browser.
+pub struct Browser<'a> {
+    caller: &'a Caller,
+    pub cookies: BTreeMap<String, String>,
+}
+
+/// What it shows.
+pub struct Shown(pub Received);
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}\n{}", self.status(), self.0.headers, self.text())
+    }
+}
+
+impl<'a> Browser<'a> {
+    pub fn new(service: &'a Service) -> Browser<'a> {
+        Browser {
+            caller: &service.caller,
+            cookies: BTreeMap::new(),
+        }
+    }
+
+    pub async fn get(&mut self, path: &str) -> Shown {
+        self.send(Request::new("GET", path)).await
+    }
+
+    /// Sends a form, as from a page of the server.
+    pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Shown {
+        let request = form(path, fields).header("sec-fetch-site", "same-origin");
+        self.send(request).await
+    }
+
+    /// Sends a form and goes where its answer leads.
+    pub async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Shown {
+        let answer = self.post(path, fields).await;
+        assert_eq!(answer.status(), 303, "{answer:?}");
+        self.get(&answer.location()).await
+    }
+
+    pub async fn send(&mut self, request: Request) -> Shown {
+        let cookies: Vec<_> = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let request = match cookies.is_empty() {
+            true => request,
+            false => request.header("cookie", cookies.join("; ")),
+        };
+        let received = self
+            .caller
+            .send_unchecked(request)
+            .await
+            .expect("it answers");
+        for (name, value) in &received.headers {
+            if name == "set-cookie" {
+                self.keep(value);
+            }
+        }
+        Shown(received)
+    }
+
+    fn keep(&mut self, cookie: &str) {
+        let pair = cookie.split(';').next().unwrap_or_default();
+        let (name, value) = pair.split_once('=').expect("a cookie has a value");
+        match cookie.contains("Max-Age=0;") {
+            true => _ = self.cookies.remove(name),
+            false => _ = self.cookies.insert(name.to_owned(), value.to_owned()),
+        }
+    }
+
+    /// Signs in, and expects that it works.
+    pub async fn sign_in(&mut self, email: &str, password: &str) {
+        let answer = self
+            .post("/sign-in", &[("email", email), ("password", password)])
+            .await;
+        assert_eq!(answer.status(), 303, "{answer:?}");
+    }
+}
+
+/// A form, without saying where it comes from.
+pub fn form(path: &str, fields: &[(&str, &str)]) -> Request {
+    let mut text = Serializer::new(String::new());
+    Request::new("POST", path)
+        .text(text.extend_pairs(fields).finish())
+        .without_header("content-type")
+        .header("content-type", "application/x-www-form-urlencoded")
+}
+
+impl Shown {
+    pub fn status(&self) -> u16 {
+        self.0.status
+    }
+
+    pub fn location(&self) -> String {
+        self.0.header("location").unwrap_or_default().to_owned()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8(self.0.body.clone()).expect("pages are UTF-8")
+    }
+
+    /// Fails, with the page, unless it has this text.
+    #[track_caller]
+    pub fn expect(&self, status: u16, text: &str) -> &Shown {
+        assert_eq!(self.status(), status, "{}", self.text());
+        assert!(
+            self.text().contains(text),
+            "{text:?} is not in {}",
+            self.text()
+        );
+        self
+    }
+
+    /// The values of the hidden fields of that name, in order.
+    pub fn hidden(&self, name: &str) -> Vec<String> {
+        let begin = format!("<input type=\"hidden\" name=\"{name}\" value=\"");
+        let text = self.text();
+        let values = text.split(&begin).skip(1);
+        let values = values.filter_map(|rest| rest.split('"').next());
+        values.map(str::to_owned).collect()
+    }
+}

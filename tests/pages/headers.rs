@@ -1,0 +1,81 @@
+//! What every page says besides (docs/decisions.md, W28, V1, V2).
+
+use crate::browser::{Browser, server, server_with};
+use crate::team::{PASSWORD, person};
+
+const PAGES: [&str; 4] = ["/", "/sign-in", "/account/devices", "/setup/x"];
+
+#[tokio::test]
+async fn nothing_runs_that_is_not_ours_and_nobody_keeps_a_page() {
+    let Some(service) = server() else { return };
+    for path in PAGES {
+        let page = Browser::new(&service).get(path).await.0;
+        let policy = page.header("content-security-policy").unwrap_or_default();
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        ] {
+            assert!(policy.contains(rule), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        assert_eq!(page.header("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(page.header("referrer-policy"), Some("same-origin"));
+        assert_eq!(page.header("strict-transport-security"), None);
+        let text = String::from_utf8(page.body).expect("pages are UTF-8");
+        assert!(
+            !text.contains("style=\"") && !text.contains("onclick"),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn behind_tls_the_cookie_is_bound_to_the_host() {
+    let Some(service) = server_with(&[("INVOICING_ORIGIN", "https://invoices.example")]) else {
+        return;
+    };
+    person(&service, "ada@example.com").await;
+    let mut browser = Browser::new(&service);
+    let fields = [("email", "ada@example.com"), ("password", PASSWORD)];
+    let answer = browser.post("/sign-in", &fields).await.0;
+    let cookies: Vec<_> = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| name == "set-cookie")
+        .collect();
+    assert_eq!(cookies.len(), 2, "{cookies:?}");
+    for (_, cookie) in cookies {
+        assert!(cookie.starts_with("__Host-invoicing"), "{cookie}");
+        for attribute in ["; Secure", "; HttpOnly", "; SameSite=Lax", "; Path=/"] {
+            assert!(cookie.contains(attribute), "{cookie}");
+        }
+    }
+    let hsts = answer.header("strict-transport-security");
+    assert_eq!(hsts, Some("max-age=31536000"));
+    // A cookie by the name of the other kind is nobody's.
+    let session = browser
+        .cookies
+        .remove("__Host-invoicing")
+        .expect("it is set");
+    browser.cookies.insert("invoicing-443".into(), session);
+    assert_eq!(browser.get("/account/devices").await.status(), 303);
+}
+
+#[tokio::test]
+async fn what_pages_load_is_kept_by_its_tag_and_small() {
+    let Some(service) = server() else { return };
+    let mut all = Browser::new(&service).get("/sign-in").await.0.body.len();
+    for path in ["/assets/style.css", "/assets/page.js", "/assets/icon.svg"] {
+        let file = Browser::new(&service).get(path).await.0;
+        assert_eq!(file.status, 200, "{path}");
+        assert_eq!(file.header("cache-control"), Some("no-cache"), "{path}");
+        assert!(file.header("etag").is_some(), "{path}");
+        all += file.body.len();
+    }
+    assert!(all < 60_000, "{all}");
+}

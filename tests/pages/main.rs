@@ -1,0 +1,16 @@
+//! The pages, as browsers without scripts use them: a server of its own for each test, cookies, forms.
+//!
+//! [`browser`] keeps cookies and sends forms as a browser does; [`team`] has people in a team who are signed in. What needs
+//! a clock that moves is in `tests/store/people`, over the same methods of the service.
+
+mod api_keys;
+mod browser;
+mod devices;
+mod headers;
+mod matrix;
+mod setup;
+mod sign_in;
+mod team;
+
+/// The server and command line under test.
+const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

@@ -1,0 +1,247 @@
+//! Every page and form, by everybody: exactly who may, gets what it is for. The list is held against the routes of the
+//! server, so that a page cannot be forgotten here.
+
+use std::collections::BTreeSet;
+
+use crate::browser::{Browser, form, server};
+use crate::team::{PASSWORD, age_sign_ins, person, signed_in, team};
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Nobody,
+    Stranger,
+    Viewer,
+    Member,
+    Admin,
+    Owner,
+}
+
+use Who::{Admin, Member, Nobody, Owner, Stranger, Viewer};
+
+const ALL: [Who; 6] = [Nobody, Stranger, Viewer, Member, Admin, Owner];
+const SIGNED_IN: &[Who] = &[Stranger, Viewer, Member, Admin, Owner];
+const MANAGERS: &[Who] = &[Admin, Owner];
+
+/// A page or form, and who may: 200 for a page, 303 for a form; a form with an id that nothing has is 404 for who may.
+struct Row {
+    method: &'static str,
+    path: &'static str,
+    may: &'static [Who],
+    done: u16,
+    /// Whether a sign-in of an hour ago is too old.
+    fresh: bool,
+}
+
+const fn row(method: &'static str, path: &'static str, may: &'static [Who], done: u16) -> Row {
+    let fresh = false;
+    Row {
+        method,
+        path,
+        may,
+        done,
+        fresh,
+    }
+}
+
+const KEYS: &str = "/teams/{team}/settings/integrations/api-keys";
+
+const ROWS: [Row; 12] = [
+    row("GET", "/", SIGNED_IN, 200),
+    row("GET", "/sign-in", &[Nobody], 200),
+    row("POST", "/sign-in", &ALL, 422),
+    row("GET", "/account/devices", SIGNED_IN, 200),
+    row(
+        "POST",
+        "/account/devices/end-browser-session",
+        SIGNED_IN,
+        404,
+    ),
+    row("POST", "/account/devices/end-session", SIGNED_IN, 404),
+    row(
+        "POST",
+        "/account/devices/end-other-sessions",
+        SIGNED_IN,
+        303,
+    ),
+    row("GET", KEYS, MANAGERS, 200),
+    Row {
+        fresh: true,
+        ..row("POST", KEYS, MANAGERS, 303)
+    },
+    Row {
+        fresh: true,
+        ..row(
+            "POST",
+            "/teams/{team}/settings/integrations/api-keys/revoke",
+            MANAGERS,
+            404,
+        )
+    },
+    row("GET", "/setup/{token}", &[], 200),
+    row("GET", "/reset/{token}", &[], 200),
+];
+
+/// What is not in the table, and why.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("POST", "/sign-out"),      // ends the session that the others need; sign_in.rs
+    ("POST", "/setup/{token}"), // setup.rs
+    ("POST", "/reset/{token}"), // for whoever has the link; sign_in.rs
+    ("GET", "/assets/style.css"), // headers.rs
+    ("GET", "/assets/page.js"), // the same
+    ("GET", "/assets/icon.svg"), // the same
+    ("GET", "/docs"),           // tests/contract/docs.rs, like all below it
+    ("POST", "/api/auth/mobile/revoke"), // tests/contract/revocation.rs
+    ("GET", "/api/"),           // the documents: tests/documents
+];
+
+const FIELDS: [(&str, &str); 5] = [
+    ("id", "00000000-0000-0000-0000-000000000000"),
+    ("name", "Web shop"),
+    ("mode", "live"),
+    ("scope", "read-only"),
+    ("email", "nobody@example.com"),
+];
+
+#[tokio::test]
+async fn exactly_who_may_gets_what_a_page_is_for() {
+    let Some(service) = server() else { return };
+    let (ours, _theirs) = (team(&service, "Acme"), team(&service, "Other"));
+    person(&service, "stranger@example.com").await;
+    for role in ["viewer", "member", "admin", "owner"] {
+        crate::team::member(&service, &ours, role).await;
+    }
+    for who in ALL {
+        let email = format!("{who:?}@example.com").to_lowercase();
+        for Row {
+            method,
+            path,
+            may,
+            done,
+            fresh,
+        } in &ROWS
+        {
+            let mut browser = Browser::new(&service);
+            if who != Nobody {
+                browser.sign_in(&email, PASSWORD).await;
+            }
+            let path = path.replace("{team}", &ours).replace("{token}", "x");
+            let is_post = *method == "POST";
+            let case = format!("{who:?} {method} {path}");
+            if is_post {
+                // Nothing happens but for a page of ours.
+                for from in [None, Some("cross-site"), Some("none")] {
+                    let request = form(&path, &FIELDS);
+                    let request = match from {
+                        Some(from) => request.header("sec-fetch-site", from),
+                        None => request,
+                    };
+                    assert_eq!(browser.send(request).await.status(), 403, "{case} {from:?}");
+                }
+            }
+            if *fresh {
+                age_sign_ins(&service);
+                let stale = browser.post(&path, &FIELDS).await.status();
+                assert!(!(200..300).contains(&stale), "{case}: {stale}");
+                if may.contains(&who) {
+                    assert_eq!(stale, 403, "{case}");
+                }
+                if who != Nobody {
+                    browser.sign_in(&email, PASSWORD).await;
+                }
+            }
+            let shown = match is_post {
+                true => browser.post(&path, &FIELDS).await,
+                false => browser.get(&path).await,
+            };
+            match may.contains(&who) {
+                true => assert_eq!(shown.status(), *done, "{case}: {}", shown.text()),
+                false => refused(who, &case, &shown),
+            }
+        }
+    }
+}
+
+/// Nobody is led to the sign-in page; whoever is no member finds nothing; a member is told that the role is not enough.
+fn refused(who: Who, case: &str, shown: &crate::browser::Shown) {
+    match (who, shown.status()) {
+        (_, 404) => {}
+        (Nobody, 303) => assert!(shown.location().starts_with("/sign-in"), "{case}"),
+        (Viewer | Member, 403) => {}
+        // The sign-in page leads on whoever is signed in.
+        (_, 303) if case.ends_with("GET /sign-in") => assert_eq!(shown.location(), "/", "{case}"),
+        (_, status) => panic!("{case}: {status}\n{}", shown.text()),
+    }
+}
+
+#[test]
+fn every_route_without_a_document_is_in_a_test() {
+    let origin = crate::browser::ORIGIN.parse().expect("an origin");
+    let api = invoicing::pages::api(Some(origin)).expect("no two are in each other's way");
+    let listed: BTreeSet<_> = ROWS.iter().map(|it| (it.method, it.path)).collect();
+    for (path, allow) in api.methods.unpublished() {
+        for method in allow.split(", ").filter(|it| *it != "HEAD") {
+            let elsewhere = ELSEWHERE.iter().any(|(it, begin)| {
+                *it == method
+                    && (path == *begin
+                        || path.starts_with(&format!("{}/", begin.trim_end_matches('/'))))
+            });
+            assert!(
+                elsewhere || listed.contains(&(method, path)),
+                "{method} {path}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_role_that_was_taken_away_counts_for_nothing_at_once() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "admin").await;
+    let path = KEYS.replace("{team}", &team);
+    browser.get(&path).await.expect(200, "API keys");
+    let remove = [
+        "member",
+        "remove",
+        "--team",
+        &team,
+        "--user",
+        "admin@example.com",
+    ];
+    service.command(&remove).expect("an own server");
+    browser.get(&path).await.expect(404, "no such page");
+}
+
+#[tokio::test]
+async fn no_get_changes_a_row() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "owner").await;
+    let sum = || checksum(&service);
+    let before = sum();
+    for Row { method, path, .. } in &ROWS {
+        if *method == "GET" {
+            let path = path.replace("{team}", &team).replace("{token}", "x");
+            browser.get(&path).await;
+        }
+    }
+    assert_eq!(sum(), before);
+}
+
+/// How many rows there are that people's doings make, and what they say but for the minute of the last use.
+fn checksum(service: &test_support::service::Service) -> String {
+    let database = service.own_database().expect("an own server");
+    let query = "SELECT (SELECT count(*) FROM audit_event) || ' ' || (SELECT count(*) FROM one_time_link) || ' ' || \
+         (SELECT count(*) FROM browser_session) || ' ' || (SELECT sum(signed_in_at) FROM browser_session) || ' ' || \
+         (SELECT count(*) FROM api_key) || ' ' || (SELECT count(*) FROM member) || ' ' || \
+         (SELECT count(*) FROM wrong_password) || ' ' || (SELECT sum(changed_at) FROM password)";
+    match database.strip_prefix("sqlite:") {
+        Some(path) => {
+            let file = rusqlite::Connection::open(path).expect("it is there");
+            file.query_row(query, [], |row| row.get(0))
+                .expect("one row")
+        }
+        None => test_support::postgres::ask(database, query),
+    }
+}

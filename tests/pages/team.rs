@@ -1,0 +1,70 @@
+//! People in a team, who sign in with passwords.
+
+use test_support::service::Service;
+
+use crate::browser::Browser;
+
+/// The password of everybody here.
+pub const PASSWORD: &str = "lantern harbour tulip nine";
+
+/// Somebody with a password, who is in no team yet. The id comes back.
+pub async fn person(service: &Service, email: &str) -> String {
+    let create = ["user", "create", "--email", email, "--name", email];
+    let user = service.command(&create).expect("an own server");
+    let link = [
+        "user",
+        "reset-link",
+        email,
+        "--origin",
+        "http://localhost:8080",
+    ];
+    let link = service.command(&link).expect("an own server");
+    let url = link["url"].as_str().expect("a link").to_owned();
+    let path = url.strip_prefix("http://localhost:8080").expect("a page");
+    let mut browser = Browser::new(service);
+    let answer = browser.post(path, &[("password", PASSWORD)]).await;
+    assert_eq!(answer.status(), 303, "{answer:?}");
+    browser.post("/sign-out", &[]).await;
+    user["id"].as_str().expect("an id").to_owned()
+}
+
+/// Somebody who is in the team in this role.
+pub async fn member(service: &Service, team: &str, role: &str) -> String {
+    let email = format!("{role}@example.com");
+    person(service, &email).await;
+    let add = [
+        "member", "add", "--team", team, "--user", &email, "--role", role,
+    ];
+    service.command(&add).expect("an own server");
+    email
+}
+
+/// A team, by its id.
+pub fn team(service: &Service, name: &str) -> String {
+    let team = service.command(&["team", "create", "--name", name]);
+    let team = team.expect("an own server");
+    team["id"].as_str().expect("an id").to_owned()
+}
+
+/// Somebody in that role, in a browser.
+pub async fn signed_in<'a>(service: &'a Service, team: &str, role: &str) -> Browser<'a> {
+    let email = member(service, team, role).await;
+    let mut browser = Browser::new(service);
+    browser.sign_in(&email, PASSWORD).await;
+    browser
+}
+
+/// Has everybody have signed in an hour ago.
+pub fn age_sign_ins(service: &Service) {
+    let database = service.own_database().expect("an own server");
+    let update = "UPDATE browser_session SET signed_in_at = signed_in_at - 3600000";
+    match database.strip_prefix("sqlite:") {
+        Some(path) => {
+            let file = rusqlite::Connection::open(path).expect("it is there");
+            file.busy_timeout(std::time::Duration::from_secs(10))
+                .expect("it can be set");
+            file.execute(update, []).expect("it is changed");
+        }
+        None => _ = test_support::postgres::ask(database, update),
+    }
+}
