@@ -189,8 +189,7 @@ async fn add_api_key(sql: Sql<'_>, key: &ApiKey, digest: &Digest) -> Result<(), 
     sql.run((require_team(key.team_id), insert)).await.map(drop)
 }
 
-/// The team of the key is asked first, since the right to revoke is one in that team. What was revoked before is not told
-/// of twice.
+/// The right to revoke is one in the key's team. What was revoked before is not told of twice.
 async fn revoke_api_key(
     sql: Sql<'_>,
     by: &Actor,
@@ -198,18 +197,19 @@ async fn revoke_api_key(
     now: Timestamp,
     event: &AuditEvent,
 ) -> Result<ApiKey, ScriptError> {
-    let missing = || ApiKey::missing(id);
-    let found = sql.run(api_key::find_id(id)).await?.ok_or_else(missing)?;
-    require_manager(sql, by, found.team_id).await?;
-    let key = sql
-        .run(api_key::revoke(id, now))
-        .await?
-        .ok_or_else(missing)?;
-    if key.revoked_at == Some(now) {
-        let event = event.clone().in_team(key.team_id);
-        sql.run(audit::insert(&event)).await?;
+    let key = sql.run(api_key::lock(id)).await?;
+    let key = key.ok_or_else(|| ApiKey::missing(id))?;
+    require_manager(sql, by, key.team_id).await?;
+    if key.revoked_at.is_some() {
+        return Ok(key);
     }
-    Ok(key)
+    let event = event.clone().in_team(key.team_id);
+    sql.run((api_key::revoke(id, now), audit::insert(&event)))
+        .await?;
+    Ok(ApiKey {
+        revoked_at: Some(now),
+        ..key
+    })
 }
 
 /// Refuses an author whose key has ended by `now`, and keeps it from being revoked until the end of the transaction. It

@@ -22,12 +22,16 @@ impl Overview {
     pub fn next_steps(&self) -> Option<&'static str> {
         match (self.has_team, self.has_api_key, self.has_user) {
             (false, ..) => Some(
-                "make a team: `invoicing team create --name NAME`; then a key for the catalog API: \
+                "set it up in a browser: `invoicing setup-link` prints where; or \
+                 make a team: `invoicing team create --name NAME`; then a key for the catalog API: \
                  `invoicing api-key create --team NAME --mode live --scope read-write`",
             ),
             (true, false, false) => Some(
-                "make a key for the catalog API: `invoicing api-key create --team TEAM --mode live --scope read-write`; \
+                "set it up in a browser: `invoicing setup-link` prints where; or make a key for the catalog API: `invoicing api-key create --team TEAM --mode live --scope read-write`; \
                  or a user for the mobile API: `invoicing user create --email EMAIL --name NAME`",
+            ),
+            (true, true, false) => Some(
+                "nobody can sign in to the pages: `invoicing setup-link` prints where the first owner is made",
             ),
             _ => None,
         }

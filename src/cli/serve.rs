@@ -108,7 +108,7 @@ async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), C
         "team" => overview.has_team, "api_key" => overview.has_api_key, "user" => overview.has_user
     );
     if let Some(next) = overview.next_steps() {
-        info!(log, "nobody can call yet: {next}");
+        info!(log, "to do next: {next}");
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use http::header::{
 };
 use http::{Response, StatusCode};
 
-use super::Site;
+use super::site::Site;
 use crate::domain::Error;
 
 /// Nothing is loaded, run or sent but what is ours (docs/decisions.md, W28).

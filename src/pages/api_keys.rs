@@ -10,13 +10,13 @@ use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 use http::header::SET_COOKIE;
 
-use super::Site;
 use super::answer::{html, see_other};
 use super::confirm::confirmed;
 use super::cookies::Cookie;
-use super::error::Failure;
+use super::failure::Failure;
 use super::frame::{Frame, FramedTeam};
 use super::route::{Answer, Route, TeamPath};
+use super::site::Site;
 use super::text::Time;
 use super::visit::Visit;
 use crate::domain::Error;

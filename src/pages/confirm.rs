@@ -12,7 +12,7 @@ use http::{Response, StatusCode};
 
 use super::answer::html;
 use super::cookies::Cookie;
-use super::error::Failure;
+use super::failure::Failure;
 use super::frame::Frame;
 use super::sign_in::wrong_password;
 use super::visit::Visit;

@@ -6,7 +6,7 @@
 use codegen_runtime::header_value;
 use http::HeaderValue;
 
-use super::Site;
+use super::site::Site;
 
 /// A cookie of the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

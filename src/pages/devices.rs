@@ -6,11 +6,11 @@ use askama::Template;
 use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 
-use super::Site;
 use super::answer::{html, see_other};
-use super::error::Failure;
+use super::failure::Failure;
 use super::frame::Frame;
 use super::route::{Answer, NoVariables, Route};
+use super::site::Site;
 use super::text::{Time, device_name};
 use super::visit::Visit;
 use crate::domain::browser_session::BrowserSession;

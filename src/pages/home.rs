@@ -6,10 +6,10 @@ use askama::Template;
 use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 
-use super::Site;
 use super::answer::{html, see_other};
 use super::frame::Frame;
 use super::route::{Answer, NoVariables, Route};
+use super::site::Site;
 use super::visit::Visit;
 use crate::domain::list::Part;
 use crate::domain::member::ListedMember;

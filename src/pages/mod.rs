@@ -23,12 +23,14 @@ mod confirm;
 mod cookies;
 mod devices;
 mod error;
+mod failure;
 mod frame;
 mod home;
 mod reset;
 mod route;
 mod setup;
 mod sign_in;
+mod site;
 mod text;
 mod visit;
 
@@ -38,11 +40,7 @@ use dropshot::ApiDescriptionRegisterError;
 
 use crate::http::{self, Api};
 use crate::settings::Origin;
-
-/// What all pages share.
-pub(crate) struct Site {
-    origin: Origin,
-}
+use site::Site;
 
 /// Everything that a server answers: the published interfaces, their documentation, and, where people reach it at an
 /// origin at which they may sign in, the pages.

@@ -6,11 +6,11 @@ use askama::Template;
 use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 
-use super::Site;
 use super::answer::html;
 use super::frame::Frame;
 use super::route::{Answer, Route, TokenPath};
 use super::sign_in::signed_in;
+use super::site::Site;
 use super::visit::Visit;
 use crate::domain::Error;
 use crate::domain::error::Complaint;

@@ -11,10 +11,11 @@ use dropshot::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Site;
 use super::answer::protect;
 use super::cookies::Cookie;
-use super::error::{self, Failure};
+use super::error;
+use super::failure::Failure;
+use super::site::Site;
 use super::visit::Visit;
 use crate::domain::holder::Holder;
 pub(super) use crate::http::NoVariables;

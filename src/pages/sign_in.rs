@@ -8,12 +8,12 @@ use dropshot::ApiDescriptionRegisterError;
 use http::header::SET_COOKIE;
 use http::{Response, StatusCode};
 
-use super::Site;
 use super::answer::{html, see_other};
 use super::cookies::Cookie;
-use super::error::Failure;
+use super::failure::Failure;
 use super::frame::Frame;
 use super::route::{Answer, NoVariables, Route};
+use super::site::Site;
 use super::text::Time;
 use super::visit::{Visit, way_back};
 use crate::app::sign_in::{Cookies, SignIn};

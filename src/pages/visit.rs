@@ -5,14 +5,12 @@ use std::sync::Arc;
 use http::Method;
 use http::header::{HeaderMap, HeaderName, ORIGIN, USER_AGENT};
 
-use super::Site;
 use super::cookies::Cookie;
-use super::error::Failure;
-use super::frame::FramedTeam;
+use super::failure::Failure;
+use super::site::Site;
 use crate::app::App;
 use crate::app::sign_in::Browser;
 use crate::client_address::network;
-use crate::domain::Error;
 use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::id::UserId;
@@ -67,33 +65,6 @@ impl Visit {
     /// As of [`signed_in`](Visit::signed_in).
     pub(super) fn user_id(&self) -> Result<UserId, Failure> {
         Ok(self.signed_in()?.user.id)
-    }
-
-    /// A team that whoever is signed in belongs to; `id` as the path has it.
-    ///
-    /// # Errors
-    /// [`Failure::NotFound`] for every other team.
-    pub(super) async fn team(&self, id: &str) -> Result<FramedTeam, Failure> {
-        let user_id = self.user_id()?;
-        let id = id.parse().map_err(|_| Failure::NotFound)?;
-        let found = self.app().get_membership(id, user_id).await?;
-        Ok(FramedTeam {
-            id,
-            name: found.team_name,
-            role: found.member.role,
-        })
-    }
-
-    /// The same, for whoever manages it.
-    ///
-    /// # Errors
-    /// As of [`team`](Visit::team); [`Error::RoleInsufficient`] for the other members.
-    pub(super) async fn managed_team(&self, id: &str) -> Result<FramedTeam, Failure> {
-        let team = self.team(id).await?;
-        match team.role.may_manage() {
-            true => Ok(team),
-            false => Err(Error::RoleInsufficient.into()),
-        }
     }
 
     /// The browser, for who wants to sign in.

@@ -93,16 +93,15 @@ pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     (share, find).rule(|(_, key)| Ok(key))
 }
 
-/// Marks a key as revoked, unless it is, once nobody holds it. What it is then comes back.
-pub fn revoke(id: ApiKeyId, now: Timestamp) -> impl Batch<Out = Option<ApiKey>> {
+/// The key of that id, whose ever it is, once nobody holds it; nobody else holds it until the end of the transaction.
+pub fn lock(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     let alone = lock!("SELECT pg_advisory_xact_lock($1)").with(values![lock_of(id)]);
-    let revoke = sql!(
-        "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING ",
-        row::COLUMNS
-    )
-    .with(values![id, now])
-    .first(row::read);
-    (alone, revoke).rule(|(_, key)| Ok(key))
+    (alone, find_id(id)).rule(|(_, key)| Ok(key))
+}
+
+/// Marks a key as revoked. Nobody holds it: it is locked before.
+pub fn revoke(id: ApiKeyId, now: Timestamp) -> impl Batch<Out = u64> {
+    sql!("UPDATE api_key SET revoked_at = $2 WHERE id = $1").with(values![id, now])
 }
 
 /// The number of a key's lock: what is random of its id. Two keys that share one would only wait for each other.

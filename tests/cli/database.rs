@@ -123,7 +123,7 @@ fn a_server_says_what_it_runs_on_and_what_is_to_do_next() {
     let next = |log: &[serde_json::Value]| {
         let mut lines = log.iter().filter_map(|line| line["msg"].as_str());
         lines
-            .find(|line| line.starts_with("nobody can call yet"))
+            .find(|line| line.starts_with("to do next"))
             .map(str::to_owned)
     };
     assert!(
@@ -153,7 +153,14 @@ fn a_server_says_what_it_runs_on_and_what_is_to_do_next() {
         "read-only",
     ]);
     let (found, log) = start(&place);
-    assert_eq!((&found["api_key"], next(&log)), (&true.into(), None));
+    assert_eq!(found["api_key"], true);
+    assert!(
+        next(&log).unwrap().contains("`invoicing setup-link`"),
+        "{log:#?}"
+    );
+    place.make(&["user", "create", "--email", "a@b.example", "--name", "Ada"]);
+    let (found, log) = start(&place);
+    assert_eq!((&found["user"], next(&log)), (&true.into(), None));
 }
 
 #[test]

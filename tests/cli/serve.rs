@@ -65,7 +65,10 @@ fn the_start_says_where_the_documentation_is() {
     let line = server.wait_for("documentation, to read and to try");
     assert_eq!(line["docs"], format!("{}/docs", server.url));
     let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
-    assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
+    assert_eq!(
+        status(&mut server.connect(), request),
+        "HTTP/1.1 303 See Other"
+    );
 }
 
 #[test]

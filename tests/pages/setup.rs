@@ -12,7 +12,7 @@ fn link(service: &Service) -> String {
     url.strip_prefix(ORIGIN).expect("a page").to_owned()
 }
 
-fn fields<'a>(password: &'a str) -> [(&'a str, &'a str); 4] {
+fn fields(password: &str) -> [(&str, &str); 4] {
     [
         ("team", "Acme"),
         ("name", "Ada"),

@@ -26,6 +26,7 @@ macro_rules! every_test {
             item "../item.rs"
             member "../member.rs"
             oauth_client "../oauth_client.rs"
+            people "../people/mod.rs"
             processes "../processes.rs"
             product "../product.rs"
             product_import "../product_import.rs"

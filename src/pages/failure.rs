@@ -1,0 +1,51 @@
+//! Why a request for a page gets something else than the page.
+
+use bytes::Bytes;
+use codegen_runtime::{Rejection, RequestError};
+use http::Response;
+
+use crate::domain;
+use crate::http::Error;
+
+/// Why a request for a page gets something else.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Nobody is signed in.
+    NotSignedIn,
+    /// A change that no page of ours has asked for.
+    OtherOrigin,
+    /// There is no such page, or not for this person.
+    NotFound,
+    /// Something has to come first, such as a proof of who one is.
+    Answered(Box<Response<Bytes>>),
+    /// What the service or the request says.
+    Rejected(Rejection<Error>),
+}
+
+impl From<domain::Error> for Failure {
+    fn from(error: domain::Error) -> Failure {
+        match error {
+            domain::Error::InvalidToken => Failure::NotSignedIn,
+            // Whoever is no member learns nothing (docs/decisions.md, W21).
+            domain::Error::NotAMember
+            | domain::Error::Missing { .. }
+            | domain::Error::LinkNotValid => Failure::NotFound,
+            error => Failure::Rejected(error.into()),
+        }
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Failure {
+        Failure::Rejected(error.into())
+    }
+}
+
+impl From<Rejection<Error>> for Failure {
+    fn from(rejection: Rejection<Error>) -> Failure {
+        match rejection {
+            Rejection::Error(Error::Domain(error)) => error.into(),
+            rejection => Failure::Rejected(rejection),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! People in browsers: how they sign in, for how long, and what the audit says of it.
+
+mod audit;
+mod session;
+mod sign_in;
+mod support;

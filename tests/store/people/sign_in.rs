@@ -1,0 +1,132 @@
+//! Links that are good once, and how many wrong passwords there may be.
+
+use std::time::Duration;
+
+use invoicing::domain::Error;
+use invoicing::domain::secret::Secret;
+
+use super::super::support::Service;
+use super::support::{EMAIL, PASSWORD, browser, look_up, set_up, sign_in, with_ada};
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+#[tokio::test]
+async fn a_link_to_set_up_is_good_for_a_day() {
+    let service = Service::new().await;
+    let link = service.app.create_set_up_link().await.unwrap();
+    service.clock.advance(DAY - MINUTE);
+    assert!(service.app.get_set_up_link(&link.secret).await.unwrap());
+    service.clock.advance(MINUTE);
+    let late = set_up(&service, &link.secret).await;
+    assert!(matches!(late, Err(Error::LinkNotValid)), "{late:?}");
+    service.app.delete_expired().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_link_of_a_reset_is_good_for_an_hour_once_and_ends_everything() {
+    let (service, ada) = with_ada().await;
+    let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
+    let cookies = cookies.unwrap();
+    let create = || service.app.create_reset_link(ada.user.id);
+    let replaced = create().await.unwrap().secret;
+    let link = create().await.unwrap().secret;
+    let reset = async |link: &Secret, password: &str| {
+        let password = Secret::from_text(password);
+        let browser = browser("192.0.2.3");
+        service.app.reset_password(link, password, browser).await
+    };
+    let new = "another harbour tulip nine";
+    assert!(matches!(reset(&replaced, new).await, Err(Error::LinkNotValid)));
+    assert!(matches!(reset(&link, "short").await, Err(Error::Invalid(_))));
+    let reset_in = reset(&link, new).await.unwrap();
+    assert!(look_up(&service, &cookies).await.is_err());
+    assert!(look_up(&service, &reset_in).await.is_ok());
+    assert!(matches!(reset(&link, new).await, Err(Error::LinkNotValid)));
+    let old = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.4")).await;
+    assert!(matches!(old, Err(Error::WrongPassword)), "{old:?}");
+
+    let link = create().await.unwrap().secret;
+    service.clock.advance(HOUR);
+    assert!(matches!(reset(&link, new).await, Err(Error::LinkNotValid)));
+}
+
+#[tokio::test]
+async fn a_source_waits_a_quarter_of_an_hour_and_an_account_a_day() {
+    let (service, _) = with_ada().await;
+    let wrong = async |address: &str| sign_in(&service, EMAIL, "wrong", browser(address)).await;
+    for _ in 0..10 {
+        let refused = wrong("192.0.2.9").await;
+        assert!(matches!(refused, Err(Error::WrongPassword)), "{refused:?}");
+    }
+    let held = wrong("192.0.2.9").await;
+    assert!(matches!(held, Err(Error::TooManyWrongPasswords(_))), "{held:?}");
+    service.clock.advance(15 * MINUTE);
+    let refused = wrong("192.0.2.9").await;
+    assert!(matches!(refused, Err(Error::WrongPassword)), "{refused:?}");
+    // Ten of each address, and eleven there have been.
+    for address in 10..19 {
+        for attempt in 0..10 {
+            let refused = wrong(&format!("192.0.2.{address}")).await;
+            let is_last = address == 18 && attempt == 9;
+            match refused {
+                Err(Error::TooManyWrongPasswords(_)) => assert!(is_last, "{address} {attempt}"),
+                Err(Error::WrongPassword) => assert!(!is_last, "{address} {attempt}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    let right = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.30")).await;
+    assert!(matches!(right, Err(Error::TooManyWrongPasswords(_))), "{right:?}");
+    service.clock.advance(DAY);
+    service.app.delete_expired().await.unwrap();
+    sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.30"))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn of_many_wrong_passwords_at_once_ten_are_compared() {
+    let (service, _) = with_ada().await;
+    let wrong = || sign_in(&service, EMAIL, "wrong", browser("192.0.2.9"));
+    let refused = futures::future::join_all((0..30).map(|_| wrong())).await;
+    let compared = refused.iter().filter(|it| matches!(it, Err(Error::WrongPassword)));
+    assert_eq!(compared.count(), 10);
+}
+
+#[tokio::test]
+async fn a_browser_that_has_signed_in_before_counts_by_itself_for_its_user_alone() {
+    let (service, _) = with_ada().await;
+    service.app.create_user("ben@example.com", "Ben").await.unwrap();
+    let known = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.9")).await;
+    let known = known.unwrap();
+    let with_cookie = || {
+        let mut browser = browser("192.0.2.9");
+        browser.device = Some(known.device.clone());
+        browser
+    };
+    for email in [EMAIL, "ben@example.com"] {
+        for _ in 0..11 {
+            _ = sign_in(&service, email, "wrong", browser("192.0.2.9")).await;
+        }
+    }
+    let ben = sign_in(&service, "ben@example.com", "wrong", with_cookie()).await;
+    assert!(matches!(ben, Err(Error::TooManyWrongPasswords(_))), "{ben:?}");
+    sign_in(&service, EMAIL, PASSWORD, with_cookie()).await.unwrap();
+    for _ in 0..10 {
+        _ = sign_in(&service, EMAIL, "wrong", with_cookie()).await;
+    }
+    let held = sign_in(&service, EMAIL, PASSWORD, with_cookie()).await;
+    assert!(matches!(held, Err(Error::TooManyWrongPasswords(_))), "{held:?}");
+}
+
+#[tokio::test]
+async fn a_user_without_a_password_is_answered_like_one_who_is_not_there() {
+    let (service, _) = with_ada().await;
+    service.app.create_user("ben@example.com", "Ben").await.unwrap();
+    for email in ["ben@example.com", "nobody@example.com"] {
+        let refused = sign_in(&service, email, "", browser("192.0.2.9")).await;
+        assert!(matches!(refused, Err(Error::WrongPassword)), "{refused:?}");
+    }
+}
