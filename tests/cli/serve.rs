@@ -65,10 +65,7 @@ fn the_start_says_where_the_documentation_is() {
     let line = server.wait_for("documentation, to read and to try");
     assert_eq!(line["docs"], format!("{}/docs", server.url));
     let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
-    assert_eq!(
-        status(&mut server.connect(), request),
-        "HTTP/1.1 303 See Other"
-    );
+    assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
 }
 
 #[test]
@@ -319,5 +316,8 @@ fn a_server_out_of_files_says_so_and_goes_on_when_connections_end() {
     assert!(line["error"].to_string().contains("os error 24"), "{line}");
     drop(many);
     let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
-    assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
+    assert_eq!(
+        status(&mut server.connect(), request),
+        "HTTP/1.1 303 See Other"
+    );
 }

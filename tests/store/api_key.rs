@@ -373,7 +373,10 @@ async fn nothing_is_committed_on_the_word_of_a_key_once_it_is_revoked() {
             })
             .collect();
         seen.wait_for(|made| *made > 32).await.unwrap();
-        let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(key.id, START)).await;
+        let revoke = async move |sql: Sql<'_>| {
+        sql.run((api_key::lock(key.id), api_key::revoke(key.id, START)))
+            .await
+    };
         service.store.write(Holder::Service, revoke).await.unwrap();
         let then = service.database().rows("product");
         for client in clients {

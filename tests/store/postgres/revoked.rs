@@ -49,7 +49,10 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     let (far, caller) = (app(&through).await, key.clone());
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
     something_is_being_changed(&url).await;
-    let revoke = async move |sql: Sql<'_>| sql.run(api_key::revoke(key.id, START)).await;
+    let revoke = async move |sql: Sql<'_>| {
+        sql.run((api_key::lock(key.id), api_key::revoke(key.id, START)))
+            .await
+    };
     store.write(Holder::Service, revoke).await.unwrap();
     let products = || ask(&url, "SELECT count(*) FROM product");
     let then = products();
