@@ -1,0 +1,108 @@
+// A server with an empty database of its own, and a browser that complains of whatever it does not like.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core");
+
+// It runs as root in CI, and calls nobody by itself.
+const ARGUMENTS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
+/** A server on an empty database; `command` runs a command there and gives its JSON. */
+export async function start() {
+  const folder = mkdtempSync(join(tmpdir(), "invoicing-pages-"));
+  const port = await freePort();
+  const origin = `http://localhost:${port}`;
+  const environment = { PATH: process.env.PATH, HOME: folder };
+  const database = `sqlite:${join(folder, "invoicing.db")}`;
+  const binary = process.env.INVOICING;
+  const settings = ["--database", database, "--listen", `127.0.0.1:${port}`, "--origin", origin];
+  const server = spawn(binary, ["serve", ...settings], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
+  await new Promise((resolve, reject) => {
+    let log = "";
+    server.stderr.on("data", (text) => {
+      log += text;
+      if (log.includes('"listening"')) resolve();
+    });
+    server.on("exit", () => reject(new Error(log)));
+  });
+  const command = (...words) => {
+    const output = execFileSync(binary, [...words, "--json", "--database", database], { env: environment });
+    return JSON.parse(output.toString());
+  };
+  const stop = () => {
+    server.kill("SIGTERM");
+    rmSync(folder, { recursive: true });
+  };
+  return { origin, command, stop };
+}
+
+/** A browser; each of its pages is closed with what it complained of. */
+export async function browse() {
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+  const complaints = [];
+  const open = async (options = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const page = await context.newPage();
+    // The browser complains here of what the policy forbids, too. An answer of 4xx is no mistake of a page, nor what
+    // others cannot do with one.
+    page.on("console", (message) => {
+      const expected = /^(Failed to load resource|Framing '[^']*' violates)/;
+      if (!expected.test(message.text())) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    return page;
+  };
+  const close = async () => {
+    await browser.close();
+    assert.deepEqual(complaints, [], "nobody complains");
+  };
+  return { open, close };
+}
+
+/** What axe finds on a page, which is to be nothing; and how it looks, at two widths, in light and in dark. */
+export async function look(page, name) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.screenshot({ path: `${name}-${width}-${colorScheme}.png`, fullPage: true });
+    }
+    await page.setViewportSize({ width: 320, height: 900 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 320, `${name} is ${wide} pixels wide at 320`);
+    // By the protocol of the debugger, which no policy of a page forbids.
+    const session = await page.context().newCDPSession(page);
+    const { readFileSync } = await import("node:fs");
+    await session.send("Runtime.evaluate", { expression: readFileSync(AXE, "utf8") });
+    const { result } = await session.send("Runtime.evaluate", {
+      expression: "axe.run().then((found) => JSON.stringify(found.violations.map((it) => [it.id, it.nodes.map((node) => node.html)])))",
+      awaitPromise: true,
+    });
+    assert.equal(result.value, "[]", `${name} in ${colorScheme}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.emulateMedia({ colorScheme: "light" });
+}
