@@ -1,15 +1,19 @@
 //! Authorization codes: who gets one ([`crate::domain::auth_code`]).
 
 use super::App;
+use super::browser_session::require_person;
 use super::oauth_client::require_redirect_uri;
 use super::user::require_user;
 use crate::domain::Error;
+use crate::domain::audit::Person;
 use crate::domain::auth_code::{AuthCode, CODE_LIFETIME, CodeChallenge, IssuedAuthCode};
+use crate::domain::authorization::{AuthorizationParameters, AuthorizationRequest, Ruling};
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
-use crate::domain::oauth_client::ClientId;
+use crate::domain::oauth_client::{ClientId, OauthClient};
 use crate::domain::secret::Secret;
-use crate::store::auth_code;
+use crate::sql::ScriptError;
+use crate::store::{Sql, auth_code, oauth_client};
 
 impl App {
     /// Issues a code for a user who has signed in.
@@ -24,8 +28,73 @@ impl App {
         redirect_uri: &str,
         challenge: CodeChallenge,
     ) -> Result<IssuedAuthCode, Error> {
+        let (code, issued) = self.drawn_code(user_id, client_id, redirect_uri, challenge);
+        self.store
+            .write(Holder::Service, async move |sql| {
+                add_code(sql, &issued).await
+            })
+            .await?;
+        Ok(code)
+    }
+
+    /// What an app's request comes to (docs/decisions.md, A1 to A8), for whoever is at the browser.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn check_authorization_request(
+        &self,
+        user_id: Option<UserId>,
+        parameters: AuthorizationParameters,
+    ) -> Result<Ruling, Error> {
+        let id = match parameters.client_id() {
+            Ok(id) => id,
+            Err(why) => return Ok(Ruling::Stop(why)),
+        };
+        let find = async move |sql: Sql<'_>| {
+            let both = (
+                oauth_client::find(&id),
+                oauth_client::list_redirect_uris(&id),
+            );
+            sql.run(both).await
+        };
+        let holder = user_id.map_or(Holder::Strangers, Holder::from);
+        let (client, redirect_uris) = self.store.read(holder, find).await?;
+        Ok(parameters.rule(client.map(|client| OauthClient {
+            redirect_uris,
+            ..client
+        })))
+    }
+
+    /// Issues a code to the app whose request somebody who is signed in has approved.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] when the person is not signed in any more; as of [`issue_auth_code`](App::issue_auth_code).
+    pub async fn approve_authorization(
+        &self,
+        person: Person,
+        request: &AuthorizationRequest,
+    ) -> Result<IssuedAuthCode, Error> {
+        let (id, uri) = (&request.client_id, request.redirect_uri());
+        let (code, issued) = self.drawn_code(person.user_id, id, uri, request.challenge);
+        self.store
+            .write(person.user_id, async move |sql| {
+                sql.run(require_person(&person)).await?;
+                add_code(sql, &issued).await
+            })
+            .await?;
+        Ok(code)
+    }
+
+    /// A code, and what is kept of it.
+    fn drawn_code(
+        &self,
+        user_id: UserId,
+        client_id: &ClientId,
+        redirect_uri: &str,
+        challenge: CodeChallenge,
+    ) -> (IssuedAuthCode, AuthCode) {
         let code = Secret::base64url();
-        let issued = AuthCode {
+        let kept = AuthCode {
             digest: code.digest(),
             user_id,
             client_id: client_id.clone(),
@@ -33,17 +102,16 @@ impl App {
             challenge,
             expires_at: self.now().after(CODE_LIFETIME),
         };
-        self.store
-            .write(Holder::Service, async move |sql| {
-                let user = require_user(issued.user_id);
-                let uri = require_redirect_uri(&issued.client_id, &issued.redirect_uri);
-                sql.run((user, uri, auth_code::insert(&issued))).await?;
-                Ok(())
-            })
-            .await?;
-        Ok(IssuedAuthCode {
-            code,
-            expires_in: CODE_LIFETIME.as_secs(),
-        })
+        let expires_in = CODE_LIFETIME.as_secs();
+        (IssuedAuthCode { code, expires_in }, kept)
     }
+}
+
+/// Every code comes to be here, for a user, a client and a redirect URI that there are.
+async fn add_code(sql: Sql<'_>, code: &AuthCode) -> Result<(), ScriptError> {
+    let user = require_user(code.user_id);
+    let uri = require_redirect_uri(&code.client_id, &code.redirect_uri);
+    sql.run((user, uri, auth_code::insert(code)))
+        .await
+        .map(drop)
 }

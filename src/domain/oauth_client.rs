@@ -119,7 +119,7 @@ pub(crate) fn parse_redirect_uris(texts: &[String]) -> Result<Vec<String>, Error
 }
 
 /// RFC 6749, 3.1.2: absolute, no fragment. Of the schemes, those that a code may be sent to (docs/decisions.md, A5).
-fn is_redirect_uri(text: &str) -> bool {
+pub(super) fn is_redirect_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else {
         return false;
     };
@@ -172,6 +172,13 @@ fn around_port(uri: &str) -> Option<(&str, &str)> {
     });
     let end = scheme.len() + "://".len() + authority.len();
     (port.is_empty() || is_port).then(|| (&uri[..end - port.len()], &uri[end..]))
+}
+
+/// Address and port of an `http` URI on a loopback address; `None` for any other URI.
+pub(super) fn loopback_authority(uri: &str) -> Option<&str> {
+    let (_, behind) = around_port(uri)?;
+    let (_, rest) = uri.strip_suffix(behind)?.split_once("://")?;
+    Some(rest)
 }
 
 #[cfg(test)]

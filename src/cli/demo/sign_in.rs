@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use codegen_runtime::header_value;
 use dropshot::{ApiDescriptionRegisterError, Body, HttpError};
-use form_urlencoded::Serializer;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
 use schemars::JsonSchema;
@@ -23,6 +22,7 @@ use serde::Deserialize;
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::auth_code::{CodeChallenge, NotAChallenge};
+use crate::domain::authorization::redirection;
 use crate::domain::id::UserId;
 use crate::domain::oauth_client::ClientId;
 use crate::http::{Api, get_with_query};
@@ -93,16 +93,9 @@ async fn authorize(
             other => HttpError::for_internal_error(other.to_string()),
         })?;
 
-    let mut parameters = Serializer::new(String::new());
-    parameters.append_pair("code", issued.code.reveal());
-    if let Some(state) = state {
-        parameters.append_pair("state", &state);
-    }
-    let separator = match redirect_uri.contains('?') {
-        true => '&',
-        false => '?',
-    };
-    let location = format!("{redirect_uri}{separator}{}", parameters.finish());
+    let state = state.as_deref().map(|it| ("state", it));
+    let answer = [("code", issued.code.reveal())].into_iter().chain(state);
+    let location = redirection(&redirect_uri, answer);
     let mut answer = Response::new(Body::empty());
     *answer.status_mut() = StatusCode::FOUND;
     let headers = answer.headers_mut();

@@ -7,10 +7,9 @@ use invoicing::app::set_up::SetUp;
 use invoicing::app::sign_in::{Browser, Cookies, SignIn};
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Actor, Person, Visitor};
-use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::authorization::{AuthorizationParameters, Ruling};
 use invoicing::domain::browser_session::InBrowser;
 use invoicing::domain::catalog::Mode;
-use invoicing::domain::id::UserId;
 use invoicing::domain::list::Part;
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest};
@@ -37,7 +36,7 @@ pub async fn run(app: &App, clock: &ManualClock) {
     app.end_browser_session(person.clone(), other.session.id)
         .await
         .unwrap();
-    sign_an_app_in(app, person.user_id).await;
+    sign_an_app_in(app, person.clone()).await;
     let (_, apps) = app.list_devices(person.user_id).await.unwrap();
     app.end_session(person.clone(), apps[0].id).await.unwrap();
     let password = || Secret::from_text(PASSWORD);
@@ -89,14 +88,23 @@ async fn sign_in(app: &App, password: &str) -> Result<Cookies, invoicing::domain
     app.sign_in(attempt).await
 }
 
-async fn sign_an_app_in(app: &App, user_id: UserId) {
+async fn sign_an_app_in(app: &App, person: Person) {
     const REDIRECT_URI: &str = "com.example.desk:/signed-in";
     let uris = [REDIRECT_URI.to_owned()];
     let client = app.create_oauth_client("desk", "Desk", &uris).await;
     let client_id = client.unwrap().id;
-    let code_verifier = Secret::base64url();
-    let challenge = CodeChallenge::of(&code_verifier);
-    let issued = app.issue_auth_code(user_id, &client_id, REDIRECT_URI, challenge);
+    // RFC 7636, appendix B.
+    let code_verifier = Secret::from_text("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk");
+    let query = format!(
+        "response_type=code&client_id=desk&redirect_uri={REDIRECT_URI}&code_challenge_method=S256\
+         &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    );
+    let asked = AuthorizationParameters::parse(&query);
+    let ruling = app.check_authorization_request(Some(person.user_id), asked);
+    let Ruling::Ask(request, _) = ruling.await.unwrap() else {
+        panic!("the request is good");
+    };
+    let issued = app.approve_authorization(person, &request);
     let request = TokenRequest::AuthorizationCode {
         code: issued.await.unwrap().code,
         code_verifier,

@@ -1,0 +1,358 @@
+//! Authorization requests: an app sends a browser here, to have a user signed in (RFC 6749, 4.1.1, with RFC 7636, 8252 and
+//! 9207; docs/decisions.md, A1 to A12).
+//!
+//! 1. The parameters are read from the query. A parameter without a value was not sent (RFC 6749, 3.1), and those that are
+//!    not known are ignored, however often they come.
+//! 2. Who asks and where the answer goes has to be certain: `client_id` and `redirect_uri`, each once, of a client that
+//!    there is and a URI that it has registered. Otherwise whoever is at the browser is told, and nothing is sent anywhere:
+//!    the URI may be an attacker's.
+//! 3. Whatever else is wrong is told to the app (RFC 6749, 4.1.2.1), with its `state`, unless that is what is wrong.
+//! 4. A parameter that is repeated is a mistake, and so are a `state` or a whole request that are too long to be carried
+//!    through a sign-in.
+//! 5. `response_type` is `code`.
+//! 6. There is a code challenge, and its method is S256 (RFC 7636, 4.4.1).
+//! 7. What is left is carried on in a form of our own: the same request with nothing in it but what was understood.
+//! 8. An answer is appended to the redirect URI, which keeps the query that it has (RFC 6749, 3.1.2); it has no fragment.
+//!    It says who answers (`iss`), so that a client of several servers is not led to mix them up.
+
+use form_urlencoded::Serializer;
+
+use super::auth_code::CodeChallenge;
+use super::browser_session::BrowserSession;
+use super::id::BrowserSessionId;
+use super::oauth_client::{
+    ClientId, OauthClient, is_redirect_uri, is_registered, loopback_authority, parse_id,
+};
+
+/// As long a `state` comes back as it was sent; what apps send has some 40 characters.
+const STATE_LENGTH: usize = 2_048;
+/// As long a request is in the form of step 7 at most: it goes through the sign-in page as a part of an address.
+const LENGTH: usize = 7_000;
+/// The longest hint that could be the email of a user.
+const HINT_LENGTH: usize = 254;
+/// A parameter of our own: the session in which it was asked to sign in anew, so that it is not asked again after that.
+const ASKED_IN: &str = "asked_in_session";
+
+/// What a request says, not judged yet: step 1.
+#[derive(Clone, Debug, Default)]
+pub struct AuthorizationParameters {
+    client_id: Sent,
+    redirect_uri: Sent,
+    response_type: Sent,
+    code_challenge: Sent,
+    code_challenge_method: Sent,
+    state: Sent,
+    login_hint: Sent,
+    prompt: Sent,
+    asked_in: Sent,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, Default)]
+enum Sent {
+    #[default]
+    Never,
+    Once(String),
+    Repeated,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug)]
+pub enum Ruling {
+    /// Whoever is at the browser is told this; the app is not.
+    Stop(&'static str),
+    /// The app is told.
+    Refuse(Refusal),
+    /// The user is asked.
+    Ask(Box<AuthorizationRequest>, OauthClient),
+}
+
+/// A request that the app has got wrong, or that the user has refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    to: ReturnAddress,
+    error: &'static str,
+    description: &'static str,
+}
+
+/// Where an answer to an app goes, and what the app knows it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ReturnAddress {
+    redirect_uri: String,
+    state: Option<String>,
+}
+
+/// A request that is right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuthorizationRequest {
+    /// The app.
+    pub client_id: ClientId,
+    /// What the verifier of the exchange must answer.
+    pub challenge: CodeChallenge,
+    /// The email that the app expects, if it expects one.
+    pub login_hint: Option<String>,
+    to: ReturnAddress,
+    /// The challenge as it was sent.
+    challenge_text: String,
+    signs_in_anew: bool,
+    asked_in: Option<BrowserSessionId>,
+}
+
+/// Where the user goes with the code, for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination<'a> {
+    /// A web site, by its host.
+    Site(&'a str),
+    /// A program that listens on the user's own device, by address and port.
+    Device(&'a str),
+    /// An app on the user's device, by its scheme.
+    App(&'a str),
+}
+
+impl AuthorizationParameters {
+    /// Step 1.
+    pub fn parse(query: &str) -> AuthorizationParameters {
+        let mut read = AuthorizationParameters::default();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let parameter = match &*name {
+                "client_id" => &mut read.client_id,
+                "redirect_uri" => &mut read.redirect_uri,
+                "response_type" => &mut read.response_type,
+                "code_challenge" => &mut read.code_challenge,
+                "code_challenge_method" => &mut read.code_challenge_method,
+                "state" => &mut read.state,
+                "login_hint" => &mut read.login_hint,
+                "prompt" => &mut read.prompt,
+                ASKED_IN => &mut read.asked_in,
+                _ => continue,
+            };
+            if !value.is_empty() {
+                *parameter = match parameter {
+                    Sent::Never => Sent::Once(value.into_owned()),
+                    _ => Sent::Repeated,
+                };
+            }
+        }
+        read
+    }
+
+    /// Who asks, as far as the request alone tells: the beginning of step 2.
+    ///
+    /// # Errors
+    /// What whoever is at the browser is told.
+    pub fn client_id(&self) -> Result<ClientId, &'static str> {
+        let Sent::Once(id) = &self.client_id else {
+            return Err("The app has to say once who it is (client_id).");
+        };
+        parse_id(id).map_err(|_| UNKNOWN_CLIENT)
+    }
+
+    /// Steps 2 to 6; `client` is the one of [`client_id`](AuthorizationParameters::client_id).
+    pub fn rule(self, client: Option<OauthClient>) -> Ruling {
+        let Some(client) = client else {
+            return Ruling::Stop(UNKNOWN_CLIENT);
+        };
+        let Sent::Once(redirect_uri) = &self.redirect_uri else {
+            return Ruling::Stop("The app has to say once where you go next (redirect_uri).");
+        };
+        if !is_redirect_uri(redirect_uri) || !is_registered(&client.redirect_uris, redirect_uri) {
+            return Ruling::Stop(
+                "You would be sent to an address that is not registered for the app (redirect_uri).",
+            );
+        }
+        let state = self.state.once().filter(|it| it.len() <= STATE_LENGTH);
+        let to = ReturnAddress {
+            redirect_uri: redirect_uri.clone(),
+            state: state.map(str::to_owned),
+        };
+        match self.judge(&client, to.clone()) {
+            Ok(request) => Ruling::Ask(Box::new(request), client),
+            Err((error, description)) => Ruling::Refuse(Refusal {
+                to,
+                error,
+                description,
+            }),
+        }
+    }
+
+    /// Steps 4 to 6.
+    fn judge(
+        self,
+        client: &OauthClient,
+        to: ReturnAddress,
+    ) -> Result<AuthorizationRequest, (&'static str, &'static str)> {
+        let invalid = |description| ("invalid_request", description);
+        let others = [
+            &self.response_type,
+            &self.code_challenge,
+            &self.code_challenge_method,
+            &self.state,
+            &self.login_hint,
+            &self.prompt,
+            &self.asked_in,
+        ];
+        if others.iter().any(|it| matches!(it, Sent::Repeated)) {
+            return Err(invalid("a parameter is given more than once"));
+        }
+        if self.state.once() != to.state.as_deref() {
+            return Err(invalid("state is longer than 2048 bytes"));
+        }
+        match self.response_type.once() {
+            None => return Err(invalid("response_type is missing")),
+            Some("code") => {}
+            Some(_) => return Err(("unsupported_response_type", "response_type must be code")),
+        }
+        let Some(challenge_text) = self.code_challenge.once() else {
+            return Err(invalid("code_challenge is missing (RFC 7636)"));
+        };
+        if self.code_challenge_method.once() != Some("S256") {
+            return Err(invalid("code_challenge_method must be S256 (RFC 7636)"));
+        }
+        let challenge = challenge_text.parse().map_err(|_| {
+            invalid("code_challenge must be BASE64URL(SHA256(verifier)), 43 characters")
+        })?;
+        let hint = self.login_hint.once().filter(|it| it.len() <= HINT_LENGTH);
+        let asked_in = self.asked_in.once().and_then(|it| it.parse().ok());
+        let prompts = self.prompt.once().unwrap_or_default();
+        let request = AuthorizationRequest {
+            client_id: client.id.clone(),
+            challenge,
+            login_hint: hint.map(str::to_owned),
+            to,
+            challenge_text: challenge_text.to_owned(),
+            signs_in_anew: prompts.split(' ').any(|it| it == "login"),
+            asked_in,
+        };
+        match request.query().len() <= LENGTH {
+            true => Ok(request),
+            false => Err(invalid("the request is too long")),
+        }
+    }
+}
+
+const UNKNOWN_CLIENT: &str = "No app of this name is registered here (client_id).";
+
+impl Sent {
+    fn once(&self) -> Option<&str> {
+        match self {
+            Sent::Once(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl AuthorizationRequest {
+    /// Where the code goes.
+    pub fn redirect_uri(&self) -> &str {
+        &self.to.redirect_uri
+    }
+
+    /// The same, for the user.
+    pub fn destination(&self) -> Destination<'_> {
+        let uri = self.redirect_uri();
+        if let Some(authority) = loopback_authority(uri) {
+            return Destination::Device(authority);
+        }
+        let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
+        if !scheme.eq_ignore_ascii_case("https") {
+            return Destination::App(scheme);
+        }
+        let authority = rest.trim_start_matches('/').split(['/', '?']).next();
+        // A backslash ends the host for a browser.
+        let authority = authority.and_then(|it| it.split('\\').next());
+        let host = authority.and_then(|it| it.rsplit('@').next());
+        Destination::Site(host.unwrap_or_default())
+    }
+
+    /// Step 7: the query of the request.
+    pub fn query(&self) -> String {
+        let mut query = Serializer::new(String::new());
+        query
+            .append_pair("response_type", "code")
+            .append_pair("client_id", self.client_id.as_str())
+            .append_pair("redirect_uri", self.redirect_uri())
+            .append_pair("code_challenge", &self.challenge_text)
+            .append_pair("code_challenge_method", "S256");
+        let others = [
+            ("state", &self.to.state),
+            ("login_hint", &self.login_hint),
+            ("prompt", &self.signs_in_anew.then(|| "login".to_owned())),
+            (ASKED_IN, &self.asked_in.map(|it| it.to_string())),
+        ];
+        for (name, value) in others {
+            if let Some(value) = value {
+                query.append_pair(name, value);
+            }
+        }
+        query.finish()
+    }
+
+    /// Whether whoever is signed in there has to sign in again first (`prompt=login`). A sign-in begins a session, so it is
+    /// done once the session is another than the one in which it was asked for.
+    pub fn asks_to_sign_in(&self, session: &BrowserSession) -> bool {
+        self.signs_in_anew && self.asked_in.is_none_or(|it| it == session.id)
+    }
+
+    /// The same request, when it is asked in this session to sign in anew.
+    #[must_use]
+    pub fn asked_in(self, session: Option<&BrowserSession>) -> AuthorizationRequest {
+        AuthorizationRequest {
+            // Where nobody is signed in, whoever comes back has just signed in.
+            signs_in_anew: self.signs_in_anew && session.is_some(),
+            asked_in: session.map(|it| it.id).filter(|_| self.signs_in_anew),
+            ..self
+        }
+    }
+
+    /// The address of the app's that has this code; `iss` is the origin of this server.
+    pub fn approved(&self, code: &str, iss: &str) -> String {
+        self.to.with(&[("code", code)], iss)
+    }
+
+    /// The answer to the app when the user cancels.
+    pub fn cancelled(&self) -> Refusal {
+        Refusal {
+            to: self.to.clone(),
+            error: "access_denied",
+            description: "the user has refused",
+        }
+    }
+}
+
+impl Refusal {
+    /// The address of the app's that says so; `iss` is the origin of this server.
+    pub fn location(&self, iss: &str) -> String {
+        let told = [
+            ("error", self.error),
+            ("error_description", self.description),
+        ];
+        self.to.with(&told, iss)
+    }
+}
+
+impl ReturnAddress {
+    fn with(&self, answer: &[(&str, &str)], iss: &str) -> String {
+        let state = self.state.as_deref().map(|it| ("state", it));
+        let all = answer.iter().copied().chain(state).chain([("iss", iss)]);
+        redirection(&self.redirect_uri, all)
+    }
+}
+
+/// Step 8. Spaces are `%20`, which is right for readers of forms and for readers of URIs.
+pub fn redirection<'a>(
+    redirect_uri: &str,
+    parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> String {
+    let mut query = Serializer::new(String::new());
+    query.extend_pairs(parameters);
+    let query = query.finish().replace('+', "%20");
+    let separator = match redirect_uri.contains('?') {
+        true if redirect_uri.ends_with(['?', '&']) => "",
+        true => "&",
+        false => "?",
+    };
+    format!("{redirect_uri}{separator}{query}")
+}
+
+#[cfg(test)]
+mod tests;
