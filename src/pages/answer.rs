@@ -12,9 +12,18 @@ use http::{Response, StatusCode};
 use super::site::Site;
 use crate::domain::Error;
 
-/// Nothing is loaded, run or sent but what is ours (docs/decisions.md, W28).
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Nothing is loaded, run or sent but what is ours (docs/decisions.md, W28); `$forms` is where forms may lead.
+macro_rules! policy {
+    ($forms:literal) => {
+        concat!(
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; ",
+            $forms,
+            "base-uri 'none'; frame-ancestors 'none'"
+        )
+    };
+}
+
+const POLICY: &str = policy!("form-action 'self'; ");
 
 /// A year, for browsers that were here by TLS.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
@@ -32,12 +41,20 @@ pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<
     Ok(answer)
 }
 
-/// After a change, and where a page is shown to others: the address of a page of ours.
+/// After a change, and where a page is shown to others: the address of a page of ours, or one that an app has registered.
 pub(super) fn see_other(path: &str) -> Response<Bytes> {
     let mut answer = Response::default();
     *answer.status_mut() = StatusCode::SEE_OTHER;
     answer.headers_mut().insert(LOCATION, header_value(path));
     answer
+}
+
+/// A page with a form that leads to an app, and to wherever that leads: browsers apply `form-action` to each redirect behind
+/// a form, and cannot be told of a custom scheme's path or of `[::1]` (docs/decisions.md, A11). All else is as ever.
+pub(super) fn may_lead_elsewhere(mut page: Response<Bytes>) -> Response<Bytes> {
+    let policy = HeaderValue::from_static(policy!(""));
+    page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    page
 }
 
 /// What every answer says besides, unless it says it otherwise.

@@ -31,6 +31,11 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
             "The form was sent from another site, or by a browser that does not say from where. Nothing was changed."
                 .to_owned(),
         ),
+        Failure::WrongApp(why) => (
+            StatusCode::BAD_REQUEST,
+            "The app cannot sign you in",
+            format!("{why} Nothing was sent to it. Whoever makes the app can mend this."),
+        ),
         Failure::NotFound => (
             StatusCode::NOT_FOUND,
             "There is no such page",

@@ -16,6 +16,8 @@ pub(super) enum Failure {
     OtherOrigin,
     /// There is no such page, or not for this person.
     NotFound,
+    /// An app has sent somebody here in a wrong way, and cannot be told.
+    WrongApp(&'static str),
     /// Something has to come first, such as a proof of who one is.
     Answered(Box<Response<Bytes>>),
     /// What the service or the request says.

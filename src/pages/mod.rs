@@ -19,6 +19,7 @@
 mod answer;
 mod api_keys;
 mod assets;
+mod authorize;
 mod confirm;
 mod cookies;
 mod devices;
@@ -64,5 +65,6 @@ fn register(api: &mut Api, origin: Origin) -> Result<(), ApiDescriptionRegisterE
     sign_in::register(api, &site)?;
     reset::register(api, &site)?;
     devices::register(api, &site)?;
-    api_keys::register(api, &site)
+    api_keys::register(api, &site)?;
+    authorize::register(api, &site)
 }

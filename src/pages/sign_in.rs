@@ -21,6 +21,9 @@ use crate::domain::Error;
 use crate::domain::secret::Secret;
 use crate::http::{Api, Form};
 
+/// As much of a hint is shown as the field takes.
+const EMAIL_LENGTH: usize = 254;
+
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 struct SignInPage {
@@ -48,10 +51,13 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 async fn show_sign_in(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let next = visit.query("next").unwrap_or_default();
     let next = way_back(&next).unwrap_or("/").to_owned();
-    match visit.in_browser {
-        Some(_) => Ok(see_other(&next)),
-        None => page(&visit, StatusCode::OK, next, String::new(), None),
+    // Who is signed in already may want to be somebody else, or has to sign in anew; the next session takes the place of this.
+    if visit.in_browser.is_some() && visit.query("anew").is_none() {
+        return Ok(see_other(&next));
     }
+    let email = visit.query("email").unwrap_or_default();
+    let email = email.chars().take(EMAIL_LENGTH).collect();
+    page(&visit, StatusCode::OK, next, email, None)
 }
 
 async fn sign_in(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {

@@ -4,6 +4,7 @@
 //! a clock that moves is in `tests/store/people`, over the same methods of the service.
 
 mod api_keys;
+mod authorize;
 mod browser;
 mod devices;
 mod headers;

@@ -83,7 +83,7 @@ const ROWS: [Row; 12] = [
 ];
 
 /// What is not in the table, and why.
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("POST", "/sign-out"),      // ends the session that the others need; sign_in.rs
     ("POST", "/setup/{token}"), // setup.rs
     ("POST", "/reset/{token}"), // for whoever has the link; sign_in.rs
@@ -92,7 +92,9 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("GET", "/assets/icon.svg"), // the same
     ("GET", "/docs"),           // tests/contract/docs.rs, like all below it
     ("POST", "/api/auth/mobile/revoke"), // tests/contract/revocation.rs
-    ("GET", "/api/"),           // the documents: tests/documents
+    ("POST", "/api/auth/mobile/authorize"), // authorize.rs
+    ("GET", "/.well-known/oauth-authorization-server"), // the same
+    ("GET", "/api/"),           // the documents: tests/documents; authorize.rs
 ];
 
 const FIELDS: [(&str, &str); 5] = [

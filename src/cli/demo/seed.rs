@@ -25,6 +25,8 @@ use super::credentials::Credentials;
 
 /// The app that users of the demo sign in with.
 pub(super) const CLIENT: &str = "demo-app";
+/// Where codes may be sent: to an app by its scheme, and to a program that listens on whatever port.
+const REDIRECT_URIS: [&str; 2] = [REDIRECT_URI, "http://127.0.0.1/signed-in"];
 
 /// Who signs in, to that app and to the pages.
 pub(super) const EMAIL: &str = "ada@example.com";
@@ -161,7 +163,7 @@ async fn create(app: &App, key: &ApiKey, product: NewProduct) -> Result<ProductI
 /// The device that is signed in: with a code, as devices do, but its tokens are given.
 async fn sign_in(app: &App, credentials: &Credentials) -> Result<(), Error> {
     let client = app
-        .create_oauth_client(CLIENT, "Demo app", &[REDIRECT_URI.to_owned()])
+        .create_oauth_client(CLIENT, "Demo app", &REDIRECT_URIS.map(str::to_owned))
         .await?;
     let device = Device {
         install_id: Some(INSTALL_ID.to_owned()),
