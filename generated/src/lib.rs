@@ -11,7 +11,7 @@
 //! | go by the page, and on after an interruption | [`list().pages`](products::List::pages), [`cursor`](products::PageStream::cursor) |
 //! | have a small catalog at once | [`list().all`](products::List::all) |
 //! | list the share links of a file or folder | [`links().list`](links::Links::list) |
-//! | sign a user in | [`Pkce`], [`sessions().exchange_code`](sessions::Sessions::exchange_code) |
+//! | sign a user in | [`Pkce`], [`sessions().authorization_url`](sessions::Sessions::authorization_url), [`exchange_code`](sessions::Sessions::exchange_code) |
 //! | stay signed in, in several processes too | [`Client::with_session`], [`Client::with_kept_session`], [`SessionFile`] |
 //! | keep sessions elsewhere | [`SessionStore`] |
 //! | have an access token for calls of your own | [`TokenSource::access_token`] |
@@ -29,6 +29,7 @@
 #![deny(missing_docs)]
 
 mod attempt;
+mod authorization;
 mod base_url;
 mod builder;
 mod client;
@@ -56,6 +57,7 @@ mod transport;
 pub mod types;
 
 pub use attempt::Attempt;
+pub use authorization::{Authorization, AuthorizationError, AuthorizationUrl};
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use code::{Code, OAuthCode};

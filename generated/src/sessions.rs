@@ -3,10 +3,12 @@
 use std::fmt::Display;
 use std::time::{Duration, SystemTime};
 
+use crate::authorization::AuthorizationUrl;
 use crate::client::Client;
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::openapi::mobile;
+use crate::pkce::Pkce;
 use crate::response::Response;
 pub use crate::revocation::Revocation;
 use crate::session::Session;
@@ -27,7 +29,8 @@ const REFRESH_TIMEOUT: Duration = Duration::from_secs(7);
 ///
 /// Signing in takes four steps:
 ///
-/// 1. Make a [`Pkce`](crate::Pkce) and begin the sign-in in a browser, with its challenge.
+/// 1. Make a [`Pkce`](crate::Pkce), and with it the [address](Sessions::authorization_url) of the page on which the user
+///    signs in; open it in the system's browser.
 /// 2. The browser comes back to the redirect URI with a code.
 /// 3. [`exchange_code`](Sessions::exchange_code) makes a [`Session`] of the code and the verifier.
 /// 4. [`Client::with_session`] calls with the session and renews it.
@@ -60,6 +63,29 @@ pub struct Sessions<'a> {
 }
 
 impl Sessions<'_> {
+    /// Begins to make the address of the page on which a user signs in to an app. The browser comes back to the redirect URI
+    /// with a code for [`exchange_code`](Sessions::exchange_code).
+    ///
+    /// ```
+    /// # let client = invoicing_client::Client::builder("https://invoices.example").build().unwrap();
+    /// let pkce = invoicing_client::Pkce::generate();
+    /// let page = client.sessions().authorization_url(&pkce, "com.example.app:/signed-in", "mobile-app");
+    /// println!("sign in at {}", page.build()?.url());
+    /// # Ok::<_, invoicing_client::Error>(())
+    /// ```
+    pub fn authorization_url<R, C>(
+        self,
+        pkce: &Pkce,
+        redirect_uri: R,
+        client_id: C,
+    ) -> AuthorizationUrl
+    where
+        R: TryInto<RedirectUri, Error: Display>,
+        C: TryInto<ClientId, Error: Display>,
+    {
+        AuthorizationUrl::new(self.client, pkce, redirect_uri, client_id)
+    }
+
     /// Begins to exchange a code for a session. It is tried once, whatever the retry policy: a second
     /// use of a code ends the session that the first use began.
     ///
