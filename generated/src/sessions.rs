@@ -29,7 +29,7 @@ const REFRESH_TIMEOUT: Duration = Duration::from_secs(7);
 ///
 /// Signing in takes four steps:
 ///
-/// 1. Make a [`Pkce`](crate::Pkce), and with it the [address](Sessions::authorization_url) of the page on which the user
+/// 1. Make a [`Pkce`], and with it the [address](Sessions::authorization_url) of the page on which the user
 ///    signs in; open it in the system's browser.
 /// 2. The browser comes back to the redirect URI with a code.
 /// 3. [`exchange_code`](Sessions::exchange_code) makes a [`Session`] of the code and the verifier.
