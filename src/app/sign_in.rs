@@ -6,7 +6,7 @@
 //!    come at once, at most ten are compared. Who has a device cookie of the account counts by that, everybody else by
 //!    their network and with all others who have none. Whoever has used up a count is refused; the counts are in the
 //!    database, so replicas share them.
-//! 3. The password is compared with the hash, where no request waits for the thread ([`super::hashing`]).
+//! 3. The password is compared with the hash, where no request waits for the thread (`hashing.rs`).
 //! 4. If it is the right one, its count is forgotten, and a session begins in one transaction, in which the user is still
 //!    there and the password still the one that was compared.
 //! 5. Proving again who one is gives the session another cookie; the one before is worth nothing then.
