@@ -48,6 +48,10 @@ impl App {
             scope,
             name,
             created_at: now,
+            created_by: match by {
+                Actor::Operator => None,
+                Actor::Person(person) => Some(person.user_id),
+            },
             expires_at: expires_in.map(|time| end_of(now, time)).transpose()?,
             revoked_at: None,
             last_used_at: None,

@@ -75,6 +75,7 @@ mod tests {
             scope: Scope::ReadOnly,
             name: None,
             created_at: Timestamp::from_millis(0),
+            created_by: None,
             expires_at: None,
             revoked_at: None,
             last_used_at: None,

@@ -2,13 +2,13 @@
 
 use super::App;
 use crate::domain::Error;
-use crate::domain::audit::Actor;
+use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Member, Role};
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, member};
+use crate::store::{Batch, Sql, audit, member, team};
 
 use super::browser_session::require_person;
 use super::team::require_team;
@@ -31,9 +31,13 @@ impl App {
             role,
             created_at: self.now(),
         };
+        let event = self.event(&Actor::Operator, Action::AddMember);
+        let event = event.in_team(team_id).to(user_id.0).with_role(role);
         self.store
             .write(Holder::Service, async move |sql| {
-                add_member(sql, &member).await
+                let added = add_member(sql, &member).await?;
+                sql.run(audit::insert(&event)).await?;
+                Ok(added)
             })
             .await
     }
@@ -86,21 +90,6 @@ impl App {
         found.ok_or_else(|| Member::missing(team_id, user_id))
     }
 
-    /// Takes a user out of a team, at once. The user's sessions go on: they may serve other teams.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] when the user is no member.
-    pub async fn remove_member(&self, team_id: TeamId, user_id: UserId) -> Result<(), Error> {
-        self.store
-            .write(Holder::Service, async move |sql| {
-                match sql.run(member::delete(team_id, user_id)).await? {
-                    0 => Err(Member::missing(team_id, user_id).into()),
-                    _ => Ok(()),
-                }
-            })
-            .await
-    }
-
     /// A team that the user is in, and as what, right now.
     ///
     /// # Errors
@@ -136,10 +125,11 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
         role,
         ..
     } = *member;
-    let ((), (), added) = sql
+    let ((), (), _, added) = sql
         .run((
             require_team(team_id),
             require_user(user_id),
+            team::lock(team_id),
             member::insert(member),
         ))
         .await?;
@@ -155,21 +145,22 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
 }
 
 /// Refuses a person who is not signed in any more, or does not manage the team; nobody takes that right away before the end
-/// of the transaction. The operator may do everything.
+/// of the transaction. What the person is there comes back. The operator, who is nothing there, may do everything.
 pub(super) async fn require_manager(
     sql: Sql<'_>,
     by: &Actor,
     team_id: TeamId,
-) -> Result<(), ScriptError> {
+) -> Result<Option<Role>, ScriptError> {
     let Actor::Person(person) = by else {
-        return Ok(());
+        return Ok(None);
     };
     let role = member::hold_role(team_id, person.user_id).rule(|role| match role {
-        Some(role) if role.may_manage() => Ok(()),
+        Some(role) if role.may_manage() => Ok(role),
         Some(_) => Err(Error::RoleInsufficient),
         None => Err(Error::NotAMember),
     });
-    sql.run((require_person(person), role)).await.map(drop)
+    let ((), role) = sql.run((require_person(person), role)).await?;
+    Ok(Some(role))
 }
 
 /// Refuses a user who is not in a team.

@@ -8,6 +8,7 @@
 //! A method says what is decided, in which order, and under which locks. The rules themselves are plain
 //! functions of [`crate::domain`]; what is read and written, and how, is the business of [`crate::store`].
 
+mod account;
 mod api_key;
 mod audit;
 mod auth_code;
@@ -16,11 +17,13 @@ mod cleanup;
 mod hashing;
 pub(crate) mod health;
 mod idempotency;
+pub mod invitation;
 mod item;
 mod known;
 mod last_used;
 mod lease;
 mod member;
+mod membership;
 mod oauth_client;
 mod overview;
 mod password;
@@ -56,7 +59,7 @@ use lease::Leases;
 pub struct App {
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
-    ids: IdSource,
+    ids: Arc<IdSource>,
     cursors: Cursors,
     known: Known,
     key_leases: Leases,
@@ -93,7 +96,7 @@ impl App {
         Ok(App {
             store,
             clock,
-            ids: IdSource::default(),
+            ids: Arc::default(),
             cursors: Cursors::new(cursor_key),
             known: Known::default(),
             key_leases: Leases::default(),

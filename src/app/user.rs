@@ -60,8 +60,7 @@ impl App {
             .await
     }
 
-    /// Removes a user: memberships, codes and sessions are gone at once. Links that the user made stay,
-    /// and still name the user.
+    /// Removes a user: memberships, codes, sessions, email and name are gone at once. Links that the user made stay.
     ///
     /// # Errors
     /// [`Error::Missing`] when there is no such user.
@@ -89,7 +88,11 @@ impl App {
 }
 
 /// The user is removed first: what others, who hold the user, are about to add is there before this, or refused after it.
-async fn remove_user(sql: Sql<'_>, id: UserId, now: Timestamp) -> Result<(), ScriptError> {
+pub(super) async fn remove_user(
+    sql: Sql<'_>,
+    id: UserId,
+    now: Timestamp,
+) -> Result<(), ScriptError> {
     let remove = user::remove(id, now).rule(|removed| match removed {
         0 => Err(User::missing(id)),
         _ => Ok(()),

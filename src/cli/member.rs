@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::domain::Error;
+use crate::domain::audit::Actor;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Role};
@@ -18,8 +19,6 @@ use super::word::one_of;
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Member {
     /// Makes a user a member of a team.
-    ///
-    /// To change a role, remove the member and add them again.
     #[command(after_help = r#"Example:
     invoicing member add --team Acme --user ada@example.com --role owner"#)]
     Add {
@@ -29,10 +28,25 @@ pub(super) enum Member {
         #[arg(long, value_parser = one_of(Role::ALL))]
         role: Role,
     },
+    /// Gives a member another role, at once.
+    ///
+    /// The operator may take the last owner's role, too.
+    #[command(after_help = r#"Example:
+    invoicing member set-role --team Acme --user ada@example.com --role admin"#)]
+    SetRole {
+        #[command(flatten)]
+        who: Who,
+        /// What the user is in the team from now on.
+        #[arg(long, value_parser = one_of(Role::ALL))]
+        role: Role,
+    },
     /// Ends a membership, at once: the next request of the user's devices for this team gets 403.
     Remove {
         #[command(flatten)]
         who: Who,
+        /// Revokes the API keys that the user made for the team, too.
+        #[arg(long)]
+        revoke_keys: bool,
     },
     /// Lists the members of a team, or the teams of a user, those who were made first in front.
     List {
@@ -80,9 +94,15 @@ impl Member {
                 let record = record(team, user).with_text("role", member.role);
                 Ok(record.with_time("createdAt", member.created_at).into())
             }
-            Self::Remove { who } => {
+            Self::SetRole { who, role } => {
                 let (team, user) = who.find(app).await?;
-                app.remove_member(team, user).await?;
+                app.set_role(&Actor::Operator, team, user, role).await?;
+                Ok(listed(app.get_member(team, user).await?).into())
+            }
+            Self::Remove { who, revoke_keys } => {
+                let (team, user) = who.find(app).await?;
+                app.remove_member(&Actor::Operator, team, user, revoke_keys)
+                    .await?;
                 Ok(record(team, user).into())
             }
             Self::List { of, part } => list(app, of, &part).await,

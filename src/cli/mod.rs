@@ -285,7 +285,7 @@ fn takes(path: &str) -> fn(&str) -> bool {
             )
         },
         "openapi" | "completions" | "man" => |_| false,
-        "setup-link" | "user reset-link" => {
+        "setup-link" | "user invite" | "user reset-link" => {
             |name| matches!(name, "database" | "config" | "public_url" | "origin")
         }
         "link create" | "link list" | "link show" => {

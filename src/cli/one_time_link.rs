@@ -1,6 +1,7 @@
 //! What commands print of links that are good once.
 
 use crate::app::App;
+use crate::domain::invitation::IssuedInvitation;
 use crate::domain::one_time_link::IssuedLink;
 
 use super::command_error::CommandError;
@@ -25,4 +26,13 @@ pub(super) fn record(issued: &IssuedLink, origin: &str) -> Record {
     Record::default()
         .with("url", issued.url(origin).reveal())
         .with_distant_time("expiresAt", Some(issued.expires_at))
+}
+
+/// An invitation, with the secret of its link, which is shown here alone.
+pub(super) fn invitation(issued: &IssuedInvitation, origin: &str) -> Record {
+    let invitation = &issued.invitation;
+    Record::default()
+        .with_text("id", invitation.id)
+        .with("url", issued.url(origin).reveal())
+        .with_distant_time("expiresAt", Some(invitation.expires_at))
 }

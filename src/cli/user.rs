@@ -1,7 +1,10 @@
 //! `invoicing user`: the people behind mobile sessions.
 
 use crate::app::App;
+use crate::domain::audit::Actor;
 use crate::domain::id::UserId;
+use crate::domain::member::Role;
+use crate::domain::team::NamedTeam;
 use crate::domain::user::{self, NamedUser};
 
 use super::command_error::CommandError;
@@ -9,6 +12,7 @@ use super::one_time_link;
 use super::output::Output;
 use super::part::PartOf;
 use super::record::Record;
+use super::word::one_of;
 
 /// Users: the people who sign in with the mobile app.
 #[derive(Debug, clap::Subcommand)]
@@ -24,6 +28,23 @@ pub(super) enum User {
         /// What people call the user.
         #[arg(long)]
         name: String,
+    },
+    /// Prints a link by which somebody becomes a member of a team.
+    ///
+    /// It is good once, for 7 days; one that was printed before for the same email and team is worth nothing then. Whoever
+    /// has no account makes one by it, with a password; a user who has this email signs in and confirms.
+    #[command(after_help = r#"Example:
+    invoicing user invite --team Acme --email ada@example.com --role admin"#)]
+    Invite {
+        /// The team, by its id or its name.
+        #[arg(long, value_name = "TEAM")]
+        team: NamedTeam,
+        /// The email address of whoever is invited.
+        #[arg(long)]
+        email: String,
+        /// What they will be in the team.
+        #[arg(long, value_parser = one_of(Role::ALL))]
+        role: Role,
     },
     /// Lists the users, oldest first.
     List {
@@ -50,6 +71,12 @@ impl User {
         match self {
             Self::Create { email, name } => {
                 Ok(record(app.create_user(&email, &name).await?).into())
+            }
+            Self::Invite { team, email, role } => {
+                let origin = one_time_link::origin(app)?;
+                let team = app.get_team(team).await?.id;
+                let issued = app.invite(&Actor::Operator, team, &email, role).await?;
+                Ok(one_time_link::invitation(&issued, origin).into())
             }
             Self::List { part } => {
                 let users = app.list_users(part.part()).await?;

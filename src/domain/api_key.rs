@@ -13,7 +13,7 @@
 
 use super::Error;
 use super::catalog::{Catalog, Mode};
-use super::id::{ApiKeyId, TeamId};
+use super::id::{ApiKeyId, TeamId, UserId};
 use super::secret::{Secret, base62};
 use super::string_enum::string_enum;
 use super::time::Timestamp;
@@ -43,6 +43,8 @@ pub struct ApiKey {
     pub name: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
+    /// Who made it; none for the operator.
+    pub created_by: Option<UserId>,
     /// The first instant at which it is no longer valid.
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.

@@ -8,6 +8,7 @@
 use std::net::IpAddr;
 
 use super::id::{AuditEventId, BrowserSessionId, TeamId, UserId};
+use super::member::Role;
 use super::string_enum::string_enum;
 use super::time::Timestamp;
 use uuid::Uuid;
@@ -54,6 +55,22 @@ string_enum! {
         EndSession = "end-session",
         /// A session of a browser was ended from another.
         EndBrowserSession = "end-browser-session",
+        /// The operator made a user a member.
+        AddMember = "add-member",
+        /// Somebody was invited.
+        Invite = "invite",
+        /// An invitation was withdrawn.
+        Uninvite = "uninvite",
+        /// Somebody who was invited became a member.
+        AcceptInvitation = "accept-invitation",
+        /// A member was given another role.
+        SetRole = "set-role",
+        /// A member left, or was removed.
+        RemoveMember = "remove-member",
+        /// A user was given another name.
+        ChangeName = "change-name",
+        /// A user deleted their account.
+        DeleteAccount = "delete-account",
         /// A key was made.
         CreateApiKey = "create-api-key",
         /// A key was revoked.
@@ -113,6 +130,15 @@ impl AuditEvent {
     pub(crate) fn in_team(self, team_id: TeamId) -> Self {
         AuditEvent {
             team_id: Some(team_id),
+            ..self
+        }
+    }
+
+    /// The same, with a role as what else there is to say.
+    #[must_use]
+    pub(crate) fn with_role(self, role: Role) -> Self {
+        AuditEvent {
+            detail: Some(role.as_str().to_owned()),
             ..self
         }
     }

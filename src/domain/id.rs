@@ -72,6 +72,8 @@ ids! {
     BrowserSessionId
     /// Identifies an event of the audit.
     AuditEventId
+    /// Identifies an invitation; it is not its link, and no secret.
+    InvitationId
     /// Identifies a folder.
     FolderId
     /// Identifies a file.

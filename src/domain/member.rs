@@ -55,6 +55,22 @@ impl Role {
         matches!(self, Role::Owner | Role::Admin)
     }
 
+    /// Whether it may give that role, and change, remove or uninvite who has it: nobody reaches above themselves
+    /// (docs/decisions.md, W22).
+    pub fn may_give(self, role: Role) -> bool {
+        self.may_manage() && self.rank() <= role.rank()
+    }
+
+    /// The highest role has the lowest.
+    fn rank(self) -> u8 {
+        match self {
+            Role::Owner => 0,
+            Role::Admin => 1,
+            Role::Member => 2,
+            Role::Viewer => 3,
+        }
+    }
+
     /// Whether it may change products and links.
     pub fn may_write(self) -> bool {
         self != Role::Viewer
@@ -74,7 +90,34 @@ impl Member {
     pub(crate) fn exists(team_id: TeamId, user_id: UserId, role: Role) -> Error {
         Error::Refused(format!(
             "user {user_id} is a member of team {team_id} already, as {role}; \
-             to change the role, remove the member and add them again"
+             `invoicing member set-role` gives them another role"
         ))
+    }
+
+    /// The error for the last owner of a team with others, who would be one no longer.
+    pub(crate) fn last_owner(team_name: &str) -> Error {
+        Error::Refused(format!(
+            "{team_name} has other members and no other owner; make one of them an owner first"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_gives_a_role_above_their_own() {
+        use Role::{Admin, Member, Owner, Viewer};
+        for (own, may_give) in [
+            (Owner, &[Owner, Admin, Member, Viewer][..]),
+            (Admin, &[Admin, Member, Viewer]),
+            (Member, &[]),
+            (Viewer, &[]),
+        ] {
+            for role in Role::ALL {
+                assert_eq!(own.may_give(*role), may_give.contains(role), "{own} {role}");
+            }
+        }
     }
 }

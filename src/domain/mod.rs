@@ -20,6 +20,7 @@ pub mod holder;
 pub mod id;
 pub mod idempotency;
 pub(crate) mod input;
+pub mod invitation;
 pub mod item;
 pub mod list;
 pub mod member;

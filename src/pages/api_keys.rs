@@ -23,14 +23,18 @@ use crate::domain::Error;
 use crate::domain::api_key::{ApiKey, Scope};
 use crate::domain::catalog::Mode;
 use crate::domain::error::Complaint;
-use crate::domain::id::ApiKeyId;
+use crate::domain::id::{ApiKeyId, UserId};
 use crate::domain::list::Part;
+use crate::domain::member::ListedMember;
 use crate::domain::time::Timestamp;
 use crate::http::{Api, Form};
 use crate::settings::Span;
 
 /// As many keys are listed.
 const KEYS: u32 = 500;
+
+/// Among as many members their makers are looked for.
+const MEMBERS: u32 = 1000;
 
 #[derive(Template)]
 #[template(path = "api_keys.html")]
@@ -50,6 +54,7 @@ struct KeyRow {
     name: String,
     mode: Mode,
     scope: &'static str,
+    created_by: String,
     created_at: Time,
     last_used_at: Option<Time>,
     expires_at: Option<Time>,
@@ -58,7 +63,7 @@ struct KeyRow {
 }
 
 impl KeyRow {
-    fn new(key: ApiKey, now: Timestamp) -> KeyRow {
+    fn new(key: ApiKey, members: &[ListedMember], now: Timestamp) -> KeyRow {
         let state = match (key.revoked_at, key.expires_at) {
             (Some(_), _) => "Revoked",
             (None, Some(end)) if end <= now => "Expired",
@@ -73,6 +78,7 @@ impl KeyRow {
             name: key.name.unwrap_or_else(|| "No name".to_owned()),
             mode: key.mode,
             scope,
+            created_by: maker(key.created_by, members),
             created_at: Time(key.created_at),
             last_used_at: key.last_used_at.map(Time),
             expires_at: key.expires_at.map(Time),
@@ -80,6 +86,15 @@ impl KeyRow {
             state,
         }
     }
+}
+
+/// What whoever made a key is called; somebody who is in the team no longer is not named.
+fn maker(id: Option<UserId>, members: &[ListedMember]) -> String {
+    let Some(id) = id else {
+        return "The operator".to_owned();
+    };
+    let found = members.iter().find(|it| it.member.user_id == id);
+    found.map_or_else(|| "A former member".to_owned(), |it| it.user_name.clone())
 }
 
 /// What somebody has typed who wants a key.
@@ -187,8 +202,10 @@ async fn page(
     complaint: Option<Complaint>,
 ) -> Answer {
     let keys = visit.app().list_api_keys(Some(team.id), Part::first(KEYS));
+    let members = visit.app().list_members(team.id, Part::first(MEMBERS));
+    let members = members.await?;
     let now = visit.app().now();
-    let row = |key| KeyRow::new(key, now);
+    let row = |key| KeyRow::new(key, &members, now);
     let was_made = made.is_some();
     let status = match complaint {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,

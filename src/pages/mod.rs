@@ -16,6 +16,7 @@
 //!    to, where the page asks for that (`confirm`).
 //! 7. Every answer says that nobody keeps it, and which scripts and styles may run: those of this server (`answer`).
 
+mod account;
 mod answer;
 mod api_keys;
 mod assets;
@@ -24,9 +25,12 @@ mod confirm;
 mod cookies;
 mod devices;
 mod error;
+mod export;
 mod failure;
 mod frame;
 mod home;
+mod invitation;
+mod members;
 mod reset;
 mod route;
 mod setup;
@@ -65,6 +69,9 @@ fn register(api: &mut Api, origin: Origin) -> Result<(), ApiDescriptionRegisterE
     sign_in::register(api, &site)?;
     reset::register(api, &site)?;
     devices::register(api, &site)?;
-    api_keys::register(api, &site)?;
-    authorize::register(api, &site)
+    authorize::register(api, &site)?;
+    account::register(api, &site)?;
+    invitation::register(api, &site)?;
+    members::register(api, &site)?;
+    api_keys::register(api, &site)
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Batch, Sql};
 use crate::domain::api_key::ApiKey;
-use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
@@ -21,8 +21,8 @@ table! {
     pub(super) mod row = "api_key", key [team_id, id];
     (digest: Bytes)
     ApiKey {
-        id: Uuid, team_id: Uuid, mode: Text, scope: Text, name: Text, created_at: Integer, expires_at: Integer,
-        revoked_at: Integer, last_used_at: Integer,
+        id: Uuid, team_id: Uuid, mode: Text, scope: Text, name: Text, created_at: Integer,
+        created_by: Uuid, expires_at: Integer, revoked_at: Integer, last_used_at: Integer,
     }
     ()
 }
@@ -107,6 +107,19 @@ pub fn revoke(id: ApiKeyId, now: Timestamp) -> impl Batch<Out = u64> {
 /// The number of a key's lock: what is random of its id. Two keys that share one would only wait for each other.
 fn lock_of(id: ApiKeyId) -> i64 {
     id.0.as_u64_pair().1.cast_signed()
+}
+
+/// The keys of a team that are not revoked, or those that a user has made.
+pub fn list_unrevoked(
+    team_id: TeamId,
+    created_by: Option<UserId>,
+) -> impl Batch<Out = Vec<ApiKeyId>> {
+    sql!(
+        "SELECT id FROM api_key WHERE team_id = $1 AND revoked_at IS NULL \
+         AND ($2 IS NULL OR created_by = $2) ORDER BY id"
+    )
+    .with(values![team_id, created_by])
+    .all(|row| Ok(row.take()?))
 }
 
 /// Notes when keys were last used; a time before the one already noted changes nothing.

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::Batch;
 use crate::domain::audit::AuditEvent;
-use crate::domain::id::{AuditEventId, TeamId};
+use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
 use crate::sql::{sql, table, values};
@@ -47,6 +47,39 @@ pub fn list_all(part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     )
     .with(values![after, part.limit])
     .all(row::read)
+}
+
+/// What a user has done, newest first.
+pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
+    let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM audit_event WHERE actor = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    )
+    .with(values![actor, after, part.limit])
+    .all(row::read)
+}
+
+/// The sign-ins of a user since `time`, newest first.
+pub fn list_sign_ins(
+    actor: UserId,
+    time: Timestamp,
+    limit: u32,
+) -> impl Batch<Out = Vec<AuditEvent>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM audit_event WHERE actor = $1 AND action = 'sign-in' AND created_at > $2 ORDER BY id DESC LIMIT $3"
+    )
+    .with(values![actor, time, limit])
+    .all(row::read)
+}
+
+/// Forgets from where and by which browser a user has done what they did.
+pub fn forget_visitor(actor: UserId) -> impl Batch {
+    sql!("UPDATE audit_event SET client_address = NULL, user_agent = NULL WHERE actor = $1")
+        .with(values![actor])
 }
 
 /// Deletes at most `limit` events of before `time`; says how many.

@@ -23,6 +23,19 @@ pub fn insert(member: &Member) -> impl Batch<Out = u64> {
     sql!(row::INSERT, " ON CONFLICT (team_id, user_id) DO NOTHING").with(row::values(member))
 }
 
+/// Gives a member another role.
+pub fn set_role(team_id: TeamId, user_id: UserId, role: Role) -> impl Batch {
+    sql!("UPDATE member SET role = $3 WHERE team_id = $1 AND user_id = $2")
+        .with(values![team_id, user_id, role])
+}
+
+/// What the others in a team are, without regard to who: each role that one of them has, once.
+pub fn roles_of_others(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Vec<Role>> {
+    sql!("SELECT DISTINCT role FROM member WHERE team_id = $1 AND user_id <> $2")
+        .with(values![team_id, user_id])
+        .all(|row| Ok(row.take()?))
+}
+
 /// Makes a user the owner of every team.
 pub fn insert_owner_of_all(user_id: UserId, now: Timestamp) -> impl Batch {
     sql!(

@@ -24,6 +24,7 @@ pub mod browser_session;
 pub mod copy;
 mod engine;
 pub mod idempotency;
+pub mod invitation;
 pub mod item;
 pub mod member;
 pub mod oauth_client;

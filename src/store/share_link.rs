@@ -114,6 +114,12 @@ pub fn list_team(team_id: TeamId, part: Part<ShareLinkId>) -> impl Batch<Out = V
     .all(read)
 }
 
+/// Marks all links of a team as revoked.
+pub fn revoke_all(team_id: TeamId, now: Timestamp) -> impl Batch {
+    sql!("UPDATE share_link SET revoked_at = $2 WHERE team_id = $1 AND revoked_at IS NULL")
+        .with(values![team_id, now])
+}
+
 /// The link of that id, whose ever it is, unless it is revoked.
 pub fn find_id(id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
     sql!(SELECT, "WHERE link.id = $1 AND revoked_at IS NULL")

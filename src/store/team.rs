@@ -6,7 +6,7 @@ use super::Batch;
 use crate::domain::id::TeamId;
 use crate::domain::list::Part;
 use crate::domain::team::Team;
-use crate::sql::{sql, table, values};
+use crate::sql::{lock, sql, table, values};
 
 table! {
     /// The rows of teams.
@@ -49,6 +49,12 @@ pub fn list_named(name: &str, limit: u32) -> impl Batch<Out = Vec<Team>> {
     )
     .with(values![name, limit])
     .all(row::read)
+}
+
+/// Lets nobody else change who is in the team before the end of the transaction. In PostgreSQL alone: in SQLite, there is only
+/// one writer. What refers to the team can be added meanwhile.
+pub fn lock(id: TeamId) -> impl Batch {
+    lock!("SELECT 1 FROM team WHERE id = $1 FOR NO KEY UPDATE").with(values![id])
 }
 
 /// Whether there is such a team.

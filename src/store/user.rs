@@ -82,8 +82,22 @@ pub fn hold(id: UserId) -> impl Batch<Out = bool> {
         .exists()
 }
 
-/// Marks a user as removed. Says how many were. Scripts that hold the user go first.
+/// Locks a user, for whom nobody adds anything before the end of the transaction.
+pub fn lock(id: UserId) -> impl Batch {
+    lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id])
+}
+
+/// Marks a user as removed, and forgets email and name. Says how many were. Scripts that hold the user go first.
 pub fn remove(id: UserId, now: Timestamp) -> impl Batch<Out = u64> {
-    sql!("UPDATE \"user\" SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL")
-        .with(values![id, now])
+    sql!(
+        "UPDATE \"user\" SET removed_at = $2, email = '', name = 'Deleted user' \
+         WHERE id = $1 AND removed_at IS NULL"
+    )
+    .with(values![id, now])
+}
+
+/// Gives a user another name.
+pub fn set_name(id: UserId, name: &str) -> impl Batch {
+    sql!("UPDATE \"user\" SET name = $2 WHERE id = $1 AND removed_at IS NULL")
+        .with(values![id, name])
 }

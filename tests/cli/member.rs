@@ -73,3 +73,34 @@ fn a_role_is_one_of_four() {
         assert_eq!(place.json(&[&add[..], &[role]].concat())["role"], role);
     }
 }
+
+#[test]
+fn a_role_is_changed_for_the_last_owner_too() {
+    let place = Place::with_database();
+    let team = place.make(&["team", "create", "--name", "Acme"]);
+    let create = ["user", "create", "--name", "A", "--email", "a@example.com"];
+    place.make(&create);
+    let who = ["--team", &team, "--user", "a@example.com", "--role"];
+    let set = |role| [&["member", "set-role"], &who[..], &[role]].concat();
+    place.run(&set("admin")).failed(1, "no member");
+    place.json(&[&["member", "add"], &who[..], &["owner"]].concat());
+    assert_eq!(place.json(&set("viewer"))["role"], "viewer");
+    place.run(&set("king")).failed(2, "admin");
+}
+
+#[test]
+fn an_invitation_is_a_link_that_is_printed() {
+    let place = Place::with_database();
+    place.make(&["team", "create", "--name", "Acme"]);
+    let invite = |email| {
+        let who = ["user", "invite", "--team", "Acme", "--email", email];
+        let origin = ["--role", "owner", "--origin", "https://invoices.example"];
+        [&who[..], &origin].concat()
+    };
+    let invited = place.json(&invite("ada@example.com"));
+    assert_eq!(names(&invited), ["id", "url", "expiresAt"]);
+    let url = invited["url"].as_str().unwrap();
+    assert!(url.starts_with("https://invoices.example/invitation/"));
+    assert_time(&invited["expiresAt"]);
+    place.run(&invite("ada")).failed(1, "no address");
+}

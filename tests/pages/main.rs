@@ -3,12 +3,14 @@
 //! [`browser`] keeps cookies and sends forms as a browser does; [`team`] has people in a team who are signed in. What needs
 //! a clock that moves is in `tests/store/people`, over the same methods of the service.
 
+mod account;
 mod api_keys;
 mod authorize;
 mod browser;
 mod devices;
 mod headers;
 mod matrix;
+mod members;
 mod setup;
 mod sign_in;
 mod team;

@@ -46,7 +46,9 @@ const fn row(method: &'static str, path: &'static str, may: &'static [Who], done
 
 const KEYS: &str = "/teams/{team}/settings/integrations/api-keys";
 
-const ROWS: [Row; 12] = [
+const MEMBERS: &str = "/teams/{team}/settings/members";
+
+const ROWS: [Row; 25] = [
     row("GET", "/", SIGNED_IN, 200),
     row("GET", "/sign-in", &[Nobody], 200),
     row("POST", "/sign-in", &ALL, 422),
@@ -78,14 +80,56 @@ const ROWS: [Row; 12] = [
             404,
         )
     },
+    row("GET", "/account", SIGNED_IN, 200),
+    row("GET", "/account/export", SIGNED_IN, 200),
+    row("GET", "/account/delete", SIGNED_IN, 200),
+    row("POST", "/account/name", SIGNED_IN, 303),
+    row("POST", "/account/password", SIGNED_IN, 422),
+    Row {
+        fresh: true,
+        ..row("POST", "/account/leave", SIGNED_IN, 404)
+    },
+    row("GET", MEMBERS, MANAGERS, 200),
+    Row {
+        fresh: true,
+        ..row("POST", MEMBERS, MANAGERS, 303)
+    },
+    row("POST", "/teams/{team}/settings/members/role", MANAGERS, 404),
+    row(
+        "GET",
+        "/teams/{team}/settings/members/remove",
+        MANAGERS,
+        404,
+    ),
+    Row {
+        fresh: true,
+        ..row(
+            "POST",
+            "/teams/{team}/settings/members/remove",
+            MANAGERS,
+            404,
+        )
+    },
+    Row {
+        fresh: true,
+        ..row(
+            "POST",
+            "/teams/{team}/settings/members/uninvite",
+            MANAGERS,
+            404,
+        )
+    },
+    row("GET", "/invitation/{token}", &[], 200),
     row("GET", "/setup/{token}", &[], 200),
     row("GET", "/reset/{token}", &[], 200),
 ];
 
 /// What is not in the table, and why.
-const ELSEWHERE: [(&str, &str); 11] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("POST", "/sign-out"),      // ends the session that the others need; sign_in.rs
     ("POST", "/setup/{token}"), // setup.rs
+    ("POST", "/invitation/{token}"), // for whoever has the link; members.rs
+    ("POST", "/account/delete"), // ends who asks; account.rs
     ("POST", "/reset/{token}"), // for whoever has the link; sign_in.rs
     ("GET", "/assets/style.css"), // headers.rs
     ("GET", "/assets/page.js"), // the same
@@ -97,12 +141,13 @@ const ELSEWHERE: [(&str, &str); 11] = [
     ("GET", "/api/"),           // the documents: tests/documents; authorize.rs
 ];
 
-const FIELDS: [(&str, &str); 5] = [
+const FIELDS: [(&str, &str); 6] = [
     ("id", "00000000-0000-0000-0000-000000000000"),
     ("name", "Web shop"),
     ("mode", "live"),
     ("scope", "read-only"),
     ("email", "nobody@example.com"),
+    ("role", "admin"),
 ];
 
 #[tokio::test]
@@ -236,7 +281,7 @@ fn checksum(service: &test_support::service::Service) -> String {
     let database = service.own_database().expect("an own server");
     let query = "SELECT (SELECT count(*) FROM audit_event) || ' ' || (SELECT count(*) FROM one_time_link) || ' ' || \
          (SELECT count(*) FROM browser_session) || ' ' || (SELECT sum(signed_in_at) FROM browser_session) || ' ' || \
-         (SELECT count(*) FROM api_key) || ' ' || (SELECT count(*) FROM member) || ' ' || \
+         (SELECT count(*) FROM api_key) || ' ' || (SELECT count(*) FROM member) || ' ' || (SELECT count(*) FROM invitation) || ' ' || \
          (SELECT count(*) FROM wrong_password) || ' ' || (SELECT sum(changed_at) FROM password)";
     match database.strip_prefix("sqlite:") {
         Some(path) => {

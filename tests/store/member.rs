@@ -1,6 +1,7 @@
 //! Members. The ids at the tests are those of docs/decisions.md.
 
 use invoicing::domain::Error;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::id::{TeamId, UserId};
 use invoicing::domain::member::Role;
 use invoicing::domain::team::Team;
@@ -61,12 +62,12 @@ async fn a_removed_member_is_a_stranger_at_once() {
     service
         .another()
         .await
-        .remove_member(team.id, user.id)
+        .remove_member(&Actor::Operator, team.id, user.id, false)
         .await
         .unwrap();
     let result = service.app.membership(team.id, user.id).await;
     assert!(matches!(result, Err(Error::NotAMember)), "{result:?}");
-    let again = service.app.remove_member(team.id, user.id).await;
+    let again = service.app.remove_member(&Actor::Operator, team.id, user.id, false).await;
     assert!(matches!(again, Err(Error::Refused(_))), "{again:?}");
     service
         .app

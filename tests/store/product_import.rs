@@ -8,6 +8,7 @@ use codegen_runtime::Field;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::id::UserId;
 use invoicing::domain::member::Role;
@@ -358,11 +359,11 @@ async fn a_kept_plan_ends_after_an_hour_with_the_next_one_and_with_the_role() {
     let done = app.carry_out_kept_import(user, catalog, first).await;
     assert!(matches!(done, Err(Error::ImportNotKept)), "replaced: {done:?}");
 
-    app.remove_member(catalog.team_id, user).await.unwrap();
+    app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
     app.add_member(catalog.team_id, user, Role::Viewer).await.unwrap();
     let done = app.carry_out_kept_import(user, catalog, second).await;
     assert!(matches!(done, Err(Error::RoleInsufficient)), "{done:?}");
-    app.remove_member(catalog.team_id, user).await.unwrap();
+    app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
     app.add_member(catalog.team_id, user, Role::Admin).await.unwrap();
 
     service.clock.advance(Duration::from_millis(3_599_999));

@@ -342,7 +342,7 @@ async fn a_link_needs_an_item_and_a_member() {
     );
 }
 
-/// Links outlive their creator, and still say who it was.
+/// W25: links outlive their creator, who is not named any more.
 #[tokio::test]
 async fn links_of_a_removed_user_stay() {
     let sharing = Sharing::new().await;
@@ -358,5 +358,5 @@ async fn links_of_a_removed_user_stay() {
         .list_links(other.id, sharing.team_id, sharing.file)
         .await
         .unwrap();
-    assert_eq!(links[0].created_by.display_name, "Ada");
+    assert_eq!(links[0].created_by.display_name, "Deleted user");
 }

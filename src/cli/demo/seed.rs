@@ -86,6 +86,7 @@ async fn catalogs(app: &App, credentials: &Credentials) -> Result<(ProductId, Pr
             scope,
             name: Some(name.to_owned()),
             created_at: app.now(),
+            created_by: None,
             expires_at: None,
             revoked_at: None,
             last_used_at: None,

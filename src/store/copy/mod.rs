@@ -20,8 +20,8 @@ mod checksum;
 mod error;
 
 use super::{
-    Address, OpenError, api_key, audit, auth_code, browser_session, idempotency, item, member,
-    oauth_client, one_time_link, open, password, product, product_import, secret, session,
+    Address, OpenError, api_key, audit, auth_code, browser_session, idempotency, invitation, item,
+    member, oauth_client, one_time_link, open, password, product, product_import, secret, session,
     share_link, team, user,
 };
 use crate::domain::Cause;
@@ -58,6 +58,7 @@ pub const TABLES: &[Table] = &[
     password::wrong_row::TABLE,
     browser_session::row::TABLE,
     one_time_link::row::TABLE,
+    invitation::row::TABLE,
     audit::row::TABLE,
 ];
 

@@ -16,7 +16,7 @@ async fn every_key_of_a_table_of_teams_begins_with_the_team() {
         "SELECT count(*) FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid \
          WHERE attname = 'team_id' AND attnotnull AND relkind IN ('r', 'p') AND NOT relispartition",
     );
-    assert_eq!(tables, "8");
+    assert_eq!(tables, "9");
     let unique = "SELECT indexrelid::regclass FROM pg_index \
          JOIN pg_attribute team ON team.attrelid = indrelid AND team.attname = 'team_id' AND team.attnotnull \
          WHERE indisunique AND indkey[0] <> team.attnum";

@@ -14,22 +14,25 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
     include_str!("../../../src/postgres/migrations/0004_grace_key.sql"),
     include_str!("../../../src/postgres/migrations/0005_people.sql"),
     include_str!("../../../src/postgres/migrations/0006_product_import.sql"),
+    include_str!("../../../src/postgres/migrations/0007_invitation.sql"),
 ];
 
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 17] = [
+const ASK_ALL: [&str; 19] = [
     // A request brings the key alone.
-    "SELECT id, team_id, mode, scope, name, created_at, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
+    "SELECT id, team_id, mode, scope, name, created_at, created_by, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
+    "FROM invitation WHERE digest",
     // The background task, for many teams.
+    "DELETE FROM invitation WHERE (team_id, id) IN",
     "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), locked AS (SELECT api_key",
     "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
     "UPDATE idempotency SET created_at",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use invoicing::app::App;
+use invoicing::app::invitation::JoinAsNew;
 use invoicing::app::set_up::SetUp;
 use invoicing::app::sign_in::{Browser, Cookies, SignIn};
 use invoicing::domain::api_key::Scope;
@@ -10,7 +11,9 @@ use invoicing::domain::audit::{Actor, Person, Visitor};
 use invoicing::domain::authorization::{AuthorizationParameters, Ruling};
 use invoicing::domain::browser_session::InBrowser;
 use invoicing::domain::catalog::Mode;
+use invoicing::domain::id::TeamId;
 use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::time::ManualClock;
@@ -53,6 +56,8 @@ pub async fn run(app: &App, clock: &ManualClock) {
     look_up(app, &again).await;
     app.record_uses().await.unwrap();
 
+    meet(app, team, &person).await;
+
     let link = app.create_reset_link(person.user_id).await.unwrap().secret;
     app.get_reset_link(&link).await.unwrap();
     let reset = app.reset_password(&link, password(), browser()).await;
@@ -63,6 +68,48 @@ pub async fn run(app: &App, clock: &ManualClock) {
         .unwrap();
     app.list_audit_events(None, Part::default()).await.unwrap();
     app.remove_user(person.user_id).await.unwrap();
+}
+
+/// Somebody is invited, joins, gets another role, and goes; so does the team.
+async fn meet(app: &App, team: TeamId, owner: &Person) {
+    let by = Actor::Person(owner.clone());
+    let bo = "bo@example.com";
+    app.invite(&by, team, bo, Role::Viewer).await.unwrap();
+    let invited = app.invite(&by, team, bo, Role::Admin).await.unwrap();
+    app.list_invitations(team).await.unwrap();
+    app.get_invitation(&invited.secret).await.unwrap();
+    let join = JoinAsNew {
+        link: invited.secret,
+        name: "Bo".into(),
+        password: Secret::from_text(PASSWORD),
+        browser: browser(),
+    };
+    let (_, cookies) = app.join_as_new(join).await.unwrap();
+    let in_browser = look_up(app, &cookies).await;
+    let person = self::person(&in_browser);
+    app.change_name(person.clone(), "Bo B.").await.unwrap();
+    app.list_sign_ins(person.user_id).await.unwrap();
+    app.list_own_events(person.user_id, Part::default())
+        .await
+        .unwrap();
+    let as_bo = Actor::Person(person.clone());
+    let carl = app.invite(&as_bo, team, "carl@example.com", Role::Admin);
+    carl.await.unwrap();
+    app.set_role(&by, team, person.user_id, Role::Member)
+        .await
+        .unwrap();
+    let eve = app.invite(&by, team, "eve@example.com", Role::Viewer);
+    let eve = eve.await.unwrap().invitation;
+    app.uninvite(&by, team, eve.id).await.unwrap();
+    app.remove_member(&by, team, person.user_id, true)
+        .await
+        .unwrap();
+    let alone = app.create_team("Alone").await.unwrap().id;
+    let invited = app.invite(&Actor::Operator, alone, bo, Role::Owner).await;
+    app.join_as_user(person.clone(), &invited.unwrap().secret)
+        .await
+        .unwrap();
+    app.delete_account(person).await.unwrap();
 }
 
 async fn set_up(app: &App) -> InBrowser {

@@ -46,7 +46,9 @@ pub async fn run(app: &App, clock: &ManualClock) {
     meet(app, team, user).await;
     share(app, team, user).await;
     sign_in(app, clock, user).await;
-    app.remove_member(team, user).await.unwrap();
+    app.remove_member(&Actor::Operator, team, user, false)
+        .await
+        .unwrap();
     app.remove_user(user).await.unwrap();
     clock.advance(Duration::from_secs(400 * 24 * 3600));
     app.delete_expired().await.unwrap();

@@ -1,0 +1,112 @@
+//! What users do with their own account (docs/decisions.md, W12, W24 and W25).
+//!
+//! Deleting it is one transaction. The user is locked first, so that nobody adds them to a team meanwhile; then their teams
+//! are locked, and left one after another, each as [`super::membership`] tells. Who is the last owner of a team with others
+//! keeps the account until another owner is named.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::App;
+use super::browser_session::require_person;
+use super::lease;
+use super::membership::{end_invitations, leave, lock_team, tell_revoked};
+use super::user::remove_user;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent, Person};
+use crate::domain::id::{AuditEventId, UserId};
+use crate::domain::input::typed_text;
+use crate::domain::list::Part;
+use crate::store::{Sql, audit, member, user};
+
+/// For how long back the sign-ins of a user are shown.
+const SIGN_INS_SHOWN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// As many of them are, at most.
+const SIGN_INS: u32 = 100;
+
+impl App {
+    /// Gives a user another name.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a name that is none; [`Error::InvalidToken`] when the person is not signed in any more.
+    pub async fn change_name(&self, person: Person, name: &str) -> Result<(), Error> {
+        let name = typed_text("name", name)?;
+        let user_id = person.user_id;
+        let event = self.event(&Actor::Person(person.clone()), Action::ChangeName);
+        let event = event.to(user_id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(require_person(&person)).await?;
+                let set = user::set_name(user_id, &name);
+                sql.run((set, audit::insert(&event))).await.map(drop)
+            })
+            .await
+    }
+
+    /// The sign-ins of a user of the last 90 days, newest first; of very many, the newest.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_sign_ins(&self, user_id: UserId) -> Result<Vec<AuditEvent>, Error> {
+        let since = self.now().before(SIGN_INS_SHOWN);
+        let list = async move |sql: Sql<'_>| {
+            sql.run(audit::list_sign_ins(user_id, since, SIGN_INS))
+                .await
+        };
+        self.store.read(user_id, list).await
+    }
+
+    /// What a user has done, newest first.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_own_events(
+        &self,
+        user_id: UserId,
+        part: Part<AuditEventId>,
+    ) -> Result<Vec<AuditEvent>, Error> {
+        let list = async move |sql: Sql<'_>| sql.run(audit::list_of(user_id, part)).await;
+        self.store.read(user_id, list).await
+    }
+
+    /// Deletes the account of somebody who has lately proven who they are.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for the last owner of a team with other members; [`Error::InvalidToken`] when the person is not
+    /// signed in any more; what the store answers.
+    pub async fn delete_account(&self, person: Person) -> Result<(), Error> {
+        let (now, user_id) = (self.now(), person.user_id);
+        let actor = Actor::Person(person.clone());
+        let deleted = self.event(&actor, Action::DeleteAccount).to(user_id.0);
+        let revoked = self.event(&actor, Action::RevokeApiKey);
+        let ids = Arc::clone(&self.ids);
+        let keys = self.store.write(user_id, async move |sql| {
+            sql.run(user::lock(user_id)).await?;
+            sql.run(require_person(&person)).await?;
+            let teams = member::list_teams(user_id, Part::first(u32::MAX));
+            let teams = sql.run(teams).await?;
+            let mut keys = 0;
+            for listed in teams {
+                let team_id = listed.member.team_id;
+                sql.run(lock_team(team_id)).await?;
+                let role = sql.run(member::role(team_id, user_id)).await?;
+                if let Some(role) = role {
+                    let ended = leave(sql, team_id, user_id, role, now).await?;
+                    let event = revoked.clone().in_team(team_id);
+                    tell_revoked(sql, &event, &ids, &ended).await?;
+                    keys += ended.len();
+                    end_invitations(sql, team_id, user_id, None).await?;
+                }
+            }
+            remove_user(sql, user_id, now).await?;
+            sql.run(audit::insert(&deleted)).await?;
+            sql.run(audit::forget_visitor(user_id)).await?;
+            Ok(keys)
+        });
+        if keys.await? > 0 {
+            tokio::time::sleep(lease::RUN_OUT).await;
+        }
+        Ok(())
+    }
+}

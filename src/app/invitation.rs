@@ -1,0 +1,303 @@
+//! Inviting, and following an invitation ([`crate::domain::invitation`]).
+//!
+//! 1. All that changes invitations happens under the lock of the team (`membership`), so of two who accept one, the
+//!    first spends it, and for the other it is gone.
+//! 2. An invitation that would replace one is one that may withdraw it.
+//! 3. Whoever accepts finds out in the transaction whether its maker may still make it, and nobody takes that away before the
+//!    commit.
+//! 4. By the link alone, a user is made, with a password, and the browser is signed in. If a user has the email, somebody who
+//!    is signed in as that user confirms.
+//! 5. Locks are taken in this order: the session and the user of whoever accepts, then the team.
+
+use super::App;
+use super::browser_session::require_person;
+use super::member::require_manager;
+use super::membership::{lock_team, require_reach};
+use super::sign_in::{Browser, Cookies};
+use super::team::require_team;
+use super::user::require_user;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent, Person};
+use crate::domain::holder::Holder;
+use crate::domain::id::{InvitationId, TeamId, UserId};
+use crate::domain::input::typed_text;
+use crate::domain::invitation::{
+    FoundInvitation, Invitation, IssuedInvitation, LIFETIME, ListedInvitation,
+};
+use crate::domain::member::{Member, Role};
+use crate::domain::secret::{Digest, Secret};
+use crate::domain::time::Timestamp;
+use crate::domain::user::{User, parse_email};
+use crate::sql::ScriptError;
+use crate::store::{Sql, audit, invitation, member, password, team, user};
+
+/// What somebody has typed who follows an invitation and is no user yet.
+#[derive(Clone, Debug)]
+pub struct JoinAsNew {
+    /// The secret at the end of the link.
+    pub link: Secret,
+    /// What the user is called.
+    pub name: String,
+    /// A new password.
+    pub password: Secret,
+    /// The browser, which is signed in afterwards.
+    pub browser: Browser,
+}
+
+impl App {
+    /// Invites whoever has an email to a team. The invitation of the same email to the same team before this is worth nothing
+    /// then.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an email that is none, or a member's; [`Error::Missing`] for an unknown team;
+    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not; what the store answers.
+    pub async fn invite(
+        &self,
+        by: &Actor,
+        team_id: TeamId,
+        email: &str,
+        role: Role,
+    ) -> Result<IssuedInvitation, Error> {
+        let now = self.now();
+        let secret = Secret::base64url();
+        let invitation = Invitation {
+            id: self.ids.next(now),
+            team_id,
+            email: parse_email(email)?,
+            role,
+            invited_by: match by {
+                Actor::Operator => None,
+                Actor::Person(person) => Some(person.user_id),
+            },
+            created_at: now,
+            expires_at: now.after(LIFETIME),
+        };
+        let event = self.event(by, Action::Invite).in_team(team_id);
+        let event = event.to(invitation.id.0).with_role(role);
+        let (actor, digest) = (by.clone(), secret.digest());
+        let invited = self.store.write(by, async move |sql| {
+            sql.run(lock_team(team_id)).await?;
+            let own = require_manager(sql, &actor, team_id).await?;
+            require_reach(own, role)?;
+            replace(sql, own, &invitation, &digest).await?;
+            sql.run(audit::insert(&event)).await?;
+            Ok(invitation.clone())
+        });
+        Ok(IssuedInvitation {
+            invitation: invited.await?,
+            secret,
+        })
+    }
+
+    /// The invitations to a team that are good, oldest first.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown team; what the store answers.
+    pub async fn list_invitations(&self, team_id: TeamId) -> Result<Vec<ListedInvitation>, Error> {
+        let list = async move |sql: Sql<'_>| {
+            let (_, found) = sql
+                .run((require_team(team_id), invitation::list(team_id)))
+                .await?;
+            Ok(found)
+        };
+        let mut found = self.store.read(Holder::Service, list).await?;
+        let now = self.now();
+        found.retain(|it| {
+            now < it.invitation.expires_at && it.invitation.is_in_force(it.inviter_role)
+        });
+        Ok(found)
+    }
+
+    /// Withdraws an invitation.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`] when there is none; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may
+    /// not; what the store answers.
+    pub async fn uninvite(
+        &self,
+        by: &Actor,
+        team_id: TeamId,
+        id: InvitationId,
+    ) -> Result<(), Error> {
+        let event = self.event(by, Action::Uninvite).in_team(team_id).to(id.0);
+        let actor = by.clone();
+        self.store
+            .write(by, async move |sql| {
+                sql.run(lock_team(team_id)).await?;
+                let own = require_manager(sql, &actor, team_id).await?;
+                let found = sql.run(invitation::find_id(team_id, id)).await?;
+                require_reach(own, found.ok_or(Error::LinkNotValid)?.role)?;
+                let delete = invitation::delete(team_id, id);
+                sql.run((delete, audit::insert(&event))).await.map(drop)
+            })
+            .await
+    }
+
+    /// The invitation that a link leads to.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`]; what the store answers.
+    pub async fn get_invitation(&self, link: &Secret) -> Result<FoundInvitation, Error> {
+        let (digest, now) = (link.digest(), self.now());
+        let find = async move |sql: Sql<'_>| {
+            let found = sql.run(invitation::find(&digest, now)).await?;
+            let invitation = found.ok_or(Error::LinkNotValid)?;
+            let inviter = invitation
+                .invited_by
+                .map(|maker| member::role(invitation.team_id, maker));
+            let (inviter, team, user) = sql
+                .run((
+                    inviter,
+                    team::find(invitation.team_id),
+                    user::find_email(&invitation.email),
+                ))
+                .await?;
+            match (invitation.is_in_force(inviter.flatten()), team) {
+                (true, Some(team)) => Ok(FoundInvitation {
+                    invitation,
+                    team_name: team.name,
+                    has_user: user.is_some(),
+                }),
+                _ => Err(Error::LinkNotValid.into()),
+            }
+        };
+        self.store.read(Holder::Strangers, find).await
+    }
+
+    /// Makes a user by an invitation, and signs the browser in: step 4.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`], also when a user has the email; [`Error::Invalid`] about a field; what the store answers.
+    pub async fn join_as_new(&self, join: JoinAsNew) -> Result<(TeamId, Cookies), Error> {
+        // Nobody without a link has a password judged and hashed.
+        let found = self.get_invitation(&join.link).await?;
+        if found.has_user {
+            return Err(Error::LinkNotValid);
+        }
+        let (now, team_id) = (self.now(), found.invitation.team_id);
+        let made = User {
+            id: self.ids.next(now),
+            email: found.invitation.email,
+            name: typed_text("name", &join.name)?,
+            created_at: now,
+        };
+        let user_id = made.id;
+        let hash = self.hash_new_password(join.password, &made).await?;
+        let device = self.device_cookies().await?.issue(user_id);
+        let (begin, cookie) = self.new_browser_session(user_id, &join.browser);
+        let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
+        let digest = join.link.digest();
+        self.store
+            .write(Holder::Strangers, async move |sql| {
+                // Whoever makes a user of this email at the same time is waited for, or waits.
+                if sql.run(user::insert(&made)).await? == 0 {
+                    return Err(Error::LinkNotValid.into());
+                }
+                sql.run(password::set(user_id, &hash, now)).await?;
+                accept(sql, &digest, &made, now, &event).await?;
+                begin.carry_out(sql).await
+            })
+            .await?;
+        let cookies = Cookies {
+            session: cookie,
+            device,
+        };
+        Ok((team_id, cookies))
+    }
+
+    /// Makes somebody who is signed in a member, if it is they who are invited: step 4. Who is one already stays as they are.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`], also when somebody else is invited; [`Error::InvalidToken`] when the person is not signed in
+    /// any more; what the store answers.
+    pub async fn join_as_user(&self, person: Person, link: &Secret) -> Result<TeamId, Error> {
+        let (digest, now, user_id) = (link.digest(), self.now(), person.user_id);
+        let event = self.event(&Actor::Person(person.clone()), Action::AcceptInvitation);
+        let event = event.to(user_id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run((require_person(&person), require_user(user_id)))
+                    .await?;
+                let found = sql.run(user::find(user_id)).await?;
+                let found = found.ok_or(Error::InvalidToken)?;
+                accept(sql, &digest, &found, now, &event).await
+            })
+            .await
+    }
+}
+
+/// Keeps an invitation in the place of the one before: step 2.
+async fn replace(
+    sql: Sql<'_>,
+    own: Option<Role>,
+    invitation: &Invitation,
+    digest: &Digest,
+) -> Result<(), ScriptError> {
+    let (team_id, email) = (invitation.team_id, &invitation.email);
+    let (before, user) = sql
+        .run((
+            invitation::find_email(team_id, email),
+            user::find_email(email),
+        ))
+        .await?;
+    if let Some(user) = user
+        && sql.run(member::role(team_id, user.id)).await?.is_some()
+    {
+        return Err(Error::invalid("email", "is that of a member of the team").into());
+    }
+    if let Some(before) = before {
+        // One that is over is in nobody's way.
+        if invitation.created_at < before.expires_at {
+            let inviter = before.invited_by.map(|maker| member::role(team_id, maker));
+            if before.is_in_force(sql.run(inviter).await?.flatten()) {
+                require_reach(own, before.role)?;
+            }
+        }
+        sql.run(invitation::delete(team_id, before.id)).await?;
+    }
+    sql.run(invitation::insert(invitation, digest))
+        .await
+        .map(drop)
+}
+
+/// Spends an invitation for the user who is invited: steps 1 and 3.
+async fn accept(
+    sql: Sql<'_>,
+    digest: &Digest,
+    user: &User,
+    now: Timestamp,
+    event: &AuditEvent,
+) -> Result<TeamId, ScriptError> {
+    let found = sql.run(invitation::find(digest, now)).await?;
+    let team_id = found.ok_or(Error::LinkNotValid)?.team_id;
+    sql.run(lock_team(team_id)).await?;
+    // Again, now that nobody changes it.
+    let found = sql.run(invitation::find(digest, now)).await?;
+    let invitation = found.ok_or(Error::LinkNotValid)?;
+    let inviter = hold_inviter(sql, &invitation).await?;
+    if !invitation.is_in_force(inviter) || !invitation.is_to(user) {
+        return Err(Error::LinkNotValid.into());
+    }
+    let member = Member {
+        team_id,
+        user_id: user.id,
+        role: invitation.role,
+        created_at: now,
+    };
+    let (_, added) = sql
+        .run((
+            invitation::delete(team_id, invitation.id),
+            member::insert(&member),
+        ))
+        .await?;
+    if added > 0 {
+        let event = event.clone().in_team(team_id).with_role(invitation.role);
+        sql.run(audit::insert(&event)).await?;
+    }
+    Ok(team_id)
+}
+
+async fn hold_inviter(sql: Sql<'_>, invitation: &Invitation) -> Result<Option<Role>, ScriptError> {
+    let hold = |maker: UserId| member::hold_role(invitation.team_id, maker);
+    Ok(sql.run(invitation.invited_by.map(hold)).await?.flatten())
+}

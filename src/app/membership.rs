@@ -1,0 +1,239 @@
+//! Who is in a team, and as what, changed under one lock (docs/decisions.md, W22 to W24).
+//!
+//! 1. Whoever changes the members, roles or invitations of a team locks the team first, so that such changes of one team come
+//!    one after another, and none decides by what another is about to change: of two owners who remove each other, one
+//!    stays. What only refers to the team, such as a product, does not wait. Who locks several teams does so in the order of
+//!    their ids.
+//! 2. A person has to be signed in still, and to manage the team; nobody reaches above their own role. The operator may
+//!    do everything.
+//! 3. The last owner of a team with other members stays one, unless the operator decides otherwise. Where there is nobody
+//!    else, the keys, links and invitations of the team end with the last member who leaves.
+//! 4. An invitation ends with its maker's right to make it, in the same transaction. The keys that somebody made who is
+//!    removed go on, since programs of others may use them, unless whoever removes them wants them revoked. The membership
+//!    goes first, so that no key is made after they are listed; where the user revokes one of them at this moment, PostgreSQL
+//!    ends one of the two, which is tried again.
+
+use std::sync::Arc;
+
+use super::App;
+use super::browser_session::require_person;
+use super::lease;
+use super::member::require_manager;
+use super::team::require_team;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent};
+use crate::domain::id::{ApiKeyId, IdSource, TeamId, UserId};
+use crate::domain::member::{Member, Role};
+use crate::domain::team::Team;
+use crate::domain::time::Timestamp;
+use crate::sql::ScriptError;
+use crate::store::{Sql, api_key, audit, invitation, member, share_link, team};
+
+impl App {
+    /// Gives a member another role.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a user who is no member, and for the last owner (step 3); [`Error::NotAMember`] and
+    /// [`Error::RoleInsufficient`] for a person who may not (step 2); what the store answers.
+    pub async fn set_role(
+        &self,
+        by: &Actor,
+        team_id: TeamId,
+        user_id: UserId,
+        role: Role,
+    ) -> Result<(), Error> {
+        let event = self.event(by, Action::SetRole).in_team(team_id);
+        let event = event.to(user_id.0).with_role(role);
+        let actor = by.clone();
+        self.store
+            .write(by, async move |sql| {
+                sql.run(lock_team(team_id)).await?;
+                let own = require_manager(sql, &actor, team_id).await?;
+                let current = sql.run(member::role(team_id, user_id)).await?;
+                let current = current.ok_or_else(|| Member::missing(team_id, user_id))?;
+                require_reach(own, current)?;
+                require_reach(own, role)?;
+                if current == role {
+                    return Ok(());
+                }
+                if own.is_some() && current == Role::Owner {
+                    require_another_owner(sql, team_id, user_id).await?;
+                }
+                sql.run(member::set_role(team_id, user_id, role)).await?;
+                end_invitations(sql, team_id, user_id, Some(role)).await?;
+                sql.run(audit::insert(&event)).await.map(drop)
+            })
+            .await
+    }
+
+    /// Takes a user out of a team, at once; a person may leave by this, too. The user's sessions go on: they may serve
+    /// other teams. `with_keys` revokes the keys that the user made; it returns when no process takes them any more.
+    ///
+    /// # Errors
+    /// As of [`set_role`](App::set_role).
+    pub async fn remove_member(
+        &self,
+        by: &Actor,
+        team_id: TeamId,
+        user_id: UserId,
+        with_keys: bool,
+    ) -> Result<(), Error> {
+        let now = self.now();
+        let removed = self.event(by, Action::RemoveMember).in_team(team_id);
+        let removed = removed.to(user_id.0);
+        let revoked = self.event(by, Action::RevokeApiKey).in_team(team_id);
+        let ids = Arc::clone(&self.ids);
+        let actor = by.clone();
+        let keys = self.store.write(by, async move |sql| {
+            sql.run(lock_team(team_id)).await?;
+            let current = require_may_remove(sql, &actor, team_id, user_id).await?;
+            sql.run(member::delete(team_id, user_id)).await?;
+            let mut ended = match actor {
+                Actor::Person(_) => leave(sql, team_id, user_id, current, now).await?,
+                Actor::Operator => Vec::new(),
+            };
+            end_invitations(sql, team_id, user_id, None).await?;
+            if with_keys {
+                ended.extend(revoke_keys(sql, team_id, Some(user_id), now).await?);
+            }
+            tell_revoked(sql, &revoked, &ids, &ended).await?;
+            sql.run(audit::insert(&removed)).await?;
+            Ok(ended.len())
+        });
+        if keys.await? > 0 {
+            tokio::time::sleep(lease::RUN_OUT).await;
+        }
+        Ok(())
+    }
+}
+
+/// Step 1.
+pub(super) fn lock_team(team_id: TeamId) -> impl crate::store::Batch {
+    (team::lock(team_id), require_team(team_id))
+}
+
+/// Step 2: refuses whoever does not reach that role; `own` as [`require_manager`] tells it.
+pub(super) fn require_reach(own: Option<Role>, role: Role) -> Result<(), Error> {
+    match own.is_none_or(|own| own.may_give(role)) {
+        true => Ok(()),
+        false => Err(Error::RoleInsufficient),
+    }
+}
+
+/// Refuses whoever may not remove the user; says what the user is.
+async fn require_may_remove(
+    sql: Sql<'_>,
+    by: &Actor,
+    team_id: TeamId,
+    user_id: UserId,
+) -> Result<Role, ScriptError> {
+    let find = async || {
+        let found = sql.run(member::role(team_id, user_id)).await?;
+        Ok::<_, ScriptError>(found.ok_or_else(|| Member::missing(team_id, user_id))?)
+    };
+    match by {
+        Actor::Person(person) if person.user_id == user_id => {
+            sql.run(require_person(person)).await?;
+            find().await
+        }
+        by => {
+            let own = require_manager(sql, by, team_id).await?;
+            let role = find().await?;
+            require_reach(own, role)?;
+            Ok(role)
+        }
+    }
+}
+
+/// Step 3, for an owner who is about to be one no longer.
+async fn require_another_owner(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    user_id: UserId,
+) -> Result<(), ScriptError> {
+    let (others, team) = sql
+        .run((
+            member::roles_of_others(team_id, user_id),
+            team::find(team_id),
+        ))
+        .await?;
+    if others.is_empty() || others.contains(&Role::Owner) {
+        return Ok(());
+    }
+    let team = team.ok_or_else(|| Team::missing(team_id))?;
+    Err(Member::last_owner(&team.name).into())
+}
+
+/// Step 3, for a member who leaves: the keys that have ended are told.
+pub(super) async fn leave(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    user_id: UserId,
+    role: Role,
+    now: Timestamp,
+) -> Result<Vec<ApiKeyId>, ScriptError> {
+    if role == Role::Owner {
+        require_another_owner(sql, team_id, user_id).await?;
+    }
+    let others = member::roles_of_others(team_id, user_id);
+    if !sql.run(others).await?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let links = share_link::revoke_all(team_id, now);
+    sql.run((links, invitation::delete_all(team_id))).await?;
+    revoke_keys(sql, team_id, None, now).await
+}
+
+/// Step 4, of the invitations that a user has made who has this role from now on.
+pub(super) async fn end_invitations(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    user_id: UserId,
+    role: Option<Role>,
+) -> Result<(), ScriptError> {
+    let made = sql.run(invitation::list_made_by(team_id, user_id)).await?;
+    for ended in made.iter().filter(|it| !it.is_in_force(role)) {
+        sql.run(invitation::delete(team_id, ended.id)).await?;
+    }
+    Ok(())
+}
+
+/// Tells of keys that were revoked together; `event` is all that they have in common.
+pub(super) async fn tell_revoked(
+    sql: Sql<'_>,
+    event: &AuditEvent,
+    ids: &IdSource,
+    keys: &[ApiKeyId],
+) -> Result<(), ScriptError> {
+    for key in keys {
+        let id = ids.next(event.created_at);
+        let event = AuditEvent {
+            id,
+            ..event.clone()
+        };
+        sql.run(audit::insert(&event.to(key.0))).await?;
+    }
+    Ok(())
+}
+
+/// Revokes the keys of a team, or those that a user has made; says which.
+async fn revoke_keys(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    created_by: Option<UserId>,
+    now: Timestamp,
+) -> Result<Vec<ApiKeyId>, ScriptError> {
+    let keys = sql
+        .run(api_key::list_unrevoked(team_id, created_by))
+        .await?;
+    let mut revoked = Vec::new();
+    for id in keys {
+        let key = sql.run(api_key::lock(id)).await?;
+        // Somebody else may have revoked it while it was waited for, and has told of it.
+        if key.is_some_and(|key| key.revoked_at.is_none()) {
+            sql.run(api_key::revoke(id, now)).await?;
+            revoked.push(id);
+        }
+    }
+    Ok(revoked)
+}

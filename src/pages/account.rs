@@ -1,0 +1,274 @@
+//! `/account`: what users see and change of themselves (docs/decisions.md, W12 and V5).
+//!
+//! A password is changed in one form with the current one, which is the proof of who one is: no secret waits in a hidden
+//! field of another page meanwhile.
+
+use std::sync::Arc;
+
+use askama::Template;
+use dropshot::ApiDescriptionRegisterError;
+use http::header::SET_COOKIE;
+use http::{StatusCode, header};
+
+use super::answer::{html, see_other};
+use super::confirm::confirmed;
+use super::cookies::Cookie;
+use super::export::export;
+use super::failure::Failure;
+use super::frame::Frame;
+use super::route::{Answer, NoVariables, Route};
+use super::site::Site;
+use super::text::{Time, device_name};
+use super::visit::Visit;
+use crate::domain::Error;
+use crate::domain::audit::AuditEvent;
+use crate::domain::error::Complaint;
+use crate::domain::list::Part;
+use crate::domain::member::ListedMember;
+use crate::domain::secret::Secret;
+use crate::http::{Api, Form};
+
+const PATH: &str = "/account";
+
+/// As many teams are listed.
+const TEAMS: u32 = 500;
+
+#[derive(Template)]
+#[template(path = "account.html")]
+struct AccountPage {
+    frame: Frame,
+    email: String,
+    name: String,
+    teams: Vec<ListedMember>,
+    sign_ins: Vec<SignInRow>,
+    complaint: Option<Complaint>,
+    /// What was done, or cannot be done, that no field is to blame for.
+    done: Option<&'static str>,
+    refused: Option<String>,
+}
+
+/// A sign-in as the list shows it.
+struct SignInRow {
+    at: Time,
+    device: String,
+    address: String,
+}
+
+impl From<AuditEvent> for SignInRow {
+    fn from(event: AuditEvent) -> SignInRow {
+        SignInRow {
+            at: Time(event.created_at),
+            device: device_name(event.user_agent.as_deref()),
+            address: event.client_address.unwrap_or_default(),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "delete_account.html")]
+struct DeletePage {
+    frame: Frame,
+}
+
+/// Adds the pages.
+///
+/// # Errors
+/// When another endpoint has a path of theirs.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, PATH)
+        .shows("show_account", show_account)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/name")
+        .takes("change_name", change_name)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/password")
+        .takes("change_password", change_password)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/leave")
+        .takes("leave_team", leave_team)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/export")
+        .shows("export_account", export_account)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/delete")
+        .shows("show_delete_account", show_delete_account)?
+        .takes("delete_account", delete_account)?
+        .and_no_more::<NoVariables>()
+}
+
+async fn show_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    let done = match visit.query("done").as_deref() {
+        Some("password") => Some(
+            "Your password is changed, and other browsers are signed out. Apps are not; Devices has them.",
+        ),
+        _ => None,
+    };
+    let shown = Shown {
+        done,
+        ..Shown::default()
+    };
+    page(&visit, shown).await
+}
+
+async fn change_name(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let person = visit.person()?;
+    let [name] = form.fields(["name"])?;
+    match visit.app().change_name(person, &name).await {
+        Ok(()) => Ok(see_other(PATH)),
+        Err(Error::Invalid(complaint)) => {
+            let shown = Shown {
+                name: Some(name),
+                ..Shown::complaint(complaint)
+            };
+            page(&visit, shown).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let in_browser = visit.signed_in()?;
+    let [current, new] = form.fields(["current_password", "password"])?;
+    let (current, new) = (Secret::from_text(current), Secret::from_text(new));
+    let proven = visit
+        .app()
+        .confirm_by_password(in_browser, current, visit.browser());
+    let cookies = match proven.await {
+        Ok(cookies) => cookies,
+        Err(error) => {
+            let complaint = Complaint {
+                field: "current_password",
+                message: wrong_current(error)?,
+            };
+            return page(&visit, Shown::complaint(complaint)).await;
+        }
+    };
+    let changed = visit
+        .app()
+        .change_password(visit.person()?, in_browser, new);
+    let mut answer = match changed.await {
+        Ok(()) => see_other("/account?done=password"),
+        Err(Error::Invalid(complaint)) => page(&visit, Shown::complaint(complaint)).await?,
+        Err(error) => return Err(error.into()),
+    };
+    // The proof has given the session another cookie, whatever the new password is worth.
+    let cookie = Cookie::Session.set(&visit.site, cookies.session.reveal());
+    answer.headers_mut().append(SET_COOKIE, cookie);
+    Ok(answer)
+}
+
+/// What is said of a current password that is none.
+fn wrong_current(error: Error) -> Result<String, Failure> {
+    match error {
+        Error::WrongPassword => Ok("is wrong".to_owned()),
+        Error::TooManyWrongPasswords(until) => Ok(format!(
+            "was wrong too often; try again after {}",
+            Time(until)
+        )),
+        error => Err(error.into()),
+    }
+}
+
+async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let user_id = visit.user_id()?;
+    let [id] = form.fields(["id"])?;
+    let confirmed = confirmed(&visit, &form, &[("id", id.as_str())]).await?;
+    let team_id = id.parse().map_err(|_| Failure::NotFound)?;
+    visit.app().membership(team_id, user_id).await?;
+    let actor = visit.actor()?;
+    let left = visit
+        .app()
+        .remove_member(&actor, team_id, user_id, false)
+        .await;
+    let answer = match left {
+        Ok(()) => see_other(PATH),
+        Err(Error::Refused(why)) => page(&visit, Shown::refused(why)).await?,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(confirmed.with_cookies(&visit, answer))
+}
+
+async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    let text = export(&visit).await?;
+    let mut answer = http::Response::new(text.into());
+    let headers = answer.headers_mut();
+    let json = header::HeaderValue::from_static("application/json");
+    headers.insert(header::CONTENT_TYPE, json);
+    let file = header::HeaderValue::from_static("attachment; filename=\"account.json\"");
+    headers.insert(header::CONTENT_DISPOSITION, file);
+    Ok(answer)
+}
+
+async fn show_delete_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    visit.signed_in()?;
+    let page = DeletePage {
+        frame: Frame::of(&visit),
+    };
+    Ok(html(StatusCode::OK, &page)?)
+}
+
+async fn delete_account(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let confirmed = confirmed(&visit, &form, &[]).await?;
+    match visit.app().delete_account(visit.person()?).await {
+        Ok(()) => {
+            let mut answer = see_other("/sign-in");
+            for cookie in [Cookie::Session, Cookie::Device] {
+                let cleared = cookie.clear(&visit.site);
+                answer.headers_mut().append(SET_COOKIE, cleared);
+            }
+            Ok(answer)
+        }
+        Err(Error::Refused(why)) => {
+            let answer = page(&visit, Shown::refused(why)).await?;
+            Ok(confirmed.with_cookies(&visit, answer))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the page shows beside what is stored.
+#[derive(Default)]
+struct Shown {
+    name: Option<String>,
+    complaint: Option<Complaint>,
+    done: Option<&'static str>,
+    refused: Option<String>,
+}
+
+impl Shown {
+    fn complaint(complaint: Complaint) -> Shown {
+        Shown {
+            complaint: Some(complaint),
+            ..Shown::default()
+        }
+    }
+
+    fn refused(why: String) -> Shown {
+        Shown {
+            refused: Some(why),
+            ..Shown::default()
+        }
+    }
+}
+
+async fn page(visit: &Visit, shown: Shown) -> Answer {
+    let user = &visit.signed_in()?.user;
+    let teams = visit.app().list_memberships(user.id, Part::first(TEAMS));
+    let teams = teams.await?;
+    let sign_ins = visit.app().list_sign_ins(user.id).await?;
+    let status = match shown.complaint.is_some() || shown.refused.is_some() {
+        true => StatusCode::UNPROCESSABLE_ENTITY,
+        false => StatusCode::OK,
+    };
+    let page = AccountPage {
+        frame: Frame::of(visit),
+        email: user.email.clone(),
+        name: shown.name.unwrap_or_else(|| user.name.clone()),
+        teams,
+        sign_ins: sign_ins.into_iter().map(SignInRow::from).collect(),
+        complaint: shown.complaint,
+        done: shown.done,
+        refused: shown.refused,
+    };
+    Ok(html(status, &page)?)
+}

@@ -1,0 +1,94 @@
+//! All that is stored about a user, as JSON (docs/decisions.md, W12). No secret is in it, and no digest of one.
+
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::visit::Visit;
+use crate::domain::Error;
+use crate::domain::audit::AuditEvent;
+use crate::domain::browser_session::BrowserSession;
+use crate::domain::list::Part;
+use crate::domain::member::ListedMember;
+use crate::domain::session::Session;
+
+/// As many events are read at once.
+const STEP: u32 = 1000;
+
+/// As many teams are told.
+const TEAMS: u32 = 10_000;
+
+/// The text of the file.
+///
+/// # Errors
+/// [`Failure::NotSignedIn`]; what the store answers.
+pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
+    let user = &visit.signed_in()?.user;
+    let app = visit.app();
+    let teams = app.list_memberships(user.id, Part::first(TEAMS)).await?;
+    let (browsers, apps) = app.list_devices(user.id).await?;
+    let mut events = Vec::new();
+    let mut part = Part::first(STEP);
+    loop {
+        let some = app.list_own_events(user.id, part).await?;
+        let Some(last) = some.last() else { break };
+        part.after = Some(last.id);
+        events.extend(some.iter().map(event));
+    }
+    let all = json!({
+        "user": {
+            "id": user.id,
+            "email": user.email,
+            "name": user.name,
+            "createdAt": user.created_at.to_string(),
+        },
+        "teams": teams.iter().map(team).collect::<Vec<_>>(),
+        "browsers": browsers.iter().map(browser).collect::<Vec<_>>(),
+        "apps": apps.iter().map(app_session).collect::<Vec<_>>(),
+        "done": events,
+    });
+    let text = serde_json::to_string_pretty(&all).map_err(Error::internal)?;
+    Ok(text)
+}
+
+fn team(it: &ListedMember) -> Value {
+    json!({
+        "id": it.member.team_id,
+        "name": it.team_name,
+        "role": it.member.role,
+        "since": it.member.created_at.to_string(),
+    })
+}
+
+fn browser(it: &BrowserSession) -> Value {
+    json!({
+        "id": it.id,
+        "userAgent": it.user_agent,
+        "createdAt": it.created_at.to_string(),
+        "signedInAt": it.signed_in_at.to_string(),
+        "lastUsedAt": it.last_used_at.to_string(),
+    })
+}
+
+fn app_session(it: &Session) -> Value {
+    json!({
+        "id": it.id,
+        "clientId": it.client_id.to_string(),
+        "installId": it.install_id,
+        "userAgent": it.user_agent,
+        "createdAt": it.created_at.to_string(),
+        "lastUsedAt": it.last_used_at.to_string(),
+        "expiresAt": it.expires_at.to_string(),
+    })
+}
+
+fn event(it: &AuditEvent) -> Value {
+    json!({
+        "action": it.action,
+        "at": it.created_at.to_string(),
+        "teamId": it.team_id,
+        "subject": it.subject,
+        "detail": it.detail,
+        "clientAddress": it.client_address,
+        "userAgent": it.user_agent,
+    })
+}

@@ -1,0 +1,113 @@
+//! Invitations to teams.
+
+use super::Batch;
+use crate::domain::id::{InvitationId, TeamId, UserId};
+use crate::domain::invitation::{Invitation, ListedInvitation};
+use crate::domain::secret::Digest;
+use crate::domain::time::Timestamp;
+use crate::sql::{sql, table, values};
+
+table! {
+    /// The rows of invitations.
+    pub(super) mod row = "invitation", key [team_id, id];
+    (digest: Bytes)
+    Invitation {
+        id: Uuid, team_id: Uuid, email: Text, role: Text, invited_by: Uuid, created_at: Integer, expires_at: Integer,
+    }
+    ()
+}
+
+/// Adds an invitation, of whose secret nothing but the digest is kept.
+pub fn insert<'a>(invitation: &'a Invitation, digest: &'a Digest) -> impl Batch {
+    sql!(row::INSERT).with(row::values(digest, invitation))
+}
+
+/// The invitations of a team, good or not, oldest first, with what their makers are now.
+pub fn list(team_id: TeamId) -> impl Batch<Out = Vec<ListedInvitation>> {
+    sql!(
+        "SELECT invitation.id, invitation.team_id, invitation.email, invitation.role, invited_by, \
+             invitation.created_at, expires_at, member.role, maker.name \
+         FROM invitation \
+         LEFT JOIN member ON member.team_id = invitation.team_id AND member.user_id = invited_by \
+         LEFT JOIN \"user\" AS maker ON maker.id = invited_by \
+         WHERE invitation.team_id = $1 ORDER BY invitation.id"
+    )
+    .with(values![team_id])
+    .all(|row| {
+        Ok(ListedInvitation {
+            invitation: row::read(row)?,
+            inviter_role: row.take()?,
+            inviter_name: row.take()?,
+        })
+    })
+}
+
+/// The invitation of that digest, unless it has expired.
+pub fn find(digest: &Digest, now: Timestamp) -> impl Batch<Out = Option<Invitation>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM invitation WHERE digest = $1 AND expires_at > $2"
+    )
+    .with(values![digest, now])
+    .first(row::read)
+}
+
+/// The invitation of that id to a team.
+pub fn find_id(team_id: TeamId, id: InvitationId) -> impl Batch<Out = Option<Invitation>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM invitation WHERE team_id = $1 AND id = $2"
+    )
+    .with(values![team_id, id])
+    .first(row::read)
+}
+
+/// The invitation of an email to a team, whatever the case of its letters.
+pub fn find_email(team_id: TeamId, email: &str) -> impl Batch<Out = Option<Invitation>> {
+    sql!(
+        sqlite: [
+            "SELECT ",
+            row::COLUMNS,
+            " FROM invitation WHERE team_id = $1 AND lower(email) = lower($2)",
+        ],
+        postgres: [
+            "SELECT ",
+            row::COLUMNS,
+            " FROM invitation WHERE team_id = $1 AND lower(email COLLATE \"C\") = lower($2 COLLATE \"C\")",
+        ],
+    )
+    .with(values![team_id, email])
+    .first(row::read)
+}
+
+/// The invitations to a team that a user has made.
+pub fn list_made_by(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Vec<Invitation>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM invitation WHERE team_id = $1 AND invited_by = $2"
+    )
+    .with(values![team_id, user_id])
+    .all(row::read)
+}
+
+/// Deletes an invitation. Says how many there were.
+pub fn delete(team_id: TeamId, id: InvitationId) -> impl Batch<Out = u64> {
+    sql!("DELETE FROM invitation WHERE team_id = $1 AND id = $2").with(values![team_id, id])
+}
+
+/// Deletes all invitations to a team.
+pub fn delete_all(team_id: TeamId) -> impl Batch {
+    sql!("DELETE FROM invitation WHERE team_id = $1").with(values![team_id])
+}
+
+/// Deletes at most `limit` invitations that have expired; says how many.
+pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM invitation WHERE (team_id, id) IN ( \
+             SELECT team_id, id FROM invitation WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![now, limit])
+}

@@ -1,0 +1,227 @@
+//! Who changes and removes whom, and what ends with them. The ids at the tests are those of docs/decisions.md.
+
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::Scope;
+use invoicing::domain::audit::{Action, Actor};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::id::TeamId;
+use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
+
+use super::signed_in::{actor, assert_last_owner, assert_may_not, assert_no_link, join, told};
+use super::support::Service;
+
+/// The key itself.
+async fn key(app: &App, by: &Actor, team: TeamId) -> String {
+    let made = app.create_api_key(by, team, Mode::Test, Scope::ReadOnly, None, None);
+    made.await.unwrap().1.reveal().to_owned()
+}
+
+async fn owners(app: &App, team: TeamId) -> usize {
+    let members = app.list_members(team, Part::default()).await.unwrap();
+    let owners = members.iter().filter(|it| it.member.role == Role::Owner);
+    owners.count()
+}
+
+/// W22: an admin who becomes an owner.
+#[tokio::test]
+async fn nobody_reaches_above_their_own_role() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let owner = join(app, team, "o@example.com", Role::Owner).await;
+    let admin = join(app, team, "a@example.com", Role::Admin).await;
+    let member = join(app, team, "m@example.com", Role::Member).await;
+    let (by, owner_id) = (actor(&admin), owner.user_id);
+    assert_may_not(app.set_role(&by, team, admin.user_id, Role::Owner).await);
+    assert_may_not(app.set_role(&by, team, member.user_id, Role::Owner).await);
+    assert_may_not(app.set_role(&by, team, owner_id, Role::Viewer).await);
+    assert_may_not(app.remove_member(&by, team, owner_id, true).await);
+    let below = actor(&member);
+    assert_may_not(app.set_role(&below, team, member.user_id, Role::Admin).await);
+    assert_may_not(app.remove_member(&below, team, admin.user_id, false).await);
+
+    app.set_role(&by, team, member.user_id, Role::Admin)
+        .await
+        .unwrap();
+    assert_eq!(
+        app.membership(team, member.user_id).await.unwrap(),
+        Role::Admin
+    );
+    app.set_role(&by, team, member.user_id, Role::Admin)
+        .await
+        .unwrap();
+    assert_eq!(told(app, team, Action::SetRole).await, 1);
+    app.remove_member(&by, team, member.user_id, false)
+        .await
+        .unwrap();
+    assert_eq!(told(app, team, Action::RemoveMember).await, 1);
+}
+
+#[tokio::test]
+async fn who_is_signed_out_or_no_member_changes_nobody() {
+    let service = Service::new().await;
+    let (app, team, other) = (&service.app, service.team().await, service.team().await);
+    let owner = join(app, team, "o@example.com", Role::Owner).await;
+    let member = join(app, team, "m@example.com", Role::Member).await;
+    let stranger = actor(&join(app, other, "s@example.com", Role::Owner).await);
+    let id = member.user_id;
+    for refused in [
+        app.set_role(&stranger, team, id, Role::Viewer).await,
+        app.remove_member(&stranger, team, id, false).await,
+    ] {
+        assert!(matches!(refused, Err(Error::NotAMember)), "{refused:?}");
+    }
+    app.sign_out(owner.clone()).await.unwrap();
+    for refused in [
+        app.set_role(&actor(&owner), team, id, Role::Viewer).await,
+        app.remove_member(&actor(&owner), team, id, false).await,
+        app.remove_member(&actor(&owner), team, owner.user_id, false)
+            .await,
+        app.delete_account(owner).await,
+    ] {
+        assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+    }
+}
+
+/// W24.
+#[tokio::test]
+async fn the_last_owner_of_a_team_with_others_stays_unless_the_operator_decides() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let owner = join(app, team, "o@example.com", Role::Owner).await;
+    let member = join(app, team, "m@example.com", Role::Viewer).await;
+    let (by, id) = (actor(&owner), owner.user_id);
+    assert_last_owner(app.remove_member(&by, team, id, false).await);
+    assert_last_owner(app.set_role(&by, team, id, Role::Admin).await);
+    assert_last_owner(app.delete_account(owner.clone()).await);
+    assert_eq!(owners(app, team).await, 1);
+
+    app.set_role(&by, team, member.user_id, Role::Owner)
+        .await
+        .unwrap();
+    app.set_role(&by, team, id, Role::Viewer).await.unwrap();
+    // Whoever only looks on leaves, too.
+    app.remove_member(&by, team, id, false).await.unwrap();
+    let operator = Actor::Operator;
+    app.add_member(team, id, Role::Viewer).await.unwrap();
+    app.set_role(&operator, team, member.user_id, Role::Admin)
+        .await
+        .unwrap();
+    assert_eq!(owners(app, team).await, 0);
+}
+
+/// W22 and W24: races, in two processes.
+#[tokio::test]
+async fn of_two_owners_who_remove_or_demote_each_other_or_leave_one_stays() {
+    let service = Service::new().await;
+    let (app, another) = (&service.app, service.another().await);
+    for round in 0..6 {
+        let team = service.team().await;
+        let one = join(app, team, &format!("1{round}@example.com"), Role::Owner).await;
+        let two = join(app, team, &format!("2{round}@example.com"), Role::Owner).await;
+        join(app, team, &format!("3{round}@example.com"), Role::Viewer).await;
+        let (by_one, by_two) = (actor(&one), actor(&two));
+        let (one_id, two_id) = (one.user_id, two.user_id);
+        let results = match round % 3 {
+            0 => tokio::join!(
+                app.remove_member(&by_one, team, two_id, false),
+                another.remove_member(&by_two, team, one_id, false)
+            ),
+            1 => tokio::join!(
+                app.set_role(&by_one, team, one_id, Role::Admin),
+                another.remove_member(&by_two, team, two_id, false)
+            ),
+            _ => tokio::join!(app.delete_account(one), another.delete_account(two)),
+        };
+        assert_ne!(results.0.is_ok(), results.1.is_ok(), "{results:?}");
+        assert_eq!(owners(app, team).await, 1, "{results:?}");
+    }
+}
+
+/// W23, W14.
+#[tokio::test]
+async fn the_keys_of_somebody_who_is_removed_are_revoked_if_that_is_wanted() {
+    let service = Service::new().await;
+    let (app, team, other) = (&service.app, service.team().await, service.team().await);
+    let owner = actor(&join(app, team, "o@example.com", Role::Owner).await);
+    let kept = key(app, &owner, team).await;
+    let theirs_elsewhere = {
+        let bo = join(app, other, "bo@example.com", Role::Admin).await;
+        app.add_member(team, bo.user_id, Role::Admin).await.unwrap();
+        let elsewhere = key(app, &actor(&bo), other).await;
+        let here = key(app, &actor(&bo), team).await;
+        app.remove_member(&owner, team, bo.user_id, false)
+            .await
+            .unwrap();
+        app.authenticate_api_key(&here).await.unwrap();
+
+        app.add_member(team, bo.user_id, Role::Admin).await.unwrap();
+        let made = app.list_api_keys(Some(team), Part::default()).await.unwrap();
+        assert_eq!(made.last().unwrap().created_by, Some(bo.user_id));
+        app.remove_member(&owner, team, bo.user_id, true)
+            .await
+            .unwrap();
+        let refused = app.authenticate_api_key(&here).await;
+        assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+        elsewhere
+    };
+    for good in [kept, theirs_elsewhere] {
+        app.authenticate_api_key(&good).await.unwrap();
+    }
+    assert_eq!(told(app, team, Action::RevokeApiKey).await, 1);
+}
+
+/// W24.
+#[tokio::test]
+async fn keys_and_invitations_end_with_the_last_member_who_leaves() {
+    let service = Service::new().await;
+    let app = &service.app;
+    for deletes in [false, true] {
+        let team = service.team().await;
+        let email = format!("{deletes}@example.com");
+        let owner = join(app, team, &email, Role::Owner).await;
+        let by = actor(&owner);
+        let keys = [
+            key(app, &by, team).await,
+            key(app, &Actor::Operator, team).await,
+        ];
+        let invited = app.invite(&Actor::Operator, team, "bo@example.com", Role::Owner);
+        let link = invited.await.unwrap().secret;
+        match deletes {
+            true => app.delete_account(owner).await,
+            false => app.remove_member(&by, team, owner.user_id, false).await,
+        }
+        .unwrap();
+        for key in keys {
+            let refused = app.authenticate_api_key(&key).await;
+            assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+        }
+        assert_no_link(app.get_invitation(&link).await);
+        assert_eq!(told(app, team, Action::RevokeApiKey).await, 2);
+    }
+}
+
+/// W25.
+#[tokio::test]
+async fn a_deleted_account_leaves_an_id_in_the_audit_and_nothing_else() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    join(app, team, "o@example.com", Role::Owner).await;
+    let bo = join(app, team, "bo@example.com", Role::Admin).await;
+    app.change_name(bo.clone(), "Bo of Bergen").await.unwrap();
+    assert_eq!(app.list_sign_ins(bo.user_id).await.unwrap().len(), 1);
+    app.delete_account(bo.clone()).await.unwrap();
+    let events = app.list_own_events(bo.user_id, Part::default()).await;
+    let events = events.unwrap();
+    assert_eq!(events[0].action, Action::DeleteAccount);
+    for event in &events {
+        assert_eq!((&event.client_address, &event.user_agent), (&None, &None));
+    }
+    let database = service.database();
+    let named = "\"user\" WHERE name LIKE 'Bo of%' OR email LIKE 'bo%'";
+    assert_eq!(database.rows(named), 0);
+    assert_eq!(database.rows("password"), 1);
+    let refused = app.delete_account(bo).await;
+    assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+}
