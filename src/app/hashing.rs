@@ -109,4 +109,18 @@ mod tests {
         let nobody = hashing.verify(Secret::from_text("tulip"), None).await;
         assert!(!nobody.unwrap());
     }
+
+    #[tokio::test]
+    async fn passwords_are_hashed_a_few_at_a_time_and_who_waits_too_long_is_told() {
+        let hashing = Hashing::default();
+        let places = hashing.0.available_permits();
+        assert!((1..=4).contains(&places), "{places}");
+        let all = hashing.0.acquire_many(places as u32).await.unwrap();
+        // From here on the clock jumps to whatever is waited for.
+        tokio::time::pause();
+        let late = hashing.hash(Secret::from_text("tulip")).await;
+        assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
+        drop(all);
+        hashing.hash(Secret::from_text("tulip")).await.unwrap();
+    }
 }

@@ -87,6 +87,31 @@ fn the_printed_requests_work_when_they_are_pasted_in_order() {
 }
 
 #[test]
+fn the_demo_says_where_to_sign_in_and_as_whom() {
+    let place = Place::new();
+    let demo = Demo::start_with(&place, &["--fixed"]);
+    let line = demo.scenario.lines().find(|line| line.contains("/sign-in"));
+    let line = line.expect("it says where");
+    let (_, rest) = line.split_once(": ").expect("a colon");
+    let (url, whom) = rest.split_once(", as ").expect("as whom");
+    assert!(url.starts_with("http://localhost:"), "{line}");
+    let (email, password) = whom.split_once(" with the password ").expect("a password");
+    let script = format!(
+        "curl -s -o /dev/null -w '%{{http_code}} %{{redirect_url}}' -H 'Sec-Fetch-Site: same-origin' \
+         -d 'email={email}' --data-urlencode 'password={password}' {}",
+        url.replace("localhost", "127.0.0.1")
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .output();
+    let output = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(
+        output.starts_with("303 ") && output.ends_with('/'),
+        "{output}"
+    );
+}
+
+#[test]
 fn every_request_stands_alone() {
     let place = Place::new();
     let demo = Demo::start(&place);

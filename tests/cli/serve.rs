@@ -214,7 +214,7 @@ fn sighup_without_a_certificate_changes_nothing() {
         &mut server.connect(),
         "GET / HTTP/1.1\r\nHost: test\r\n\r\n",
     );
-    assert_eq!(answer, "HTTP/1.1 302 Found");
+    assert_eq!(answer, "HTTP/1.1 303 See Other");
 }
 
 #[test]
@@ -316,8 +316,5 @@ fn a_server_out_of_files_says_so_and_goes_on_when_connections_end() {
     assert!(line["error"].to_string().contains("os error 24"), "{line}");
     drop(many);
     let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
-    assert_eq!(
-        status(&mut server.connect(), request),
-        "HTTP/1.1 303 See Other"
-    );
+    assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
 }
