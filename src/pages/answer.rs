@@ -41,9 +41,20 @@ pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<
     Ok(answer)
 }
 
+/// For whoever is not led on by the header.
+#[derive(Template)]
+#[template(
+    source = "<!DOCTYPE html>\n<title>Go on</title>\n<a href=\"{{ to }}\">Go on</a>\n",
+    ext = "html"
+)]
+struct GoOn<'a> {
+    to: &'a str,
+}
+
 /// After a change, and where a page is shown to others: the address of a page of ours, or one that an app has registered.
 pub(super) fn see_other(path: &str) -> Response<Bytes> {
-    let mut answer = Response::default();
+    // The header alone leads on, too.
+    let mut answer = html(StatusCode::SEE_OTHER, &GoOn { to: path }).unwrap_or_default();
     *answer.status_mut() = StatusCode::SEE_OTHER;
     answer.headers_mut().insert(LOCATION, header_value(path));
     answer
