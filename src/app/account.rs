@@ -92,6 +92,7 @@ impl App {
                 sql.run(lock_team(team_id)).await?;
                 let role = sql.run(member::role(team_id, user_id)).await?;
                 if let Some(role) = role {
+                    sql.run(member::delete(team_id, user_id)).await?;
                     let ended = leave(sql, team_id, user_id, role, now).await?;
                     let event = revoked.clone().in_team(team_id);
                     tell_revoked(sql, &event, &ids, &ended).await?;

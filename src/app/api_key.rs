@@ -8,7 +8,7 @@ use super::lease;
 use super::member::require_manager;
 use super::team::require_team;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Author, Scope, is_well_formed, new_key};
+use crate::domain::api_key::{ApiKey, Author, KEYS_PER_TEAM, Scope, is_well_formed, new_key};
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
 use crate::domain::holder::Holder;
@@ -61,6 +61,7 @@ impl App {
         let event = event.in_team(team_id).to(key.id.0);
         let added = self.store.write(by, async move |sql| {
             require_manager(sql, &actor, team_id).await?;
+            require_room(sql, team_id, now).await?;
             add_api_key(sql, &key, &digest).await?;
             sql.run(audit::insert(&event)).await?;
             Ok(key.clone())
@@ -185,6 +186,18 @@ impl App {
                 Ok(key.clone())
             })
             .await
+    }
+}
+
+/// Refuses a team that has as many valid keys as it may have.
+async fn require_room(sql: Sql<'_>, team_id: TeamId, now: Timestamp) -> Result<(), ScriptError> {
+    let valid = sql.run(api_key::count_valid(team_id, now)).await?;
+    match valid.is_some_and(|valid| valid >= KEYS_PER_TEAM) {
+        true => Err(Error::Refused(format!(
+            "the team has {KEYS_PER_TEAM} valid keys, and may have no more; revoke those that nobody uses"
+        ))
+        .into()),
+        false => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::domain::list::Part;
 use crate::domain::secret::Secret;
 use crate::domain::session::Session;
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, audit, browser_session, session};
+use crate::store::{Batch, Sql, audit, auth_code, browser_session, session};
 
 impl App {
     /// What a request brought as its cookie.
@@ -141,6 +141,8 @@ impl App {
                 if sql.run(others).await? > 0 {
                     sql.run(audit::insert(&browsers)).await?;
                 }
+                // First, so that no code that is being exchanged begins a session behind this.
+                sql.run(auth_code::delete_all(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
                     sql.run(audit::insert(&apps)).await?;
                 }

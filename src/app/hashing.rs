@@ -19,14 +19,24 @@ use crate::domain::secret::Secret;
 /// For how long somebody waits for a place.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The places at which passwords are hashed.
+/// For each place so many may wait: more than that would not be served in time.
+const LINE: usize = 64;
+
+/// The places at which passwords are hashed, and the line before them.
 #[derive(Debug)]
-pub(super) struct Hashing(Arc<Semaphore>);
+pub(super) struct Hashing {
+    places: Arc<Semaphore>,
+    line: Semaphore,
+}
 
 impl Default for Hashing {
     fn default() -> Hashing {
         let cores = available_parallelism().map_or(1, usize::from);
-        Hashing(Arc::new(Semaphore::new((cores / 2).clamp(1, 4))))
+        let places = (cores / 2).clamp(1, 4);
+        Hashing {
+            places: Arc::new(Semaphore::new(places)),
+            line: Semaphore::new(places * LINE),
+        }
     }
 }
 
@@ -69,7 +79,8 @@ impl Hashing {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let place = timeout(PATIENCE, Arc::clone(&self.0).acquire_owned()).await;
+        let _in_line = self.line.try_acquire().map_err(Error::unavailable)?;
+        let place = timeout(PATIENCE, Arc::clone(&self.places).acquire_owned()).await;
         let place = place
             .map_err(Error::unavailable)?
             .map_err(Error::internal)?;
@@ -113,14 +124,22 @@ mod tests {
     #[tokio::test]
     async fn passwords_are_hashed_a_few_at_a_time_and_who_waits_too_long_is_told() {
         let hashing = Hashing::default();
-        let places = hashing.0.available_permits();
+        let places = hashing.places.available_permits();
         assert!((1..=4).contains(&places), "{places}");
-        let all = hashing.0.acquire_many(places as u32).await.unwrap();
+        let all = hashing.places.acquire_many(places as u32).await.unwrap();
         // From here on the clock jumps to whatever is waited for.
         tokio::time::pause();
         let late = hashing.hash(Secret::from_text("tulip")).await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
+        let waiting = hashing
+            .line
+            .acquire_many((places * LINE) as u32)
+            .await
+            .unwrap();
         drop(all);
+        let at_once = hashing.hash(Secret::from_text("tulip")).await;
+        assert!(matches!(at_once, Err(Error::Unavailable(_))), "{at_once:?}");
+        drop(waiting);
         hashing.hash(Secret::from_text("tulip")).await.unwrap();
     }
 }

@@ -22,7 +22,7 @@ use crate::domain::holder::Holder;
 use crate::domain::id::{InvitationId, TeamId, UserId};
 use crate::domain::input::typed_text;
 use crate::domain::invitation::{
-    FoundInvitation, Invitation, IssuedInvitation, LIFETIME, ListedInvitation,
+    FoundInvitation, INVITATIONS_PER_TEAM, Invitation, IssuedInvitation, LIFETIME, ListedInvitation,
 };
 use crate::domain::member::{Member, Role};
 use crate::domain::secret::{Digest, Secret};
@@ -79,6 +79,11 @@ impl App {
             sql.run(lock_team(team_id)).await?;
             let own = require_manager(sql, &actor, team_id).await?;
             require_reach(own, role)?;
+            let open = sql.run(invitation::count(team_id)).await?;
+            if open.is_some_and(|open| open >= INVITATIONS_PER_TEAM) {
+                let why = "is one too many: the team has 200 open invitations; withdraw some, or wait until they are over";
+                return Err(Error::invalid("email", why).into());
+            }
             replace(sql, own, &invitation, &digest).await?;
             sql.run(audit::insert(&event)).await?;
             Ok(invitation.clone())

@@ -8,7 +8,7 @@ use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Member, Role};
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, audit, member, team};
+use crate::store::{Batch, Sql, audit, invitation, member, team, user};
 
 use super::browser_session::require_person;
 use super::team::require_team;
@@ -141,7 +141,26 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
             .unwrap_or(role);
         return Err(Member::exists(team_id, user_id, found).into());
     }
+    forget_invitation(sql, team_id, user_id).await?;
     Ok(member.clone())
+}
+
+/// Ends the invitation of a user who has become a member without it, or is one no longer: nobody comes back by an old link.
+pub(super) async fn forget_invitation(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    user_id: UserId,
+) -> Result<(), ScriptError> {
+    let Some(user) = sql.run(user::find(user_id)).await? else {
+        return Ok(());
+    };
+    if let Some(old) = sql
+        .run(invitation::find_email(team_id, &user.email))
+        .await?
+    {
+        sql.run(invitation::delete(team_id, old.id)).await?;
+    }
+    Ok(())
 }
 
 /// Refuses a person who is not signed in any more, or does not manage the team; nobody takes that right away before the end

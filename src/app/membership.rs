@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::App;
 use super::browser_session::require_person;
 use super::lease;
-use super::member::require_manager;
+use super::member::{forget_invitation, require_manager};
 use super::team::require_team;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent};
@@ -57,6 +57,10 @@ impl App {
                     return Ok(());
                 }
                 if own.is_some() && current == Role::Owner {
+                    let others = member::roles_of_others(team_id, user_id);
+                    if sql.run(others).await?.is_empty() {
+                        return Err(Member::only_member().into());
+                    }
                     require_another_owner(sql, team_id, user_id).await?;
                 }
                 sql.run(member::set_role(team_id, user_id, role)).await?;
@@ -88,6 +92,7 @@ impl App {
             sql.run(lock_team(team_id)).await?;
             let current = require_may_remove(sql, &actor, team_id, user_id).await?;
             sql.run(member::delete(team_id, user_id)).await?;
+            forget_invitation(sql, team_id, user_id).await?;
             let mut ended = match actor {
                 Actor::Person(_) => leave(sql, team_id, user_id, current, now).await?,
                 Actor::Operator => Vec::new(),

@@ -28,7 +28,7 @@ use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::generated::catalog::schemas;
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, product, product_import};
+use crate::store::{Batch, Sql, member, product, product_import};
 
 /// Lines or products at a time: some milliseconds of reading in SQLite, which an async thread does itself.
 const BATCH: usize = 500;
@@ -112,7 +112,8 @@ impl App {
 
     /// The plan that is kept for a user, to be shown: made again, as the catalog is now.
     ///
-    /// # Errors [`Error::ImportNotKept`], [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::CatalogChanged`]
+    /// # Errors
+    /// [`Error::ImportNotKept`], [`Error::NotAMember`], [`Error::RoleInsufficient`]; [`Error::CatalogChanged`]
     /// when it would not be the plan that was kept; what the store answers.
     pub async fn get_kept_import(
         &self,
@@ -147,7 +148,7 @@ impl App {
                 0 => Err(Error::ImportNotKept),
                 _ => Ok(()),
             });
-            sql.run((require_writer(catalog, user_id), spend)).await?;
+            sql.run((hold_writer(catalog, user_id), spend)).await?;
             carry_out(sql, &import).await
         });
         done.await.map_err(taken_meanwhile)
@@ -278,6 +279,15 @@ fn taken_meanwhile(error: Error) -> Error {
         Error::DuplicateSku => Error::CatalogChanged,
         other => other,
     }
+}
+
+/// The same as [`require_writer`]; nobody takes the role away before the end of the transaction.
+fn hold_writer(catalog: Catalog, user_id: UserId) -> impl Batch<Out = ()> {
+    member::hold_role(catalog.team_id, user_id).rule(|role| match role {
+        Some(role) if role.may_write() => Ok(()),
+        Some(_) => Err(Error::RoleInsufficient),
+        None => Err(Error::NotAMember),
+    })
 }
 
 /// Refuses a user who is not in the team, or only looks on.

@@ -21,7 +21,7 @@ use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
 use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
-use crate::domain::user::User;
+use crate::domain::user::{User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
 use crate::store::{Batch, Sql, audit, browser_session, password, user};
@@ -73,17 +73,15 @@ impl App {
             browser,
         } = sign_in;
         let found = {
-            let email = email.trim().to_owned();
+            // What is no email is nobody's; the store asks for it all the same.
+            let email = parse_email(&email).unwrap_or_default();
             let find = async move |sql: Sql<'_>| {
-                let Some(user) = sql.run(user::find_email(&email)).await? else {
-                    return Ok(None);
-                };
-                let hash = sql.run(password::find(user.id)).await?;
-                Ok(Some((user, hash)))
+                let find = (user::find_email(&email), password::find_email(&email));
+                sql.run(find).await
             };
             self.store.read(Holder::Strangers, find).await?
         };
-        let (user, hash) = found.map_or((None, None), |(user, hash)| (Some(user), hash));
+        let (user, hash) = found;
         let known = Known {
             account: account(&email),
             user_id: user.as_ref().map(|it| it.id),
@@ -97,7 +95,8 @@ impl App {
             .await
     }
 
-    /// Takes the password of somebody who is signed in as a proof that it is still them: step 5.
+    /// Takes the password of somebody who is signed in as a proof that it is still them, and gives the session's new cookie:
+    /// step 5.
     ///
     /// # Errors
     /// As [`sign_in`](App::sign_in); [`Error::InvalidToken`] when the session has ended meanwhile.
@@ -106,7 +105,7 @@ impl App {
         in_browser: &InBrowser,
         password: Secret,
         browser: Browser,
-    ) -> Result<Cookies, Error> {
+    ) -> Result<Secret, Error> {
         let user_id = in_browser.user.id;
         let find = async move |sql: Sql<'_>| sql.run(password::find(user_id)).await;
         let known = Known {
@@ -129,10 +128,7 @@ impl App {
             sql.run((confirm, checked.forget())).await.map(drop)
         };
         self.store.write(user_id, confirm).await?;
-        Ok(Cookies {
-            session: cookie,
-            device: self.device_cookies().await?.issue(user_id),
-        })
+        Ok(cookie)
     }
 
     /// Steps 2 and 3.
@@ -263,9 +259,10 @@ impl Checked {
 
     /// It was the right password after all.
     fn forget(&self) -> impl Batch + '_ {
+        // In the order in which they are locked.
         (
-            password::forget_wrong(&self.account, &self.source),
             password::was_right(&self.account, !self.is_device),
+            password::forget_wrong(&self.account, &self.source),
         )
             .rule(|_| Ok(0))
     }

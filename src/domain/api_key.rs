@@ -28,6 +28,9 @@ string_enum! {
     }
 }
 
+/// The most valid keys that a team has at once: those of a member who is removed are revoked together.
+pub const KEYS_PER_TEAM: i64 = 500;
+
 /// An API key, without the key itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {

@@ -14,6 +14,9 @@ use super::secret::Secret;
 use super::time::Timestamp;
 use super::user::User;
 
+/// The most invitations that a team has at once: they end together when their maker is removed, and are shown on one page.
+pub const INVITATIONS_PER_TEAM: i64 = 200;
+
 /// For how long an invitation is good.
 pub const LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 

@@ -94,6 +94,14 @@ impl Member {
         ))
     }
 
+    /// The error for somebody who is alone in a team, and would leave it without anybody who manages it.
+    pub(crate) fn only_member() -> Error {
+        Error::Refused(
+            "you are alone in this team, and it needs an owner; leave it instead, which ends it"
+                .into(),
+        )
+    }
+
     /// The error for the last owner of a team with others, who would be one no longer.
     pub(crate) fn last_owner(team_name: &str) -> Error {
         Error::Refused(format!(

@@ -26,7 +26,9 @@ const JUDGED: usize = 72;
 
 /// The password as it is compared: step 1. One that is too long to be anybody's is cut to where that is seen.
 pub(crate) fn normalized(text: &str) -> Secret {
-    Secret::from_text(text.nfc().take(LONGEST + 1).collect::<String>())
+    // One code point in this form is four at most; a longer run would be put in order in vain.
+    let typed = text.chars().take(4 * (LONGEST + 1));
+    Secret::from_text(typed.nfc().take(LONGEST + 1).collect::<String>())
 }
 
 /// A new password as it is compared, if it is good enough: step 2. That takes milliseconds.

@@ -112,10 +112,13 @@ async fn in_browser(context: &RequestContext, cookie: &str) -> Result<Option<InB
 /// The value of a cookie (RFC 6265, section 5.4), of which HTTP/2 may send each in a header of its own.
 pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(COOKIE).iter();
-    let lines = lines.filter_map(|line| line.to_str().ok());
-    let pairs = lines.flat_map(|line| line.split(';'));
-    let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(it, _)| *it == name).map(|(_, value)| value)
+    let mut pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    // Those of others may have bytes that are no text.
+    let value = pairs.find_map(|pair| {
+        let pair = pair.trim_ascii();
+        pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+    });
+    value.and_then(|value| str::from_utf8(value).ok())
 }
 
 /// For whom is held what belongs to the team of a key.

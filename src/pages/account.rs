@@ -133,8 +133,8 @@ async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
     let proven = visit
         .app()
         .confirm_by_password(in_browser, current, visit.browser());
-    let cookies = match proven.await {
-        Ok(cookies) => cookies,
+    match proven.await {
+        Ok(cookie) => visit.renew(&cookie),
         Err(error) => {
             let complaint = Complaint {
                 field: "current_password",
@@ -142,19 +142,15 @@ async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
             };
             return page(&visit, Shown::complaint(complaint)).await;
         }
-    };
+    }
     let changed = visit
         .app()
         .change_password(visit.person()?, in_browser, new);
-    let mut answer = match changed.await {
-        Ok(()) => see_other("/account?done=password"),
-        Err(Error::Invalid(complaint)) => page(&visit, Shown::complaint(complaint)).await?,
-        Err(error) => return Err(error.into()),
-    };
-    // The proof has given the session another cookie, whatever the new password is worth.
-    let cookie = Cookie::Session.set(&visit.site, cookies.session.reveal());
-    answer.headers_mut().append(SET_COOKIE, cookie);
-    Ok(answer)
+    match changed.await {
+        Ok(()) => Ok(see_other("/account?done=password")),
+        Err(Error::Invalid(complaint)) => page(&visit, Shown::complaint(complaint)).await,
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What is said of a current password that is none.
@@ -172,7 +168,7 @@ fn wrong_current(error: Error) -> Result<String, Failure> {
 async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
     let user_id = visit.user_id()?;
     let [id] = form.fields(["id"])?;
-    let confirmed = confirmed(&visit, &form, &[("id", id.as_str())]).await?;
+    confirmed(&visit, &form, &[("id", id.as_str())]).await?;
     let team_id = id.parse().map_err(|_| Failure::NotFound)?;
     visit.app().membership(team_id, user_id).await?;
     let actor = visit.actor()?;
@@ -180,12 +176,11 @@ async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
         .app()
         .remove_member(&actor, team_id, user_id, false)
         .await;
-    let answer = match left {
-        Ok(()) => see_other(PATH),
-        Err(Error::Refused(why)) => page(&visit, Shown::refused(why)).await?,
-        Err(error) => return Err(error.into()),
-    };
-    Ok(confirmed.with_cookies(&visit, answer))
+    match left {
+        Ok(()) => Ok(see_other(PATH)),
+        Err(Error::Refused(why)) => page(&visit, Shown::refused(why)).await,
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
@@ -208,7 +203,7 @@ async fn show_delete_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
 }
 
 async fn delete_account(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
-    let confirmed = confirmed(&visit, &form, &[]).await?;
+    confirmed(&visit, &form, &[]).await?;
     match visit.app().delete_account(visit.person()?).await {
         Ok(()) => {
             let mut answer = see_other("/sign-in");
@@ -218,10 +213,7 @@ async fn delete_account(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer
             }
             Ok(answer)
         }
-        Err(Error::Refused(why)) => {
-            let answer = page(&visit, Shown::refused(why)).await?;
-            Ok(confirmed.with_cookies(&visit, answer))
-        }
+        Err(Error::Refused(why)) => page(&visit, Shown::refused(why)).await,
         Err(error) => Err(error.into()),
     }
 }

@@ -16,7 +16,7 @@ use crate::domain::Error;
 macro_rules! policy {
     ($forms:literal) => {
         concat!(
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; ",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; ",
             $forms,
             "base-uri 'none'; frame-ancestors 'none'"
         )

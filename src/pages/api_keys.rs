@@ -130,7 +130,7 @@ fn path(team: &FramedTeam) -> String {
 
 async fn show_api_keys(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let team = visit.managed_team(&path.team).await?;
-    let made = visit.cookie(Cookie::Once);
+    let made = visit.shown_once();
     let made = made.filter(|text| visit.app().presented_api_key(text).is_ok());
     let made = made.map(str::to_owned);
     page(&visit, team, made, Typed::default(), None).await
@@ -160,10 +160,9 @@ async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
         ("scope", &typed.scope),
         ("expires_in", &typed.expires_in),
     ];
-    let confirmed = match mode {
-        Mode::Live => Some(confirmed(&visit, &form, &fields).await?),
-        Mode::Test => None,
-    };
+    if mode == Mode::Live {
+        confirmed(&visit, &form, &fields).await?;
+    }
     let (actor, name) = (visit.actor()?, Some(typed.name.as_str()));
     let created = visit
         .app()
@@ -173,25 +172,27 @@ async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
         Err(Error::Invalid(complaint)) => {
             return page(&visit, team, None, typed, Some(complaint)).await;
         }
+        Err(Error::Refused(message)) => {
+            let field = "name";
+            let complaint = Complaint { field, message };
+            return page(&visit, team, None, typed, Some(complaint)).await;
+        }
         Err(error) => return Err(error.into()),
     };
     let mut answer = see_other(&self::path(&team));
-    let once = Cookie::Once.set(&visit.site, secret.reveal());
+    let once = visit.once(&secret)?;
     answer.headers_mut().append(SET_COOKIE, once);
-    Ok(match confirmed {
-        Some(confirmed) => confirmed.with_cookies(&visit, answer),
-        None => answer,
-    })
+    Ok(answer)
 }
 
 async fn revoke_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     let team = visit.managed_team(&path.team).await?;
     let [id] = form.fields(["id"])?;
     let fields = [("id", id.as_str())];
-    let confirmed = confirmed(&visit, &form, &fields).await?;
+    confirmed(&visit, &form, &fields).await?;
     let id = id.parse().map_err(|_| Failure::NotFound)?;
     visit.app().revoke_api_key(&visit.actor()?, id).await?;
-    Ok(confirmed.with_cookies(&visit, see_other(&self::path(&team))))
+    Ok(see_other(&self::path(&team)))
 }
 
 async fn page(

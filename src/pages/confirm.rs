@@ -6,17 +6,13 @@
 //! 3. If it is the right one, the session gets another cookie, and what was asked for is done.
 
 use askama::Template;
-use bytes::Bytes;
-use http::header::SET_COOKIE;
-use http::{Response, StatusCode};
+use http::StatusCode;
 
 use super::answer::html;
-use super::cookies::Cookie;
 use super::failure::Failure;
 use super::frame::Frame;
 use super::sign_in::wrong_password;
 use super::visit::Visit;
-use crate::app::sign_in::Cookies;
 use crate::domain::secret::Secret;
 use crate::http::Form;
 
@@ -32,24 +28,6 @@ struct ConfirmPage<'a> {
     complaint: Option<String>,
 }
 
-/// That somebody has lately proven who they are.
-pub(super) struct Confirmed(Option<Cookies>);
-
-impl Confirmed {
-    /// The answer to what was asked for, with the new cookie if there is one.
-    pub(super) fn with_cookies(
-        &self,
-        visit: &Visit,
-        mut answer: Response<Bytes>,
-    ) -> Response<Bytes> {
-        if let Some(cookies) = &self.0 {
-            let cookie = Cookie::Session.set(&visit.site, cookies.session.reveal());
-            answer.headers_mut().append(SET_COOKIE, cookie);
-        }
-        answer
-    }
-}
-
 /// Goes on if whoever is signed in has lately proven who they are; `fields` are those of the form, none of them secret.
 ///
 /// # Errors
@@ -58,10 +36,10 @@ pub(super) async fn confirmed(
     visit: &Visit,
     form: &Form,
     fields: &[(&str, &str)],
-) -> Result<Confirmed, Failure> {
+) -> Result<(), Failure> {
     let in_browser = visit.signed_in()?;
     if in_browser.session.is_fresh(visit.app().now()) {
-        return Ok(Confirmed(None));
+        return Ok(());
     }
     let [password] = form.fields([PASSWORD])?;
     if password.is_empty() {
@@ -73,7 +51,10 @@ pub(super) async fn confirmed(
         .app()
         .confirm_by_password(in_browser, password, browser);
     match proven.await {
-        Ok(cookies) => Ok(Confirmed(Some(cookies))),
+        Ok(cookie) => {
+            visit.renew(&cookie);
+            Ok(())
+        }
         Err(error) => Err(ask(visit, fields, Some(wrong_password(error)?))?),
     }
 }

@@ -66,9 +66,12 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
 
 /// The sign-in page, from which one comes back; after a form, to the page that it was on.
 fn to_sign_in(visit: &Visit) -> Response<Bytes> {
+    let path = visit.context.request.uri().path();
     let back = match visit.context.request.method().is_safe() {
         true => visit.path_and_query(),
-        false => visit.context.request.uri().path(),
+        false if visit.has_page => path,
+        // What only takes forms lies below the page that has them.
+        false => path.rsplit_once('/').map_or("/", |(page, _)| page),
     };
     match back {
         "/" => see_other("/sign-in"),

@@ -14,6 +14,9 @@ use crate::domain::session::Session;
 /// As many events are read at once.
 const STEP: u32 = 1000;
 
+/// As many events are told: what one answer may take in memory.
+const EVENTS: usize = 10_000;
+
 /// As many teams are told.
 const TEAMS: u32 = 10_000;
 
@@ -28,7 +31,7 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
     let (browsers, apps) = app.list_devices(user.id).await?;
     let mut events = Vec::new();
     let mut part = Part::first(STEP);
-    loop {
+    while events.len() < EVENTS {
         let some = app.list_own_events(user.id, part).await?;
         let Some(last) = some.last() else { break };
         part.after = Some(last.id);
@@ -45,6 +48,8 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
         "browsers": browsers.iter().map(browser).collect::<Vec<_>>(),
         "apps": apps.iter().map(app_session).collect::<Vec<_>>(),
         "done": events,
+        // The newest are there.
+        "moreDone": events.len() >= EVENTS,
     });
     let text = serde_json::to_string_pretty(&all).map_err(Error::internal)?;
     Ok(text)

@@ -6,13 +6,12 @@
 use std::sync::Arc;
 
 use askama::Template;
-use bytes::Bytes;
 use dropshot::ApiDescriptionRegisterError;
+use http::StatusCode;
 use http::header::SET_COOKIE;
-use http::{Response, StatusCode};
 
 use super::answer::{html, see_other};
-use super::confirm::{Confirmed, confirmed};
+use super::confirm::confirmed;
 use super::cookies::Cookie;
 use super::failure::Failure;
 use super::frame::{Frame, FramedTeam};
@@ -115,7 +114,7 @@ fn path(team: &FramedTeam) -> String {
 
 async fn show_members(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let team = visit.managed_team(&path.team).await?;
-    let made = visit.cookie(Cookie::Once);
+    let made = visit.shown_once();
     let made = made.filter(|text| Secret::is_base64url(text));
     let made = made.map(|text| {
         let secret = Secret::from_text(text);
@@ -147,30 +146,22 @@ async fn invite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
         return page(&visit, team, Shown::complaint(typed, wrong)).await;
     };
     let fields = [("email", typed.email.as_str()), ("role", &typed.role)];
-    let confirmed = match role.may_manage() {
-        true => Some(confirmed(&visit, &form, &fields).await?),
-        false => None,
-    };
+    if role.may_manage() {
+        confirmed(&visit, &form, &fields).await?;
+    }
     let actor = visit.actor()?;
     let invited = visit.app().invite(&actor, team.id, &typed.email, role);
-    let (mut answer, shown) = match invited.await {
-        Ok(issued) => {
-            let mut answer = see_other(&self::path(&team));
-            let once = Cookie::Once.set(&visit.site, issued.secret.reveal());
-            answer.headers_mut().append(SET_COOKIE, once);
-            (Some(answer), None)
+    let issued = match invited.await {
+        Ok(issued) => issued,
+        Err(Error::Invalid(complaint)) => {
+            return page(&visit, team, Shown::complaint(typed, complaint)).await;
         }
-        Err(Error::Invalid(complaint)) => (None, Some(Shown::complaint(typed, complaint))),
         Err(error) => return Err(error.into()),
     };
-    if let Some(shown) = shown {
-        answer = Some(page(&visit, team, shown).await?);
-    }
-    Ok(with_cookies(
-        &visit,
-        confirmed.as_ref(),
-        answer.unwrap_or_default(),
-    ))
+    let mut answer = see_other(&self::path(&team));
+    let once = visit.once(&issued.secret)?;
+    answer.headers_mut().append(SET_COOKIE, once);
+    Ok(answer)
 }
 
 async fn set_role(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
@@ -181,13 +172,12 @@ async fn set_role(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     let fields = [("id", id.as_str()), ("role", &role)];
     // To take a role that manages away is a removal of a kind, and as easily abused as to give one.
     let found = member(&visit, &team, user_id).await?;
-    let confirmed = match new.may_manage() || found.member.role.may_manage() {
-        true => Some(confirmed(&visit, &form, &fields).await?),
-        false => None,
-    };
+    if new.may_manage() || found.member.role.may_manage() {
+        confirmed(&visit, &form, &fields).await?;
+    }
     let actor = visit.actor()?;
     let set = visit.app().set_role(&actor, team.id, user_id, new).await;
-    done(&visit, team, confirmed.as_ref(), set).await
+    done(&visit, team, set).await
 }
 
 async fn show_remove_member(visit: Arc<Visit>, path: TeamPath) -> Answer {
@@ -210,7 +200,7 @@ async fn remove_member(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer 
     let [id, revoke_keys] = form.fields(["id", "revoke_keys"])?;
     let user_id: UserId = id.parse().map_err(|_| Failure::NotFound)?;
     let fields = [("id", id.as_str()), ("revoke_keys", &revoke_keys)];
-    let confirmed = confirmed(&visit, &form, &fields).await?;
+    confirmed(&visit, &form, &fields).await?;
     member(&visit, &team, user_id).await?;
     let (actor, with_keys) = (visit.actor()?, !revoke_keys.is_empty());
     let removed = visit
@@ -219,58 +209,38 @@ async fn remove_member(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer 
     let removed = removed.await;
     let is_gone = removed.is_ok() && visit.user_id()? == user_id;
     if is_gone {
-        return Ok(confirmed.with_cookies(&visit, see_other("/")));
+        return Ok(see_other("/"));
     }
-    done(&visit, team, Some(&confirmed), removed).await
+    done(&visit, team, removed).await
 }
 
 async fn uninvite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     let team = visit.managed_team(&path.team).await?;
     let [id] = form.fields(["id"])?;
     let fields = [("id", id.as_str())];
-    let confirmed = confirmed(&visit, &form, &fields).await?;
+    confirmed(&visit, &form, &fields).await?;
     let id = id.parse().map_err(|_| Failure::NotFound)?;
     visit.app().uninvite(&visit.actor()?, team.id, id).await?;
-    Ok(confirmed.with_cookies(&visit, see_other(&self::path(&team))))
+    Ok(see_other(&self::path(&team)))
 }
 
 /// A member whom a form names; to a form that names nobody, there is no such page.
 async fn member(visit: &Visit, team: &FramedTeam, id: UserId) -> Result<ListedMember, Failure> {
-    match visit.app().get_membership(team.id, id).await {
-        Ok(found) => Ok(found),
-        Err(error) => Err(error.into()),
-    }
+    Ok(visit.app().get_membership(team.id, id).await?)
 }
 
 /// Back to the page, or the page with why not.
-async fn done(
-    visit: &Visit,
-    team: FramedTeam,
-    confirmed: Option<&Confirmed>,
-    result: Result<(), Error>,
-) -> Answer {
-    let answer = match result {
-        Ok(()) => see_other(&path(&team)),
+async fn done(visit: &Visit, team: FramedTeam, result: Result<(), Error>) -> Answer {
+    match result {
+        Ok(()) => Ok(see_other(&path(&team))),
         Err(Error::Refused(why)) => {
             let shown = Shown {
                 refused: Some(why),
                 ..Shown::default()
             };
-            page(visit, team, shown).await?
+            page(visit, team, shown).await
         }
-        Err(error) => return Err(error.into()),
-    };
-    Ok(with_cookies(visit, confirmed, answer))
-}
-
-fn with_cookies(
-    visit: &Visit,
-    confirmed: Option<&Confirmed>,
-    answer: Response<Bytes>,
-) -> Response<Bytes> {
-    match confirmed {
-        Some(confirmed) => confirmed.with_cookies(visit, answer),
-        None => answer,
+        Err(error) => Err(error.into()),
     }
 }
 

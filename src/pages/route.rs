@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::http::header::SET_COOKIE;
 use ::http::{Method, Response};
 use bytes::Bytes;
 use codegen_runtime::{Rejection, without_body};
@@ -79,7 +80,7 @@ impl<'a> Route<'a> {
                     let is_head = *context.request.method() == Method::HEAD;
                     let variables = variables.into_inner();
                     let show = |visit, _| show(visit, variables);
-                    let answer = serve(context, site, path, name, None, show).await?;
+                    let answer = serve(context, site, path, name, (None, true), show).await?;
                     Ok::<_, HttpError>(if is_head {
                         without_body(answer)
                     } else {
@@ -110,11 +111,12 @@ impl<'a> Route<'a> {
         F: Future<Output = Answer> + Send + 'static,
     {
         let (site, path) = (Arc::clone(self.site), self.path);
+        let has_page = self.allow.contains(&"GET");
         let handler = move |context: RequestContext, variables: Path<P>, form: UnreadForm| {
             let (site, take) = (Arc::clone(&site), take.clone());
             let variables = variables.into_inner();
             let take = move |visit, form| take(visit, variables, form);
-            serve(context, site, path, name, Some(form), take)
+            serve(context, site, path, name, (Some(form), has_page), take)
         };
         let (id, all) = (format!("POST {path}"), ApiEndpointVersions::All);
         let form = "application/x-www-form-urlencoded";
@@ -139,17 +141,16 @@ async fn serve<F>(
     site: Arc<Site>,
     path: &'static str,
     name: &'static str,
-    form: Option<UnreadForm>,
+    (form, has_page): (Option<UnreadForm>, bool),
     handle: impl FnOnce(Arc<Visit>, Form) -> F,
 ) -> Result<Response<Body>, HttpError>
 where
     F: Future<Output = Answer>,
 {
     let context = Arc::new(context);
-    let visit = |in_browser| Visit {
-        context: Arc::clone(&context),
-        site: Arc::clone(&site),
-        in_browser,
+    let visit = |in_browser| {
+        let (context, site) = (Arc::clone(&context), Arc::clone(&site));
+        Visit::new(context, site, in_browser, has_page)
     };
     let answer = async |in_browser| {
         let visit = Arc::new(visit(in_browser));
@@ -186,6 +187,19 @@ async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Perm
 /// Step 7, and what is shown where there is nothing else to show.
 fn protected(visit: &Visit, answered: Answer) -> Response<Bytes> {
     let mut answer = answered.unwrap_or_else(|failure| error::answer(visit, failure));
+    if let Some(renewed) = visit.renewed() {
+        // In front of what the page itself sets, such as no cookie for whoever signs out.
+        let own: Vec<_> = answer
+            .headers()
+            .get_all(SET_COOKIE)
+            .iter()
+            .cloned()
+            .collect();
+        answer.headers_mut().insert(SET_COOKIE, renewed.clone());
+        for cookie in own {
+            answer.headers_mut().append(SET_COOKIE, cookie);
+        }
+    }
     protect(&visit.site, answer.headers_mut());
     answer
 }

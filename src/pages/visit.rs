@@ -1,9 +1,9 @@
 //! A request for a page: who asks, from where, and for what.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use http::Method;
-use http::header::{HeaderMap, HeaderName, ORIGIN, USER_AGENT};
+use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, USER_AGENT};
 
 use super::cookies::Cookie;
 use super::failure::Failure;
@@ -28,9 +28,41 @@ pub(super) struct Visit {
     pub(super) site: Arc<Site>,
     /// Who is signed in, if anybody is.
     pub(super) in_browser: Option<InBrowser>,
+    /// Whether GET of the same path shows a page.
+    pub(super) has_page: bool,
+    /// The header with the session's new cookie, once the user has proven again who they are: the one before is worth
+    /// nothing, whatever is answered.
+    renewed: OnceLock<HeaderValue>,
 }
 
 impl Visit {
+    pub(super) fn new(
+        context: Arc<RequestContext>,
+        site: Arc<Site>,
+        in_browser: Option<InBrowser>,
+        has_page: bool,
+    ) -> Visit {
+        Visit {
+            context,
+            site,
+            in_browser,
+            has_page,
+            renewed: OnceLock::new(),
+        }
+    }
+
+    /// Gives the session another cookie with the answer.
+    pub(super) fn renew(&self, cookie: &Secret) {
+        let header = Cookie::Session.set(&self.site, cookie.reveal());
+        // A user proves who they are once in a request.
+        _ = self.renewed.set(header);
+    }
+
+    /// The header that does.
+    pub(super) fn renewed(&self) -> Option<&HeaderValue> {
+        self.renewed.get()
+    }
+
     pub(super) fn app(&self) -> &App {
         &self.context.context().app
     }
@@ -80,6 +112,23 @@ impl Visit {
 
     pub(super) fn cookie(&self, which: Cookie) -> Option<&str> {
         cookie(self.context.request.headers(), &which.name(&self.site))
+    }
+
+    /// The cookie by which the next page shows a secret once, to this session alone.
+    ///
+    /// # Errors
+    /// As of [`signed_in`](Visit::signed_in).
+    pub(super) fn once(&self, secret: &Secret) -> Result<HeaderValue, Failure> {
+        let id = self.signed_in()?.session.id;
+        let value = format!("{id}.{}", secret.reveal());
+        Ok(Cookie::Once.set(&self.site, &value))
+    }
+
+    /// What there is to show once.
+    pub(super) fn shown_once(&self) -> Option<&str> {
+        let (id, secret) = self.cookie(Cookie::Once)?.split_once('.')?;
+        let own = self.in_browser.as_ref()?.session.id.to_string();
+        (id == own).then_some(secret)
     }
 
     /// A parameter of the query; the first one of that name.

@@ -56,6 +56,16 @@ pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
     .all(row::read)
 }
 
+/// How many keys of a team are valid.
+pub fn count_valid(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i64>> {
+    sql!(
+        "SELECT count(*) FROM api_key \
+         WHERE team_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"
+    )
+    .with(values![team_id, now])
+    .first(|row| Ok(row.take()?))
+}
+
 /// Whether there is a key that is valid.
 pub fn exists_valid(now: Timestamp) -> impl Batch<Out = bool> {
     sql!(

@@ -82,6 +82,13 @@ pub fn find_email(team_id: TeamId, email: &str) -> impl Batch<Out = Option<Invit
     .first(row::read)
 }
 
+/// How many invitations to a team there are, those that have expired lately among them.
+pub fn count(team_id: TeamId) -> impl Batch<Out = Option<i64>> {
+    sql!("SELECT count(*) FROM invitation WHERE team_id = $1")
+        .with(values![team_id])
+        .first(|row| Ok(row.take()?))
+}
+
 /// The invitations to a team that a user has made.
 pub fn list_made_by(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Vec<Invitation>> {
     sql!(

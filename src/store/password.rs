@@ -37,6 +37,21 @@ pub fn find(user_id: UserId) -> impl Batch<Out = Option<Secret>> {
         .first(|row| Ok(row.take()?))
 }
 
+/// The password of the user who has the email, whatever the case of its letters.
+pub fn find_email(email: &str) -> impl Batch<Out = Option<Secret>> {
+    sql!(
+        sqlite: [
+            "SELECT hash FROM \"user\" JOIN password ON user_id = id WHERE lower(email) = lower($1) AND removed_at IS NULL",
+        ],
+        postgres: [
+            "SELECT hash FROM \"user\" JOIN password ON user_id = id \
+             WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") AND removed_at IS NULL",
+        ],
+    )
+    .with(values![email])
+    .first(|row| Ok(row.take()?))
+}
+
 /// The same; nobody changes it before the end of the transaction.
 pub fn hold(user_id: UserId) -> impl Batch<Out = Option<Secret>> {
     sql!("SELECT hash FROM password WHERE user_id = $1 FOR SHARE")

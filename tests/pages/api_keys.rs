@@ -140,3 +140,41 @@ async fn a_name_is_text_whatever_it_looks_like() {
     let refused = browser.post(&path, &fields).await;
     refused.expect(422, "id=\"name-complaint\">It has a control character");
 }
+
+#[tokio::test]
+async fn whoever_has_proven_who_they_are_stays_signed_in_whatever_is_answered() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "admin").await;
+    age_sign_ins(&service);
+    let path = path(&team);
+    let mut fields = wanted("live").to_vec();
+    let long = "x".repeat(256);
+    fields[0].1 = &long;
+    fields.push(("confirm_password", PASSWORD));
+    let refused = browser.post(&path, &fields).await;
+    refused.expect(422, "id=\"name-complaint\">It is longer than");
+    let revoke = format!("{path}/revoke");
+    age_sign_ins(&service);
+    let nothing = uuid::Uuid::nil().to_string();
+    let fields = [("id", nothing.as_str()), ("confirm_password", PASSWORD)];
+    browser
+        .post(&revoke, &fields)
+        .await
+        .expect(404, "no such page");
+    browser.get(&path).await.expect(200, "API keys");
+}
+
+#[tokio::test]
+async fn a_new_key_is_shown_to_the_session_that_made_it_alone() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut ada = signed_in(&service, &team, "owner").await;
+    let mut ben = signed_in(&service, &team, "admin").await;
+    let path = path(&team);
+    assert_eq!(ada.post(&path, &wanted("live")).await.status(), 303);
+    let once = ada.cookies["invoicing-8080-once"].clone();
+    ben.cookies.insert("invoicing-8080-once".into(), once);
+    assert_eq!(key(&ben.get(&path).await), None);
+    assert!(key(&ada.get(&path).await).is_some());
+}

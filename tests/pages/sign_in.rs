@@ -208,3 +208,30 @@ async fn where_people_would_type_passwords_in_clear_there_are_no_pages() {
     let root = browser.send(Request::new("GET", "/")).await;
     assert_eq!(root.location(), "/docs/catalog");
 }
+
+#[tokio::test]
+async fn who_was_signed_out_meanwhile_comes_back_to_the_page_of_the_form() {
+    let Some(service) = server() else { return };
+    let mut browser = Browser::new(&service);
+    for (path, page) in [
+        ("/account/devices/end-session", "%2Faccount%2Fdevices"),
+        ("/account/name", "%2Faccount"),
+        (
+            "/teams/x/settings/integrations/api-keys",
+            "%2Fteams%2Fx%2Fsettings%2Fintegrations%2Fapi-keys",
+        ),
+    ] {
+        let answer = browser.post(path, &[]).await;
+        assert_eq!(answer.location(), format!("/sign-in?next={page}"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_email_is_answered_like_a_wrong_password() {
+    let Some(service) = server() else { return };
+    for email in ["", "ada", "a\u{0}b@example.com", &"x".repeat(10_000)] {
+        let fields = [("email", email), ("password", PASSWORD)];
+        let answer = Browser::new(&service).post("/sign-in", &fields).await;
+        answer.expect(422, "The email or the password is wrong");
+    }
+}

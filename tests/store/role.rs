@@ -225,3 +225,58 @@ async fn a_deleted_account_leaves_an_id_in_the_audit_and_nothing_else() {
     let refused = app.delete_account(bo).await;
     assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
 }
+
+#[tokio::test]
+async fn whoever_is_alone_in_a_team_stays_its_owner() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let owner = join(app, team, "o@example.com", Role::Owner).await;
+    let by = actor(&owner);
+    let refused = app.set_role(&by, team, owner.user_id, Role::Viewer).await;
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    assert_eq!(owners(app, team).await, 1);
+}
+
+#[tokio::test]
+async fn nobody_who_is_removed_comes_back_by_an_older_invitation() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let other = app.create_team("Other").await.unwrap().id;
+    let bo = join(app, other, "bo@example.com", Role::Viewer).await;
+    for removes in [false, true] {
+        let invited = app.invite(&Actor::Operator, team, "bo@example.com", Role::Admin);
+        let link = invited.await.unwrap().secret;
+        app.add_member(team, bo.user_id, Role::Viewer).await.unwrap();
+        if removes {
+            app.remove_member(&Actor::Operator, team, bo.user_id, false)
+                .await
+                .unwrap();
+        }
+        assert_no_link(app.join_as_user(bo.clone(), &link).await);
+        if !removes {
+            app.remove_member(&Actor::Operator, team, bo.user_id, false)
+                .await
+                .unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_team_has_a_bound_of_valid_keys_and_of_open_invitations() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    for number in 0..200 {
+        let email = format!("{number}@example.com");
+        let invited = app.invite(&Actor::Operator, team, &email, Role::Viewer);
+        invited.await.unwrap();
+    }
+    let more = app.invite(&Actor::Operator, team, "more@example.com", Role::Viewer);
+    assert!(matches!(more.await, Err(Error::Invalid(_))));
+    for _ in 0..500 {
+        key(app, &Actor::Operator, team).await;
+    }
+    let (mode, scope) = (Mode::Test, Scope::ReadOnly);
+    let more = app.create_api_key(&Actor::Operator, team, mode, scope, None, None);
+    let more = more.await;
+    assert!(matches!(more, Err(Error::Refused(_))), "{more:?}");
+}

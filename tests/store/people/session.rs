@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use invoicing::domain::Error;
 use invoicing::domain::audit::Actor;
+use invoicing::domain::auth_code::CodeChallenge;
+use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::list::Part;
@@ -100,4 +102,32 @@ async fn a_key_is_made_and_revoked_by_whoever_manages_the_team() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn to_sign_out_everywhere_else_ends_codes_that_are_not_used_yet() {
+    let (service, ada) = with_ada().await;
+    let uris = ["com.example.app:/signed-in".to_owned()];
+    let client = service.app.create_oauth_client("app", "App", &uris).await;
+    let client_id = client.unwrap().id;
+    let code_verifier = Secret::base64url();
+    let challenge = CodeChallenge::of(&code_verifier);
+    let issued = service
+        .app
+        .issue_auth_code(ada.user.id, &client_id, &uris[0], challenge)
+        .await
+        .unwrap();
+    service.app.end_other_sessions(person(&ada)).await.unwrap();
+    let request = TokenRequest::AuthorizationCode {
+        code: issued.code,
+        code_verifier,
+        redirect_uri: uris[0].clone(),
+        client_id,
+        device: Device {
+            install_id: None,
+            user_agent: None,
+        },
+    };
+    let exchanged = service.app.exchange_token(request).await;
+    assert!(matches!(exchanged, Err(Error::InvalidGrant)), "{exchanged:?}");
 }
