@@ -38,8 +38,11 @@ impl App {
         self.store
             .write(user_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
-                let set = user::set_name(user_id, &name);
-                sql.run((set, audit::insert(&event))).await.map(drop)
+                // What stays as it is, is told of by nobody.
+                if sql.run(user::set_name(user_id, &name)).await? > 0 {
+                    sql.run(audit::insert(&event)).await?;
+                }
+                Ok(())
             })
             .await
     }

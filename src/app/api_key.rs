@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 use super::App;
 use super::Presented;
 use super::lease;
-use super::member::require_manager;
+use super::member::{require_manager, require_managing};
 use super::team::require_team;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Author, KEYS_PER_TEAM, Scope, is_well_formed, new_key};
+use crate::domain::api_key::{
+    ApiKey, Author, KEYS_PER_TEAM, ListedApiKey, Scope, is_well_formed, new_key,
+};
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
 use crate::domain::holder::Holder;
-use crate::domain::id::{ApiKeyId, TeamId};
+use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::input::end_of;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
@@ -86,6 +88,25 @@ impl App {
             None => sql.run(api_key::list_all(part)).await,
         };
         self.store.read(Holder::Service, calls).await
+    }
+
+    /// At most `limit` keys of a team, for a person who manages it: those that are not revoked, then the others, each newest
+    /// first, so that no number of old ones hides a key that works.
+    ///
+    /// # Errors
+    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; what the store answers.
+    pub async fn list_newest_api_keys(
+        &self,
+        user_id: UserId,
+        team_id: TeamId,
+        limit: u32,
+    ) -> Result<Vec<ListedApiKey>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            let keys = api_key::list_newest(team_id, limit);
+            let ((), keys) = sql.run((require_managing(team_id, user_id), keys)).await?;
+            Ok(keys)
+        };
+        self.store.read(user_id, calls).await
     }
 
     /// The key of that id, revoked or not.

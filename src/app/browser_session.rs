@@ -4,11 +4,11 @@ use super::{App, Presented};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, Person};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
-use crate::domain::holder::Holder;
 use crate::domain::id::{BrowserSessionId, SessionId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Secret;
 use crate::domain::session::Session;
+use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, auth_code, browser_session, session};
 
@@ -152,14 +152,14 @@ impl App {
     }
 }
 
-/// As many apps of a user are listed; the page says so where there are more.
+/// As many apps of a user are listed, the newest.
 const DEVICES: u32 = 500;
 
 /// Ends the sessions of all apps of a user; says whether there was one.
 pub(super) async fn end_app_sessions(
     sql: Sql<'_>,
     user_id: UserId,
-    now: crate::domain::time::Timestamp,
+    now: Timestamp,
 ) -> Result<bool, ScriptError> {
     let sessions = sql.run(session::lock_all(user_id)).await?;
     for id in &sessions {
@@ -175,13 +175,4 @@ pub(super) fn require_person(person: &Person) -> impl Batch<Out = ()> + use<> {
         let session = session.filter(|it| it.user_id == user_id);
         session.map(drop).ok_or(Error::InvalidToken)
     })
-}
-
-impl From<&Actor> for Holder {
-    fn from(actor: &Actor) -> Holder {
-        match actor {
-            Actor::Operator => Holder::Service,
-            Actor::Person(person) => person.user_id.into(),
-        }
-    }
 }

@@ -188,7 +188,7 @@ impl App {
         };
         let user_id = made.id;
         let hash = self.hash_new_password(join.password, &made).await?;
-        let device = self.device_cookies().await?.issue(user_id);
+        let device = self.device_cookies().await?.issue(user_id, &hash);
         let (begin, cookie) = self.new_browser_session(user_id, &join.browser);
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = join.link.digest();

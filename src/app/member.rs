@@ -182,6 +182,14 @@ pub(super) async fn require_manager(
     Ok(Some(role))
 }
 
+/// Refuses a user who does not manage a team.
+pub(super) fn require_managing(team_id: TeamId, user_id: UserId) -> impl Batch<Out = ()> {
+    require_member(team_id, user_id).rule(|role| match role.may_manage() {
+        true => Ok(()),
+        false => Err(Error::RoleInsufficient),
+    })
+}
+
 /// Refuses a user who is not in a team.
 pub(super) fn require_member(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Role> {
     member::role(team_id, user_id).rule(|role| role.ok_or(Error::NotAMember))

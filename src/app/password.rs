@@ -78,7 +78,7 @@ impl App {
         let user = self.get_reset_link(link).await?;
         let hash = self.hash_new_password(typed, &user).await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
-        let device = self.device_cookies().await?.issue(user_id);
+        let device = self.device_cookies().await?.issue(user_id, &hash);
         let (begin, cookie) = self.new_browser_session(user_id, &browser);
         let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
         self.store
@@ -103,7 +103,8 @@ impl App {
         })
     }
 
-    /// Sets another password for somebody who has lately proven who they are. The other browser sessions end.
+    /// Sets another password for somebody who has lately proven who they are. The other browser sessions end. The browser's new
+    /// device cookie comes back.
     ///
     /// # Errors
     /// [`Error::Invalid`] about the password; [`Error::InvalidToken`] when the person is not signed in any more.
@@ -112,9 +113,10 @@ impl App {
         person: Person,
         in_browser: &InBrowser,
         typed: Secret,
-    ) -> Result<(), Error> {
+    ) -> Result<Secret, Error> {
         let hash = self.hash_new_password(typed, &in_browser.user).await?;
         let (now, user_id) = (self.now(), person.user_id);
+        let device = self.device_cookies().await?.issue(user_id, &hash);
         let event = self.event(&Actor::Person(person.clone()), Action::ChangePassword);
         self.store
             .write(user_id, async move |sql| {
@@ -123,6 +125,7 @@ impl App {
                 let others = browser_session::delete_others(user_id, Some(person.session_id));
                 sql.run((others, audit::insert(&event))).await.map(drop)
             })
-            .await
+            .await?;
+        Ok(device)
     }
 }

@@ -8,7 +8,9 @@
 use super::App;
 use super::sign_in::{Browser, Cookies};
 use crate::domain::Error;
+use crate::domain::audit::Action;
 use crate::domain::holder::Holder;
+use crate::domain::id::UserId;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::one_time_link::{IssuedLink, OneTimeLink, Purpose};
@@ -95,9 +97,9 @@ impl App {
             created_at: now,
         };
         let hash = self.hash_new_password(set_up.password, &owner).await?;
-        let device = self.device_cookies().await?.issue(owner.id);
+        let device = self.device_cookies().await?.issue(owner.id, &hash);
         let (begin, cookie) = self.new_browser_session(owner.id, &set_up.browser);
-        let event = begin.event_of(crate::domain::audit::Action::SetUp, self.ids.next(now));
+        let event = begin.event_of(Action::SetUp, self.ids.next(now));
         let digest = set_up.link.digest();
         self.store
             .write(Holder::Strangers, async move |sql| {
@@ -131,7 +133,7 @@ impl App {
     pub(super) fn new_one_time_link(
         &self,
         purpose: Purpose,
-        user_id: Option<crate::domain::id::UserId>,
+        user_id: Option<UserId>,
     ) -> (OneTimeLink, IssuedLink) {
         let secret = Secret::base64url();
         let link = OneTimeLink {

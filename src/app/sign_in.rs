@@ -72,18 +72,16 @@ impl App {
             password,
             browser,
         } = sign_in;
-        let found = {
-            // What is no email is nobody's; the store asks for it all the same.
-            let email = parse_email(&email).unwrap_or_default();
-            let find = async move |sql: Sql<'_>| {
-                let find = (user::find_email(&email), password::find_email(&email));
-                sql.run(find).await
-            };
-            self.store.read(Holder::Strangers, find).await?
+        let account = account(&email);
+        // What is no email is nobody's; it is looked up all the same.
+        let email = parse_email(&email).unwrap_or_default();
+        let find = async move |sql: Sql<'_>| {
+            let find = (user::find_email(&email), password::find_email(&email));
+            sql.run(find).await
         };
-        let (user, hash) = found;
+        let (user, hash) = self.store.read(Holder::Strangers, find).await?;
         let known = Known {
-            account: account(&email),
+            account,
             user_id: user.as_ref().map(|it| it.id),
             hash,
         };
@@ -139,8 +137,12 @@ impl App {
         browser: &Browser,
     ) -> Result<Checked, Error> {
         let cookies = self.device_cookies().await?;
-        let of_device = known.user_id.zip(browser.device.as_ref());
-        let of_device = of_device.and_then(|(user_id, device)| cookies.source(device, user_id));
+        let of_device = known
+            .user_id
+            .zip(known.hash.as_ref())
+            .zip(browser.device.as_ref());
+        let of_device =
+            of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
         let checked = Checked {
             account: known.account,
             source: of_device.unwrap_or(Source(browser.network)),
@@ -167,7 +169,7 @@ impl App {
         checked: Checked,
         browser: Browser,
     ) -> Result<Cookies, Error> {
-        let device = self.device_cookies().await?.issue(user.id);
+        let device = self.device_cookies().await?.issue(user.id, &hash);
         let (begin, cookie) = self.new_browser_session(user.id, &browser);
         self.store
             .write(user.id, async move |sql| {
@@ -264,7 +266,6 @@ impl Checked {
             password::was_right(&self.account, !self.is_device),
             password::forget_wrong(&self.account, &self.source),
         )
-            .rule(|_| Ok(0))
     }
 }
 

@@ -6,10 +6,14 @@ use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
+use crate::domain::password::account;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, auth_code, browser_session, member, one_time_link, password, user};
+use crate::store::{
+    Batch, Sql, auth_code, browser_session, invitation, member, one_time_link, password,
+    product_import, user,
+};
 
 use super::browser_session::end_app_sessions;
 
@@ -88,11 +92,14 @@ impl App {
 }
 
 /// The user is removed first: what others, who hold the user, are about to add is there before this, or refused after it.
+/// Nothing is left that has the email or says what the user had typed.
 pub(super) async fn remove_user(
     sql: Sql<'_>,
     id: UserId,
     now: Timestamp,
 ) -> Result<(), ScriptError> {
+    let user = sql.run(user::find(id)).await?;
+    let User { email, .. } = user.ok_or_else(|| User::missing(id))?;
     let remove = user::remove(id, now).rule(|removed| match removed {
         0 => Err(User::missing(id)),
         _ => Ok(()),
@@ -100,8 +107,15 @@ pub(super) async fn remove_user(
     let gone = (member::delete_all(id), auth_code::delete_all(id));
     sql.run((remove, gone)).await?;
     let ways_in = (password::delete(id), one_time_link::delete_all(id));
-    sql.run((ways_in, browser_session::delete_others(id, None)))
+    let account = account(&email);
+    let wrong = password::forget_all_wrong(&account);
+    sql.run((ways_in, wrong, product_import::delete_all(id)))
         .await?;
+    sql.run((
+        invitation::delete_all_of(&email),
+        browser_session::delete_others(id, None),
+    ))
+    .await?;
     end_app_sessions(sql, id, now).await.map(drop)
 }
 

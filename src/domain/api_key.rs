@@ -56,6 +56,15 @@ pub struct ApiKey {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// A key, with what people call whoever made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedApiKey {
+    /// The key.
+    pub key: ApiKey,
+    /// The maker's name, if they are in the team still.
+    pub maker: Option<String>,
+}
+
 /// On whose word something is changed: step 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Author {

@@ -1,8 +1,9 @@
 //! The device cookie: by it, a browser that has signed in to an account before counts by itself there, so that nobody can
 //! keep the user out by typing wrong passwords elsewhere (docs/decisions.md, P32).
 //!
-//! It is 16 random bytes and their HMAC-SHA-256 with the user's id, in base64url. It opens nothing, and the database does
-//! not have it.
+//! It is 16 random bytes and their HMAC-SHA-256 with the user's id and the hash of the password, in base64url. It opens
+//! nothing, and the database does not have it. Another password makes it worthless: whoever knew the one before might have
+//! kept a thousand.
 
 use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign, verify};
 use base64::Engine;
@@ -24,23 +25,29 @@ impl DeviceCookies {
     }
 
     /// A new one for a browser in which this user has signed in.
-    pub(crate) fn issue(&self, user_id: UserId) -> Secret {
+    pub(crate) fn issue(&self, user_id: UserId, hash: &Secret) -> Secret {
         let nonce = random::<NONCE>();
-        let tag = sign(&self.0, &message(&nonce, user_id));
+        let tag = sign(&self.0, &message(&nonce, user_id, hash));
         Secret::from_text(URL_SAFE_NO_PAD.encode([&nonce, tag.as_ref()].concat()))
     }
 
     /// The browser, if the cookie is one of this user's.
-    pub(crate) fn source(&self, cookie: &Secret, user_id: UserId) -> Option<Source> {
+    pub(crate) fn source(&self, cookie: &Secret, user_id: UserId, hash: &Secret) -> Option<Source> {
         let bytes = URL_SAFE_NO_PAD.decode(cookie.reveal()).ok()?;
         let (nonce, tag) = bytes.split_first_chunk::<NONCE>()?;
-        verify(&self.0, &message(nonce, user_id), tag).ok()?;
+        verify(&self.0, &message(nonce, user_id, hash), tag).ok()?;
         Some(Source(Digest::of(nonce)))
     }
 }
 
-fn message(nonce: &[u8; NONCE], user_id: UserId) -> Vec<u8> {
-    [&nonce[..], &user_id.as_bytes()[..]].concat()
+fn message(nonce: &[u8; NONCE], user_id: UserId, hash: &Secret) -> Vec<u8> {
+    // The first two have one length each, so no two messages are the same.
+    [
+        &nonce[..],
+        &user_id.as_bytes()[..],
+        hash.reveal().as_bytes(),
+    ]
+    .concat()
 }
 
 #[cfg(test)]
@@ -51,15 +58,21 @@ mod tests {
 
     #[test]
     fn a_cookie_is_good_for_its_user_and_under_its_key_alone() {
+        let [hash, other] = ["one", "other"].map(Secret::from_text);
         let cookies = DeviceCookies::new([7; 32]);
         let [ada, ben] = [1, 2].map(|id| UserId(Uuid::from_u128(id)));
-        let cookie = cookies.issue(ada);
-        assert!(cookies.source(&cookie, ada).is_some());
-        assert!(cookies.source(&cookie, ben).is_none());
-        assert!(DeviceCookies::new([8; 32]).source(&cookie, ada).is_none());
+        let cookie = cookies.issue(ada, &hash);
+        assert!(cookies.source(&cookie, ada, &hash).is_some());
+        assert!(cookies.source(&cookie, ben, &hash).is_none());
+        assert!(cookies.source(&cookie, ada, &other).is_none());
+        assert!(
+            DeviceCookies::new([8; 32])
+                .source(&cookie, ada, &hash)
+                .is_none()
+        );
         for wrong in ["", "x", "AAAA", &cookie.reveal()[1..]] {
             let wrong = Secret::from_text(wrong);
-            assert!(cookies.source(&wrong, ada).is_none());
+            assert!(cookies.source(&wrong, ada, &hash).is_none());
         }
     }
 }

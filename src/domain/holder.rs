@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use uuid::Uuid;
 
+use super::audit::Actor;
 use super::catalog::Catalog;
 use super::id::{TeamId, UserId};
 
@@ -58,6 +59,15 @@ impl From<TeamId> for Holder {
 impl From<UserId> for Holder {
     fn from(id: UserId) -> Holder {
         Holder::User(id.0)
+    }
+}
+
+impl From<&Actor> for Holder {
+    fn from(actor: &Actor) -> Holder {
+        match actor {
+            Actor::Operator => Holder::Service,
+            Actor::Person(person) => person.user_id.into(),
+        }
     }
 }
 

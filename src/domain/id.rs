@@ -33,6 +33,12 @@ macro_rules! ids {
             }
         }
 
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Uuid {
+                id.0
+            }
+        }
+
         impl FromStr for $name {
             type Err = NotAnId;
 

@@ -17,9 +17,7 @@ use super::rejection::Error;
 use crate::client_address::client_address;
 use crate::{log, traffic};
 
-/// What is done with every answer of a published operation: it is counted, logged and sent. `overloaded` is what takes
-/// its place when the caller leaves too much unread, unless it tells of something that has happened: nobody may believe
-/// that it has not.
+/// What is done with every answer of a published operation: pages of other origins may be let read it, and it is [`sent`].
 pub(super) fn answered<E: Serialize>(
     context: &RequestContext,
     operation: &'static Operation,
@@ -27,32 +25,49 @@ pub(super) fn answered<E: Serialize>(
     latency: Duration,
     overloaded: impl FnOnce(Rejection<Error>) -> ErrorAnswer<E>,
 ) -> Response<Body> {
+    let headers = context.request.headers();
+    let cors = context.context().cors.as_ref();
+    if let Some(cors) = cors {
+        cors.preflight(context.request.method(), headers, &mut answer);
+    }
+    let overloaded = |rejection| overloaded(rejection).into_response();
+    let of = (operation.path, operation.id);
+    let mut answer = sent(context, of, answer, latency, overloaded);
+    if let Some(cors) = cors {
+        cors.allow(headers, answer.headers_mut());
+    }
+    answer
+}
+
+/// An answer of this route, by its name in metrics, is counted, logged and sent. `overloaded` is what takes its place when the
+/// caller leaves too much unread, unless it tells of something that has happened: nobody may believe that it has not.
+pub(super) fn sent(
+    context: &RequestContext,
+    (route, name): (&'static str, &'static str),
+    mut answer: Response<Bytes>,
+    latency: Duration,
+    overloaded: impl FnOnce(Rejection<Error>) -> Response<Bytes>,
+) -> Response<Body> {
     let shared = context.context();
     let holder = answer.extensions().get().copied();
     let holder = holder.unwrap_or_else(|| credential::stranger(context));
     let under_way = answer.extensions().get::<traffic::Request>().is_some();
-    if let Some(cors) = &shared.cors {
-        let (method, headers) = (context.request.method(), context.request.headers());
-        cors.preflight(method, headers, &mut answer);
-    }
     compress(context.request.headers(), &mut answer);
-    let has_happened = !operation.method.is_safe() && answer.status().is_success();
+    let is_refused = answer.status().is_client_error() || answer.status().is_server_error();
+    let has_happened = !context.request.method().is_safe() && !is_refused;
     let bytes = std::mem::take(answer.body_mut());
     let body = match has_happened {
         true => Some(shared.unsent.body_anyway(holder, bytes, under_way)),
         false => shared.unsent.body(holder, bytes, under_way),
     };
     let body = body.unwrap_or_else(|| {
-        let failure = overloaded(Rejection::Error(Error::Overloaded)).into_response();
+        let failure = overloaded(Rejection::Error(Error::Overloaded));
         let bytes = put_in_place(failure, &mut answer);
         shared.unsent.body_anyway(holder, bytes, under_way)
     });
-    if let Some(cors) = &shared.cors {
-        cors.allow(context.request.headers(), answer.headers_mut());
-    }
     let metrics = &shared.replica.metrics;
-    metrics.answered(operation.id, answer.status(), latency);
-    finish(context, operation.path, &mut answer, latency);
+    metrics.answered(name, answer.status(), latency);
+    finish(context, route, &mut answer, latency);
     answer.map(|_| body)
 }
 

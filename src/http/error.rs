@@ -81,9 +81,10 @@ impl Problem {
         }
     }
 
-    /// What a page says of it: a status and a sentence.
-    pub(crate) fn for_page(&self) -> (StatusCode, Cow<'static, str>) {
-        (self.status, self.message())
+    /// What a page says of it: a status, headers such as Retry-After, and a sentence.
+    pub(crate) fn for_page(self) -> (StatusCode, HeaderMap, Cow<'static, str>) {
+        let message = self.message();
+        (self.status, self.headers, message)
     }
 
     fn header(mut self, name: HeaderName, value: impl Display) -> Problem {

@@ -20,14 +20,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::answered::finish;
+use super::answered::{finish, sent};
 use super::api::Api;
-use super::compression::compress;
 use super::context::{Context, RequestContext};
-use super::credential;
 use super::form::UnreadForm;
 use super::rejection::Error;
-use crate::{domain, traffic};
+use crate::domain;
 
 /// Adds `GET path`, which answers what `answer` makes of the request, and `HEAD path`.
 ///
@@ -123,7 +121,7 @@ pub(crate) async fn serve<P, F>(
     name: &'static str,
     admit: impl Future<Output = Result<Admitted<P>, Error>>,
     handle: impl FnOnce(P) -> F,
-    fail: impl FnOnce(Rejection<Error>) -> Response<Bytes>,
+    fail: impl Fn(Rejection<Error>) -> Response<Bytes>,
 ) -> Result<Response<Body>, HttpError>
 where
     F: Future<Output = Result<Response<Bytes>, Rejection<Error>>>,
@@ -142,18 +140,10 @@ where
         let error = domain::Error::internal("a handler panicked");
         Err(Rejection::Error(Error::Domain(error)))
     });
-    let mut answer = outcome.unwrap_or_else(fail);
+    let mut answer = outcome.unwrap_or_else(&fail);
     answer.headers_mut().extend(headers);
     answer.extensions_mut().extend(notes);
-    let shared = context.context();
-    let metrics = &shared.replica.metrics;
-    metrics.answered(name, answer.status(), start.elapsed());
-    finish(context, path, &mut answer, start.elapsed());
-    let under_way = answer.extensions().get::<traffic::Request>().is_some();
-    let holder = answer.extensions().get().copied();
-    let holder = holder.unwrap_or_else(|| credential::stranger(context));
-    compress(context.request.headers(), &mut answer);
-    Ok(answer.map(|bytes| shared.unsent.body_anyway(holder, bytes, under_way)))
+    Ok(sent(context, (path, name), answer, start.elapsed(), fail))
 }
 
 /// Refuses all methods of a path but those that `allow` lists.

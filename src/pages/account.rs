@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use codegen_runtime::Rejection;
 use dropshot::ApiDescriptionRegisterError;
 use http::header::SET_COOKIE;
 use http::{StatusCode, header};
@@ -26,6 +27,7 @@ use crate::domain::error::Complaint;
 use crate::domain::list::Part;
 use crate::domain::member::ListedMember;
 use crate::domain::secret::Secret;
+use crate::http::Error::Overloaded;
 use crate::http::{Api, Form};
 
 const PATH: &str = "/account";
@@ -147,7 +149,12 @@ async fn change_password(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
         .app()
         .change_password(visit.person()?, in_browser, new);
     match changed.await {
-        Ok(()) => Ok(see_other("/account?done=password")),
+        Ok(device) => {
+            let mut answer = see_other("/account?done=password");
+            let device = Cookie::Device.set(&visit.site, device.reveal());
+            answer.headers_mut().append(SET_COOKIE, device);
+            Ok(answer)
+        }
         Err(Error::Invalid(complaint)) => page(&visit, Shown::complaint(complaint)).await,
         Err(error) => Err(error.into()),
     }
@@ -184,6 +191,8 @@ async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
 }
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    let turn = visit.site.export_turn(visit.user_id()?);
+    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
     let text = export(&visit).await?;
     let mut answer = http::Response::new(text.into());
     let headers = answer.headers_mut();

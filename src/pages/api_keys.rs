@@ -20,21 +20,16 @@ use super::site::Site;
 use super::text::Time;
 use super::visit::Visit;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Scope};
+use crate::domain::api_key::{ListedApiKey, Scope};
 use crate::domain::catalog::Mode;
 use crate::domain::error::Complaint;
-use crate::domain::id::{ApiKeyId, UserId};
-use crate::domain::list::Part;
-use crate::domain::member::ListedMember;
+use crate::domain::id::ApiKeyId;
 use crate::domain::time::Timestamp;
 use crate::http::{Api, Form};
 use crate::settings::Span;
 
 /// As many keys are listed.
 const KEYS: u32 = 500;
-
-/// Among as many members their makers are looked for.
-const MEMBERS: u32 = 1000;
 
 #[derive(Template)]
 #[template(path = "api_keys.html")]
@@ -63,7 +58,11 @@ struct KeyRow {
 }
 
 impl KeyRow {
-    fn new(key: ApiKey, members: &[ListedMember], now: Timestamp) -> KeyRow {
+    fn new(ListedApiKey { key, maker }: ListedApiKey, now: Timestamp) -> KeyRow {
+        let nobody = match key.created_by {
+            None => "The operator",
+            Some(_) => "A former member",
+        };
         let state = match (key.revoked_at, key.expires_at) {
             (Some(_), _) => "Revoked",
             (None, Some(end)) if end <= now => "Expired",
@@ -78,7 +77,7 @@ impl KeyRow {
             name: key.name.unwrap_or_else(|| "No name".to_owned()),
             mode: key.mode,
             scope,
-            created_by: maker(key.created_by, members),
+            created_by: maker.unwrap_or_else(|| nobody.to_owned()),
             created_at: Time(key.created_at),
             last_used_at: key.last_used_at.map(Time),
             expires_at: key.expires_at.map(Time),
@@ -86,15 +85,6 @@ impl KeyRow {
             state,
         }
     }
-}
-
-/// What whoever made a key is called; somebody who is in the team no longer is not named.
-fn maker(id: Option<UserId>, members: &[ListedMember]) -> String {
-    let Some(id) = id else {
-        return "The operator".to_owned();
-    };
-    let found = members.iter().find(|it| it.member.user_id == id);
-    found.map_or_else(|| "A former member".to_owned(), |it| it.user_name.clone())
 }
 
 /// What somebody has typed who wants a key.
@@ -202,11 +192,10 @@ async fn page(
     typed: Typed,
     complaint: Option<Complaint>,
 ) -> Answer {
-    let keys = visit.app().list_api_keys(Some(team.id), Part::first(KEYS));
-    let members = visit.app().list_members(team.id, Part::first(MEMBERS));
-    let members = members.await?;
+    let user_id = visit.user_id()?;
+    let keys = visit.app().list_newest_api_keys(user_id, team.id, KEYS);
     let now = visit.app().now();
-    let row = |key| KeyRow::new(key, &members, now);
+    let row = |key| KeyRow::new(key, now);
     let was_made = made.is_some();
     let status = match complaint {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,

@@ -70,9 +70,7 @@ mod tests {
     use super::*;
 
     fn site(origin: &str) -> Site {
-        Site {
-            origin: origin.parse().unwrap(),
-        }
+        Site::new(origin.parse().unwrap())
     }
 
     #[test]

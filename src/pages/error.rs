@@ -3,7 +3,7 @@
 
 use askama::Template;
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 
 use super::answer::{html, see_other};
 use super::failure::Failure;
@@ -22,6 +22,7 @@ struct ErrorPage {
 
 /// The answer.
 pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
+    let mut headers = HeaderMap::new();
     let (status, title, message) = match failure {
         Failure::NotSignedIn => return to_sign_in(visit),
         Failure::Answered(answer) => return *answer,
@@ -42,7 +43,8 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
             "The address is wrong, or you are signed in as somebody who may not see it.".to_owned(),
         ),
         Failure::Rejected(rejection) => {
-            let (status, message) = problem(&visit.context, rejection).for_page();
+            let (status, of_problem, message) = problem(&visit.context, rejection).for_page();
+            headers = of_problem;
             let title = match status {
                 StatusCode::TOO_MANY_REQUESTS => "Too many requests",
                 it if it.is_server_error() => "That did not work",
@@ -57,11 +59,10 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
         title,
         message,
     };
-    html(status, &page).unwrap_or_else(|_| {
-        let mut answer = Response::default();
-        *answer.status_mut() = status;
-        answer
-    })
+    let mut answer = html(status, &page).unwrap_or_default();
+    *answer.status_mut() = status;
+    answer.headers_mut().extend(headers);
+    answer
 }
 
 /// The sign-in page, from which one comes back; after a form, to the page that it was on.

@@ -62,7 +62,7 @@ pub fn api(origin: Option<Origin>) -> Result<Api, ApiDescriptionRegisterError> {
 }
 
 fn register(api: &mut Api, origin: Origin) -> Result<(), ApiDescriptionRegisterError> {
-    let site = Arc::new(Site { origin });
+    let site = Arc::new(Site::new(origin));
     assets::register(api)?;
     home::register(api, &site)?;
     setup::register(api, &site)?;

@@ -119,13 +119,9 @@ pub(super) fn wrong_password(error: Error) -> Result<String, Failure> {
 
 /// Leads a browser on in which somebody has just signed in.
 pub(super) fn signed_in(visit: &Visit, cookies: &Cookies, next: &str) -> Response<Bytes> {
+    visit.renew(&cookies.session);
     let mut answer = see_other(next);
-    let set = [
-        Cookie::Session.set(&visit.site, cookies.session.reveal()),
-        Cookie::Device.set(&visit.site, cookies.device.reveal()),
-    ];
-    for cookie in set {
-        answer.headers_mut().append(SET_COOKIE, cookie);
-    }
+    let device = Cookie::Device.set(&visit.site, cookies.device.reveal());
+    answer.headers_mut().append(SET_COOKIE, device);
     answer
 }

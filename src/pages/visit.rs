@@ -30,8 +30,8 @@ pub(super) struct Visit {
     pub(super) in_browser: Option<InBrowser>,
     /// Whether GET of the same path shows a page.
     pub(super) has_page: bool,
-    /// The header with the session's new cookie, once the user has proven again who they are: the one before is worth
-    /// nothing, whatever is answered.
+    /// The header with the session's new cookie, once the user has proven who they are: the one before is worth nothing,
+    /// whatever is answered.
     renewed: OnceLock<HeaderValue>,
 }
 
@@ -51,7 +51,7 @@ impl Visit {
         }
     }
 
-    /// Gives the session another cookie with the answer.
+    /// Gives the browser the cookie of a session with the answer.
     pub(super) fn renew(&self, cookie: &Secret) {
         let header = Cookie::Session.set(&self.site, cookie.reveal());
         // A user proves who they are once in a request.

@@ -22,11 +22,6 @@ impl Origin {
         &self.text
     }
 
-    /// The host, an IPv6 address in its brackets.
-    pub fn host(&self) -> &str {
-        &self.host
-    }
-
     /// The port, also where the text leaves it out.
     pub fn port(&self) -> u16 {
         self.port
@@ -108,7 +103,6 @@ mod tests {
             assert_eq!(origin(text).as_str(), written);
         }
         assert_eq!(origin("https://a.example").port(), 443);
-        assert_eq!(origin("http://[::1]:8080").host(), "[::1]");
         for wrong in ["https://a.example/x", "a.example", "https://a.example?q"] {
             wrong.parse::<Origin>().unwrap_err();
         }

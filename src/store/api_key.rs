@@ -8,8 +8,8 @@
 
 use uuid::Uuid;
 
-use super::{Batch, Sql};
-use crate::domain::api_key::ApiKey;
+use super::{Batch, Sql, uses};
+use crate::domain::api_key::{ApiKey, ListedApiKey};
 use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
@@ -42,6 +42,24 @@ pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKe
     )
     .with(values![team_id, after, part.limit])
     .all(row::read)
+}
+
+/// At most `limit` keys of a team: those that are not revoked, then the others, each newest first.
+pub fn list_newest(team_id: TeamId, limit: u32) -> impl Batch<Out = Vec<ListedApiKey>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        ", (SELECT \"user\".name FROM member JOIN \"user\" ON \"user\".id = user_id \
+             WHERE member.team_id = api_key.team_id AND user_id = created_by) \
+         FROM api_key WHERE team_id = $1 ORDER BY revoked_at IS NOT NULL, id DESC LIMIT $2"
+    )
+    .with(values![team_id, limit])
+    .all(|row| {
+        Ok(ListedApiKey {
+            key: row::read(row)?,
+            maker: row.take()?,
+        })
+    })
 }
 
 /// The keys of all teams, oldest first.
@@ -137,22 +155,10 @@ pub fn list_unrevoked(
 /// # Errors
 /// As every script.
 pub async fn record_uses(sql: Sql<'_>, uses: &[(ApiKeyId, Timestamp)]) -> Result<(), ScriptError> {
-    if let Sql::Sqlite(_) = sql {
-        for (id, time) in uses {
-            let update = sql!(
-                sqlite: [
-                    "UPDATE api_key SET last_used_at = $2 \
-                     WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)"
-                ],
-                postgres: [""],
-            );
-            sql.run(update.with(values![id, time])).await?;
-        }
-        return Ok(());
-    }
-    // Replicas note the uses of the same keys, so they lock them in one order.
     let update = sql!(
-        sqlite: [""],
+        sqlite: [
+            "UPDATE api_key SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)",
+        ],
         postgres: [
             "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
                  locked AS (SELECT api_key.team_id, api_key.id, used_at FROM api_key JOIN used USING (id) \
@@ -161,10 +167,5 @@ pub async fn record_uses(sql: Sql<'_>, uses: &[(ApiKeyId, Timestamp)]) -> Result
              WHERE api_key.team_id = locked.team_id AND api_key.id = locked.id"
         ],
     );
-    let (ids, times): (Vec<Uuid>, Vec<i64>) = uses
-        .iter()
-        .map(|(id, time)| (id.0, time.as_millis()))
-        .unzip();
-    sql.run(update.with(values![&ids[..], &times[..]])).await?;
-    Ok(())
+    uses::record(sql, update, uses).await
 }

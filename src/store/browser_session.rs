@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Batch, Sql};
+use super::{Batch, Sql, uses};
 use crate::domain::browser_session::{BrowserSession, IDLE, InBrowser, LIFETIME};
 use crate::domain::id::{BrowserSessionId, UserId};
 use crate::domain::secret::Digest;
@@ -105,14 +105,15 @@ pub async fn record_uses(
     sql: Sql<'_>,
     uses: &[(BrowserSessionId, Timestamp)],
 ) -> Result<(), ScriptError> {
-    // Replicas note the uses of the same sessions, so they lock them in one order.
-    let mut uses = uses.to_vec();
-    uses.sort_unstable();
-    for (id, time) in &uses {
-        let update = sql!(
-            "UPDATE browser_session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"
-        );
-        sql.run(update.with(values![id, time])).await?;
-    }
-    Ok(())
+    let update = sql!(
+        sqlite: ["UPDATE browser_session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"],
+        postgres: [
+            "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
+                 locked AS (SELECT browser_session.id, used_at FROM browser_session JOIN used USING (id) \
+                     ORDER BY browser_session.id FOR UPDATE OF browser_session) \
+             UPDATE browser_session SET last_used_at = greatest(last_used_at, used_at) FROM locked \
+             WHERE browser_session.id = locked.id"
+        ],
+    );
+    uses::record(sql, update, uses).await
 }

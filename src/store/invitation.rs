@@ -110,6 +110,15 @@ pub fn delete_all(team_id: TeamId) -> impl Batch {
     sql!("DELETE FROM invitation WHERE team_id = $1").with(values![team_id])
 }
 
+/// Deletes the invitations of an email to all teams, whatever the case of its letters.
+pub fn delete_all_of(email: &str) -> impl Batch {
+    sql!(
+        sqlite: ["DELETE FROM invitation WHERE lower(email) = lower($1)"],
+        postgres: ["DELETE FROM invitation WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\")"],
+    )
+    .with(values![email])
+}
+
 /// Deletes at most `limit` invitations that have expired; says how many.
 pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(

@@ -39,6 +39,7 @@ pub mod share_link;
 mod sql;
 pub mod team;
 pub mod user;
+mod uses;
 
 pub use address::Address;
 pub use engine::{SCHEMA_VERSION, Store};

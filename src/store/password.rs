@@ -105,6 +105,11 @@ pub fn forget_wrong<'a>(account: &'a Digest, source: &'a Source) -> impl Batch {
         .with(values![account, &source.0])
 }
 
+/// Forgets all counts of an account.
+pub fn forget_all_wrong(account: &Digest) -> impl Batch {
+    sql!("DELETE FROM wrong_password WHERE account = $1").with(values![account])
+}
+
 /// Takes one off the count of all sources, if the attempt is in it.
 pub fn was_right(account: &Digest, counted: bool) -> impl Batch {
     sql!(

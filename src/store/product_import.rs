@@ -136,6 +136,11 @@ pub fn spend(catalog: Catalog, id: ProductImportId) -> impl Batch<Out = u64> {
         .with(values![catalog.team_id, id])
 }
 
+/// Deletes the plans of a user.
+pub fn delete_all(user_id: UserId) -> impl Batch {
+    sql!("DELETE FROM product_import WHERE user_id = $1").with(values![user_id])
+}
+
 /// Deletes plans that were made until `expired`, at most `limit`. Says how many.
 pub fn delete_expired(expired: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(

@@ -10,7 +10,7 @@
 
 use uuid::Uuid;
 
-use super::{Batch, Sql};
+use super::{Batch, Sql, uses};
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
@@ -230,19 +230,8 @@ pub fn find(id: SessionId, now: Timestamp) -> impl Batch<Out = Option<Session>> 
 /// # Errors
 /// As every script.
 pub async fn record_uses(sql: Sql<'_>, uses: &[(SessionId, Timestamp)]) -> Result<(), ScriptError> {
-    if let Sql::Sqlite(_) = sql {
-        for (id, time) in uses {
-            let update = sql!(
-                sqlite: ["UPDATE session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"],
-                postgres: [""],
-            );
-            sql.run(update.with(values![id, time])).await?;
-        }
-        return Ok(());
-    }
-    // Replicas note the uses of the same sessions, so they lock them in one order.
     let update = sql!(
-        sqlite: [""],
+        sqlite: ["UPDATE session SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2"],
         postgres: [
             "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
                  locked AS (SELECT session.id, used_at FROM session JOIN used USING (id) \
@@ -251,12 +240,7 @@ pub async fn record_uses(sql: Sql<'_>, uses: &[(SessionId, Timestamp)]) -> Resul
              WHERE session.id = locked.id"
         ],
     );
-    let (ids, times): (Vec<Uuid>, Vec<i64>) = uses
-        .iter()
-        .map(|(id, time)| (id.0, time.as_millis()))
-        .unzip();
-    sql.run(update.with(values![&ids[..], &times[..]])).await?;
-    Ok(())
+    uses::record(sql, update, uses).await
 }
 
 /// Erases the sealed pairs of at most `limit` tokens that were spent by `first` or after `last`; says how many.

@@ -12,6 +12,7 @@ use crate::BINARY;
 use crate::attack::{self, Connection, Target, answers, http2};
 use crate::full_page;
 use crate::others::Others;
+use crate::people;
 use crate::process::Process;
 use crate::scale::sized;
 
@@ -60,6 +61,14 @@ impl Given {
         Self::new(service, attack::Request::docs()).await
     }
 
+    /// Somebody has done much, and asks for all of it.
+    async fn export() -> Result<Self, Skip> {
+        let service = Service::own(BINARY, &[("INVOICING_ORIGIN", people::ORIGIN)])?;
+        let (user, cookie) = people::signed_in(&service).await?;
+        people::has_done(&service, &user, 9_900)?;
+        Self::new(service, attack::Request::export(&cookie)).await
+    }
+
     /// Others are answered while the attack goes on, memory grows by `most` MiB at most, and the server can be stopped.
     async fn survives(self, most: f64, attack: impl FnOnce(&Self) -> Vec<Connection>) {
         let process = Process::of(&self.service);
@@ -94,6 +103,17 @@ async fn one_connection_without_a_window_piles_up_no_answers() {
 async fn three_connections_without_a_window_pile_up_no_answers() {
     let _turn = attack::turn().await;
     let given = given!(Given::page().await);
+    given
+        .survives(MAX_GROWTH_MIB, |given| {
+            answers::over_http2(&given.target, &given.request, 3, 0)
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn somebody_in_a_browser_who_takes_no_answer_piles_up_none() {
+    let _turn = attack::turn().await;
+    let given = given!(Given::export().await);
     given
         .survives(MAX_GROWTH_MIB, |given| {
             answers::over_http2(&given.target, &given.request, 3, 0)

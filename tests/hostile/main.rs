@@ -20,6 +20,7 @@ mod headers;
 mod heads;
 mod noise;
 mod others;
+mod people;
 mod process;
 mod proxies;
 mod proxy;

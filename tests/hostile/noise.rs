@@ -210,6 +210,18 @@ async fn revocations_of_nothing_have_no_more_lines_than_other_requests_of_a_stra
     assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL + 2, counted));
 }
 
+/// Anybody may sign out who is not signed in, and nobody learns anything by it.
+#[tokio::test]
+async fn forms_that_change_nothing_have_no_more_lines_than_other_requests_of_a_stranger() {
+    let noisy = Noisy::start(&[]);
+    for _ in 0..3 * IN_FULL {
+        let sign_out = crate::people::form("/sign-out", "");
+        assert_eq!(noisy.send(sign_out).await, 303);
+    }
+    let lines = noisy.lines();
+    assert_eq!(of(&lines, "127.0.0.1"), (IN_FULL, 2 * IN_FULL as u64));
+}
+
 #[tokio::test]
 async fn a_method_as_long_as_hyper_takes_makes_no_long_line() {
     let noisy = Noisy::start(&[]);

@@ -79,3 +79,22 @@ async fn what_pages_load_is_kept_by_its_tag_and_small() {
     }
     assert!(all < 60_000, "{all}");
 }
+
+#[tokio::test]
+async fn a_page_that_is_refused_says_when_to_come_back() {
+    let settings = [
+        ("INVOICING_TOKEN_RATE_LIMIT_PER_SECOND", "1"),
+        ("INVOICING_TOKEN_RATE_LIMIT_BURST", "1"),
+    ];
+    let Some(service) = server_with(&settings) else {
+        return;
+    };
+    let mut browser = Browser::new(&service);
+    let mut refused = browser.get("/sign-in").await;
+    while refused.status() == 200 {
+        refused = browser.get("/sign-in").await;
+    }
+    refused.expect(429, "Too many requests");
+    assert!(refused.0.header("retry-after").is_some(), "{refused:?}");
+    assert!(refused.0.header("ratelimit").is_some(), "{refused:?}");
+}

@@ -282,6 +282,8 @@ fn checksum(service: &test_support::service::Service) -> String {
     let query = "SELECT (SELECT count(*) FROM audit_event) || ' ' || (SELECT count(*) FROM one_time_link) || ' ' || \
          (SELECT count(*) FROM browser_session) || ' ' || (SELECT sum(signed_in_at) FROM browser_session) || ' ' || \
          (SELECT count(*) FROM api_key) || ' ' || (SELECT count(*) FROM member) || ' ' || (SELECT count(*) FROM invitation) || ' ' || \
+         (SELECT count(*) FROM invitation) || ' ' || (SELECT count(*) FROM auth_code) || ' ' || \
+         (SELECT count(*) FROM session) || ' ' || (SELECT count(*) FROM product_import) || ' ' || \
          (SELECT count(*) FROM wrong_password) || ' ' || (SELECT sum(changed_at) FROM password)";
     match database.strip_prefix("sqlite:") {
         Some(path) => {

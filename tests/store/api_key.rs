@@ -19,15 +19,13 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use uuid::Uuid;
 
-use super::support::{START, Service, plain, with_sku};
+use super::support::{START, Service, live_key, plain, with_sku};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A key for the live catalog of a new team, and the key itself.
 async fn new_key(service: &Service) -> (ApiKey, Secret) {
-    let (team, mode, scope) = (service.team().await, Mode::Live, Scope::ReadWrite);
-    let made = service.app.create_api_key(&Actor::Operator, team, mode, scope, None, None);
-    made.await.unwrap()
+    live_key(&service.app, service.team().await).await.unwrap()
 }
 
 fn is_refused<T>(result: &Result<T, Error>) -> bool {
@@ -215,10 +213,7 @@ async fn revoking_twice_keeps_the_first_time() {
 async fn a_team_or_key_that_does_not_exist_is_named_in_the_error() {
     let service = Service::new().await;
     let nobody = TeamId(Uuid::from_u128(1));
-    let made = service
-        .app
-        .create_api_key(&Actor::Operator, nobody, Mode::Live, Scope::ReadOnly, None, None)
-        .await;
+    let made = live_key(&service.app, nobody).await;
     let listed = service.app.list_api_keys(Some(nobody), Default::default()).await;
     let revoked = service
         .app

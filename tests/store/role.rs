@@ -280,3 +280,57 @@ async fn a_team_has_a_bound_of_valid_keys_and_of_open_invitations() {
     let more = more.await;
     assert!(matches!(more, Err(Error::Refused(_))), "{more:?}");
 }
+
+#[tokio::test]
+async fn nothing_that_is_left_of_a_user_has_the_email() {
+    let service = Service::new().await;
+    let (app, team, other) = (&service.app, service.team().await, service.team().await);
+    let bo = join(app, team, "bo@example.com", Role::Owner).await;
+    let invited = app.invite(&Actor::Operator, other, "BO@example.com", Role::Viewer);
+    let link = invited.await.unwrap().secret;
+    app.delete_account(bo).await.unwrap();
+    assert_no_link(app.get_invitation(&link).await);
+    let database = service.database();
+    for table in ["invitation", "wrong_password", "product_import", "password"] {
+        assert_eq!(database.rows(table), 0, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_works_is_not_hidden_behind_revoked_ones() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let owner = join(app, team, "o@example.com", Role::Owner).await;
+    let by = actor(&owner);
+    let (mode, scope) = (Mode::Test, Scope::ReadOnly);
+    let create = async || {
+        let made = app.create_api_key(&by, team, mode, scope, None, None);
+        made.await.unwrap().0
+    };
+    let works = create().await;
+    for _ in 0..2 {
+        let revoked = create().await;
+        app.revoke_api_key(&by, revoked.id).await.unwrap();
+    }
+    let listed = app.list_newest_api_keys(owner.user_id, team, 2).await;
+    let listed = listed.unwrap();
+    assert_eq!(listed[0].key.id, works.id);
+    assert_eq!(listed[0].maker.as_deref(), Some("Bo"));
+    assert!(listed[1].key.revoked_at.is_some());
+    let member = join(app, team, "m@example.com", Role::Member).await;
+    assert_may_not(app.list_newest_api_keys(member.user_id, team, 2).await);
+}
+
+#[tokio::test]
+async fn a_name_that_stays_as_it_is_is_told_of_by_nobody() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let bo = join(app, team, "bo@example.com", Role::Viewer).await;
+    for name in ["Bo", "Bob", "Bob"] {
+        app.change_name(bo.clone(), name).await.unwrap();
+    }
+    let events = app.list_own_events(bo.user_id, Part::default()).await;
+    let events = events.unwrap();
+    let told = events.iter().filter(|it| it.action == Action::ChangeName);
+    assert_eq!(told.count(), 1);
+}

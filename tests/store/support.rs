@@ -7,7 +7,9 @@ use invoicing::app::App;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::id::TeamId;
+use invoicing::domain::Error;
 use invoicing::domain::product::NewProduct;
+use invoicing::domain::secret::Secret;
 use invoicing::domain::time::{ManualClock, Timestamp};
 use invoicing::store::Store;
 
@@ -94,4 +96,11 @@ pub fn with_sku(sku: &str) -> NewProduct {
         sku: Some(sku.into()),
         ..plain("Has a sku")
     }
+}
+
+/// A key of a team that may do everything, and its text.
+pub async fn live_key(app: &App, team: TeamId) -> Result<(ApiKey, Secret), Error> {
+    let (mode, scope) = (Mode::Live, Scope::ReadWrite);
+    app.create_api_key(&Actor::Operator, team, mode, scope, None, None)
+        .await
 }

@@ -63,6 +63,8 @@ impl Export {
             Failed::Writing(error) => unwritable(error),
             Failed::Reading(error) => error,
         })?;
+        // Before it takes the other's place: after a power cut there is one of the two.
+        file.as_file().sync_all().map_err(unwritable)?;
         file.persist(path)
             .map_err(|error| unwritable(error.error))?;
         let told = format!("{products} products are in {}", path.display());

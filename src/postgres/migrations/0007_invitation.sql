@@ -17,6 +17,9 @@ CREATE TABLE invitation (
 -- A team and an email have one at most.
 CREATE UNIQUE INDEX invitation_email ON invitation (team_id, lower(email COLLATE "C"));
 
+-- A user who is deleted is invited nowhere any more.
+CREATE INDEX invitation_any_email ON invitation (lower(email COLLATE "C"));
+
 -- Whoever follows the link brings its secret alone.
 CREATE INDEX invitation_digest ON invitation (digest);
 CREATE INDEX invitation_expires_at ON invitation (expires_at);

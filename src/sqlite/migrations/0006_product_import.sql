@@ -13,5 +13,8 @@ CREATE TABLE product_import (
 
 CREATE UNIQUE INDEX product_import_user ON product_import (team_id, mode, user_id);
 
+-- What a user who is deleted leaves is found without reading the rest.
+CREATE INDEX product_import_user_id ON product_import (user_id);
+
 -- The background task finds what has expired without reading the rest.
 CREATE INDEX product_import_created_at ON product_import (created_at);

@@ -152,6 +152,14 @@ impl Request {
         Self::new("GET", "/docs/swagger-ui-bundle.js")
     }
 
+    /// All that is stored about whoever has this cookie.
+    pub fn export(cookie: &str) -> Self {
+        let mut request = Self::new("GET", "/account/export");
+        let cookie = ("cookie".to_owned(), cookie.to_owned());
+        request.headers.push(cookie);
+        request
+    }
+
     /// What is refused before anybody is asked who they are, however often it comes.
     pub fn refused() -> Self {
         Self::new("PUT", "/api/v1/products/1")

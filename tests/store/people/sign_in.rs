@@ -130,3 +130,26 @@ async fn a_user_without_a_password_is_answered_like_one_who_is_not_there() {
         assert!(matches!(refused, Err(Error::WrongPassword)), "{refused:?}");
     }
 }
+
+#[tokio::test]
+async fn a_device_cookie_ends_with_the_password_that_it_was_given_for() {
+    let (service, ada) = with_ada().await;
+    let known = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.9")).await;
+    let known = known.unwrap();
+    for _ in 0..10 {
+        _ = sign_in(&service, EMAIL, "wrong", browser("192.0.2.9")).await;
+    }
+    let link = service.app.create_reset_link(ada.user.id).await.unwrap();
+    let new = "another harbour tulip nine";
+    let password = Secret::from_text(new);
+    let reset = service
+        .app
+        .reset_password(&link.secret, password, browser("192.0.2.8"));
+    let reset = reset.await.unwrap();
+    for (device, counts_by_itself) in [(known.device, false), (reset.device, true)] {
+        let mut browser = browser("192.0.2.9");
+        browser.device = Some(device);
+        let signed_in = sign_in(&service, EMAIL, new, browser).await;
+        assert_eq!(signed_in.is_ok(), counts_by_itself, "{signed_in:?}");
+    }
+}

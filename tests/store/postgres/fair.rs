@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{ApiKey, Scope};
-use invoicing::domain::audit::Actor;
-use invoicing::domain::catalog::Mode;
+use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::secret::{Secret, base62};
 use invoicing::domain::time::SystemClock;
@@ -17,7 +15,7 @@ use test_support::postgres::{Locked, ask};
 use tokio::task::JoinHandle;
 
 use super::relay::migrated;
-use super::support::plain;
+use super::support::{live_key, plain};
 
 /// More than any call of another team takes, and less than what it would wait behind.
 const IN_TIME: Duration = Duration::from_secs(2);
@@ -107,14 +105,7 @@ fn unknown_key() -> String {
 
 async fn writer(app: &App) -> ApiKey {
     let team = app.create_team("Acme").await.unwrap().id;
-    let made = app.create_api_key(
-        &Actor::Operator,
-        team,
-        Mode::Live,
-        Scope::ReadWrite,
-        None,
-        None,
-    );
+    let made = live_key(app, team);
     made.await.unwrap().0
 }
 
@@ -155,14 +146,7 @@ async fn a_team_that_waits_for_one_row_leaves_others_one_of_the_connections() {
 async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connections() {
     let trial = Trial::new(8).await;
     let team = trial.app.create_team("Acme").await.unwrap().id;
-    let made = trial.app.create_api_key(
-        &Actor::Operator,
-        team,
-        Mode::Live,
-        Scope::ReadWrite,
-        None,
-        None,
-    );
+    let made = live_key(&trial.app, team);
     let (_, known) = made.await.unwrap();
     let known = known.reveal().to_owned();
     trial.app.authenticate_api_key(&known).await.unwrap();

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
-use invoicing::domain::catalog::Mode;
 use invoicing::domain::holder::Holder;
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::NewProduct;
@@ -18,7 +17,7 @@ use invoicing::store::{Sql, api_key, open};
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};
-use super::support::{START, plain, with_sku};
+use super::support::{START, live_key, plain, with_sku};
 
 /// How long the answers of the database are on their way to the replica that changes something.
 const FAR: Duration = Duration::from_millis(200);
@@ -34,14 +33,7 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
     let url = migrated().await;
     let near = app(&url).await;
     let team = near.create_team("Acme").await.unwrap().id;
-    let made = near.create_api_key(
-        &Actor::Operator,
-        team,
-        Mode::Live,
-        Scope::ReadWrite,
-        None,
-        None,
-    );
+    let made = live_key(&near, team);
     let (key, _) = made.await.unwrap();
 
     let store = open(&url.parse().unwrap()).await.unwrap();
@@ -76,14 +68,7 @@ async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word()
     let url = migrated().await;
     let near = app(&url).await;
     let team = near.create_team("Acme").await.unwrap().id;
-    let made = near.create_api_key(
-        &Actor::Operator,
-        team,
-        Mode::Live,
-        Scope::ReadWrite,
-        None,
-        None,
-    );
+    let made = live_key(&near, team);
     let (key, _) = made.await.unwrap();
     let (relay, through) = Relay::before(&url).await;
     let (far, caller) = (app(&through).await, key.clone());
@@ -102,14 +87,7 @@ async fn a_key_is_revoked_while_a_change_with_it_outlasts_the_lock_timeout() {
     let url = migrated().await;
     let app = app(&url).await;
     let team = app.create_team("Acme").await.unwrap().id;
-    let made = app.create_api_key(
-        &Actor::Operator,
-        team,
-        Mode::Live,
-        Scope::ReadWrite,
-        None,
-        None,
-    );
+    let made = live_key(&app, team);
     let (key, _) = made.await.unwrap();
     let lock = key.id.0.as_u64_pair().1.cast_signed();
     let change = format!("SELECT pg_advisory_xact_lock_shared({lock}); SELECT pg_sleep(6)");
@@ -148,14 +126,7 @@ async fn the_key_is_asked_about_before_any_change_on_a_new_connection() {
     let url = migrated().await;
     let near = app(&url).await;
     let team = near.create_team("Acme").await.unwrap().id;
-    let made = near.create_api_key(
-        &Actor::Operator,
-        team,
-        Mode::Live,
-        Scope::ReadWrite,
-        None,
-        None,
-    );
+    let made = live_key(&near, team);
     let (key, _) = made.await.unwrap();
     let taken = near.create_product(&key, with_sku("A"), None);
     taken.await.unwrap();

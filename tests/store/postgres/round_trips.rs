@@ -23,7 +23,7 @@ use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 
 use super::relay::{Relay, migrated};
-use super::support::plain;
+use super::support::{live_key, plain};
 
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -95,14 +95,7 @@ async fn measure(relay: &Relay, app: &App) -> Vec<(&'static str, usize, Duration
 
 async fn sell(app: &App, measured: &mut Measured) {
     let team = app.create_team("Acme").await.unwrap().id;
-    let made = app.create_api_key(
-        &Actor::Operator,
-        team,
-        Mode::Live,
-        Scope::ReadWrite,
-        None,
-        None,
-    );
+    let made = live_key(app, team);
     let (_, secret) = made.await.unwrap();
     let key = app.authenticate_api_key(secret.reveal());
     let key = measured.of("authenticate_api_key", key).await.unwrap();

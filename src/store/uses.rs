@@ -1,0 +1,31 @@
+//! When things were last used, which requests only note, and the background task hands to the store together.
+
+use uuid::Uuid;
+
+use super::Sql;
+use crate::domain::time::Timestamp;
+use crate::sql::statement::Statement;
+use crate::sql::{ScriptError, values};
+
+/// Records uses. `update` takes an id and a time on SQLite, and a list of each on PostgreSQL, where it locks the rows in the
+/// order of their ids: replicas note the uses of the same things.
+///
+/// # Errors
+/// As every script.
+pub(super) async fn record<Id: Copy + Into<Uuid>>(
+    sql: Sql<'_>,
+    update: &'static Statement<2>,
+    uses: &[(Id, Timestamp)],
+) -> Result<(), ScriptError> {
+    if let Sql::Sqlite(_) = sql {
+        for (id, time) in uses {
+            let id: Uuid = (*id).into();
+            sql.run(update.with(values![id, time])).await?;
+        }
+        return Ok(());
+    }
+    let ids: Vec<Uuid> = uses.iter().map(|(id, _)| (*id).into()).collect();
+    let times: Vec<i64> = uses.iter().map(|(_, time)| time.as_millis()).collect();
+    sql.run(update.with(values![&ids[..], &times[..]])).await?;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Somebody who is signed in, in a browser.
+
+use std::time::Duration;
+
+use rusqlite::Connection;
+use test_support::caller::Request;
+use test_support::deployment::Skip;
+use test_support::service::Service;
+use uuid::Uuid;
+
+/// Where people reach the servers of these tests.
+pub const ORIGIN: &str = "http://localhost:8080";
+
+/// A form from a page of the server.
+pub fn form(path: &str, text: &str) -> Request {
+    Request::new("POST", path)
+        .text(text)
+        .without_header("content-type")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("sec-fetch-site", "same-origin")
+}
+
+/// A user, and the cookie of their session.
+///
+/// # Errors
+/// When the database of a deployment cannot be reached.
+pub async fn signed_in(service: &Service) -> Result<(Uuid, String), Skip> {
+    const EMAIL: &str = "ada@example.com";
+    let user = service.command(&["user", "create", "--email", EMAIL, "--name", "Ada"])?;
+    let link = service.command(&["user", "reset-link", EMAIL, "--origin", ORIGIN])?;
+    let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
+    let url = text(&link["url"]);
+    let path = url.strip_prefix(ORIGIN).expect("a page");
+    let reset = form(path, "password=lantern+harbour+tulip+nine");
+    let answer = service.caller.send_unchecked(reset).await;
+    let answer = answer.expect("an answer comes");
+    assert_eq!(answer.status, 303);
+    let cookie = answer.header("set-cookie").expect("a cookie");
+    let cookie = cookie.split(';').next().unwrap_or_default().to_owned();
+    Ok((text(&user["id"]).parse().expect("an id"), cookie))
+}
+
+/// Writes so many events of a user into the audit, as if they had been done.
+///
+/// # Errors
+/// When the database of a deployment cannot be reached.
+pub fn has_done(service: &Service, user: &Uuid, count: u32) -> Result<(), Skip> {
+    let database = service.own_database()?;
+    let (user, user_agent) = (user.simple(), "x".repeat(300));
+    let event = |id: &str, user: &str| {
+        format!("SELECT {id}, {user}, 'change-name', '{user_agent}', 1795211340123")
+    };
+    let columns = "INSERT INTO audit_event (id, actor, action, user_agent, created_at)";
+    let Some(path) = database.strip_prefix("sqlite:") else {
+        let event = event("gen_random_uuid()", &format!("'{user}'::uuid"));
+        let all = format!("{columns} {event} FROM generate_series(1, {count})");
+        test_support::postgres::ask(database, &all);
+        return Ok(());
+    };
+    let numbers = format!(
+        "WITH RECURSIVE number (it) AS (SELECT 1 UNION ALL SELECT it + 1 FROM number WHERE it < {count})"
+    );
+    let event = event("randomblob(16)", &format!("x'{user}'"));
+    let file = Connection::open(path).expect("it is there");
+    file.busy_timeout(Duration::from_secs(10))
+        .expect("it is set");
+    file.execute(&format!("{columns} {numbers} {event} FROM number"), [])
+        .expect("they are written");
+    Ok(())
+}
