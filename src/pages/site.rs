@@ -29,7 +29,8 @@ impl Site {
             .exporting
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        all.insert(user_id).then_some(ExportTurn(self, user_id))
+        // Made only where there is one to give: what is dropped gives a turn back.
+        all.insert(user_id).then(|| ExportTurn(self, user_id))
     }
 }
 
