@@ -8,9 +8,7 @@ use super::lease;
 use super::member::{require_manager, require_managing};
 use super::team::require_team;
 use crate::domain::Error;
-use crate::domain::api_key::{
-    ApiKey, Author, KEYS_PER_TEAM, ListedApiKey, Scope, is_well_formed, new_key,
-};
+use crate::domain::api_key::{ApiKey, KEYS_PER_TEAM, ListedApiKey, Scope, is_well_formed, new_key};
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
 use crate::domain::holder::Holder;
@@ -250,9 +248,11 @@ async fn revoke_api_key(
     })
 }
 
-/// Refuses an author whose key has ended by `now`, and keeps it from being revoked until the end of the transaction. It
-/// travels with the first statements of a change.
-pub(super) fn require_valid_key(author: Author, now: Timestamp) -> impl Batch<Out = ()> {
-    api_key::hold(author.catalog.team_id, author.key_id)
-        .rule(move |key| key.ok_or(Error::InvalidToken)?.require_valid(now))
+/// Refuses a key that has ended by `now`, and keeps it from being revoked until the end of the transaction.
+pub(super) fn require_valid_key(
+    team_id: TeamId,
+    id: ApiKeyId,
+    now: Timestamp,
+) -> impl Batch<Out = ()> {
+    api_key::hold(team_id, id).rule(move |key| key.ok_or(Error::InvalidToken)?.require_valid(now))
 }

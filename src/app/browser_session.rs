@@ -170,8 +170,15 @@ pub(super) async fn end_app_sessions(
 
 /// Refuses a person who is signed in no longer, and keeps the session from ending until the end of the transaction.
 pub(super) fn require_person(person: &Person) -> impl Batch<Out = ()> + use<> {
-    let user_id = person.user_id;
-    browser_session::hold(person.session_id).rule(move |session| {
+    require_signed_in(person.user_id, person.session_id)
+}
+
+/// The same, of a user and a session.
+pub(super) fn require_signed_in(
+    user_id: UserId,
+    session_id: BrowserSessionId,
+) -> impl Batch<Out = ()> {
+    browser_session::hold(session_id).rule(move |session| {
         let session = session.filter(|it| it.user_id == user_id);
         session.map(drop).ok_or(Error::InvalidToken)
     })

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::api_key::require_valid_key;
+use super::author::require_author;
 use crate::domain::Error;
-use crate::domain::api_key::Author;
+use crate::domain::author::Author;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
@@ -13,7 +13,7 @@ use crate::store::{Batch, Sql, idempotency};
 
 /// A change on the word of an author, which is made once if its request has a key.
 ///
-/// Whether the author's key is valid is asked with the first statements of the change, whichever these are.
+/// Whether the author may is asked with the first statements of the change, whichever these are.
 pub(super) struct Once<'a> {
     author: Author,
     request: Option<&'a IdempotentRequest>,
@@ -35,10 +35,10 @@ impl<'a> Once<'a> {
         }
     }
 
-    /// The question for the author's key, the first time.
-    fn valid_key(&mut self) -> Option<impl Batch + use<>> {
+    /// The question for the author, the first time.
+    fn author(&mut self) -> Option<impl Batch + use<>> {
         let first = !std::mem::replace(&mut self.asked, true);
-        first.then(|| require_valid_key(self.author, self.now))
+        first.then(|| require_author(self.author, self.now))
     }
 
     /// Runs what the change begins with.
@@ -47,7 +47,7 @@ impl<'a> Once<'a> {
         sql: Sql<'_>,
         calls: impl Batch<Out = T>,
     ) -> Result<T, ScriptError> {
-        let (_, answer) = sql.run((self.valid_key(), calls)).await?;
+        let (_, answer) = sql.run((self.author(), calls)).await?;
         Ok(answer)
     }
 

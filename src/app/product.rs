@@ -1,10 +1,10 @@
 //! Products: the operations of the catalog ([`crate::domain::product`]).
 
 use super::App;
-use super::api_key::require_valid_key;
+use super::author::require_author;
 use super::idempotency::Once;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, Author};
+use crate::domain::author::{Author, Caller};
 use crate::domain::id::ProductId;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::product::{NewProduct, Page, Product, ProductChanges, StatusFilter};
@@ -16,11 +16,11 @@ impl App {
     /// Adds a product to the caller's catalog.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] when the key has ended since it was looked up,
-    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
+    /// As of [`Caller::author`]; [`Error::InvalidToken`] when the key or the browser session has ended since it was looked
+    /// up, [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
     pub async fn create_product(
         &self,
-        caller: &ApiKey,
+        caller: &impl Caller,
         product: NewProduct,
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
@@ -37,7 +37,7 @@ impl App {
     ///
     /// # Errors
     /// [`Error::ProductNotFound`]; what the store answers.
-    pub async fn get_product(&self, caller: &ApiKey, id: ProductId) -> Result<Product, Error> {
+    pub async fn get_product(&self, caller: &impl Caller, id: ProductId) -> Result<Product, Error> {
         let catalog = caller.catalog();
         let find = async move |sql: Sql<'_>| sql.run(product::find(catalog, id)).await;
         let found = self.store.read(catalog, find).await?;
@@ -51,7 +51,7 @@ impl App {
     /// [`Error::InvalidCursor`]; what the store answers.
     pub async fn list_products(
         &self,
-        caller: &ApiKey,
+        caller: &impl Caller,
         status: StatusFilter,
         limit: u32,
         after: Option<&str>,
@@ -75,11 +75,10 @@ impl App {
     /// Changes a product of the caller's catalog, active or archived.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] as for a creation, [`Error::ProductNotFound`],
-    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
+    /// As for a creation; [`Error::ProductNotFound`], [`Error::ProductChanged`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
     pub async fn update_product(
         &self,
-        caller: &ApiKey,
+        caller: &impl Caller,
         id: ProductId,
         changes: ProductChanges,
         request: Option<IdempotentRequest>,
@@ -95,9 +94,8 @@ impl App {
     /// Archives a product of the caller's catalog.
     ///
     /// # Errors
-    /// [`Error::ScopeInsufficient`], [`Error::InvalidToken`] as for a creation, [`Error::ProductNotFound`],
-    /// [`Error::AlreadyArchived`]; what the store answers.
-    pub async fn archive_product(&self, caller: &ApiKey, id: ProductId) -> Result<(), Error> {
+    /// As for a creation; [`Error::ProductNotFound`], [`Error::AlreadyArchived`]; what the store answers.
+    pub async fn archive_product(&self, caller: &impl Caller, id: ProductId) -> Result<(), Error> {
         let (author, now) = (caller.author()?, self.now());
         self.store
             .write(author.catalog, async move |sql| {
@@ -135,6 +133,7 @@ async fn update_product(
         return Ok(replayed);
     }
     let found = once.begin(sql, lock_product(author, id)).await?;
+    found.require_unchanged(changes)?;
     let product = found.update(changes.clone(), now);
     let update = product::update(author.catalog, &product);
     once.make(sql, product.clone(), update).await
@@ -146,8 +145,8 @@ async fn archive_product(
     id: ProductId,
     now: Timestamp,
 ) -> Result<(), ScriptError> {
-    let valid_key = require_valid_key(author, now);
-    let ((), found) = sql.run((valid_key, lock_product(author, id))).await?;
+    let author_and_product = (require_author(author, now), lock_product(author, id));
+    let (_, found) = sql.run(author_and_product).await?;
     let archived = found.archive(now)?;
     sql.run(product::archive(author.catalog, &archived)).await?;
     Ok(())

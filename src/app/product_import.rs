@@ -15,8 +15,11 @@
 use std::collections::HashMap;
 
 use super::App;
+use super::author::require_author;
 use super::member::require_member;
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent, Person};
+use crate::domain::author::{Author, Right};
 use crate::domain::catalog::Catalog;
 use crate::domain::id::{ProductId, ProductImportId, UserId};
 use crate::domain::product::{NewProduct, Product, ProductChanges, StatusFilter};
@@ -28,13 +31,14 @@ use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
 use crate::generated::catalog::schemas;
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, member, product, product_import};
+use crate::store::{Batch, Sql, audit, product, product_import};
 
 /// Lines or products at a time: some milliseconds of reading in SQLite, which an async thread does itself.
 const BATCH: usize = 500;
 
-/// What the published document says of a product that is created or changed: an import is held to the same.
-const SCHEMAS: Schemas = Schemas {
+/// What the published document says of a product that is created or changed: an import is held to the same, and so is what
+/// somebody types on a page.
+pub(crate) const SCHEMAS: Schemas = Schemas {
     create: &schemas::CreateProduct,
     update: &schemas::UpdateProduct,
 };
@@ -70,12 +74,12 @@ impl App {
         })
     }
 
-    /// Does what a plan says, but for the lines that it refuses: all of it or nothing.
+    /// Does what a plan says, but for the lines that it refuses: all of it or nothing. The operator asks for it.
     ///
     /// # Errors
     /// [`Error::CatalogChanged`] when the plan does not hold any more; what the store answers.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
-        let import = self.import(plan);
+        let import = self.import(&Actor::Operator, plan);
         let done = self
             .store
             .write(plan.catalog, async move |sql| carry_out(sql, &import).await);
@@ -134,21 +138,25 @@ impl App {
     /// Carries out a plan that is kept, once.
     ///
     /// # Errors
-    /// As of [`get_kept_import`](App::get_kept_import).
+    /// As of [`get_kept_import`](App::get_kept_import); [`Error::InvalidToken`] when the person is not signed in any more.
     pub async fn carry_out_kept_import(
         &self,
-        user_id: UserId,
+        person: Person,
         catalog: Catalog,
         id: ProductImportId,
     ) -> Result<Counts, Error> {
+        let (user_id, now) = (person.user_id, self.now());
         let (lines, rests_on) = self.find_kept(user_id, catalog, id).await?;
-        let import = self.import_of(catalog, lines, rests_on);
+        let right = Right::Member(user_id, person.session_id);
+        let author = Author { catalog, right };
+        let mut import = self.import_of(&Actor::Person(person), catalog, lines, rests_on);
+        import.event = import.event.to(id.0);
         let done = self.store.write(user_id, async move |sql| {
             let spend = product_import::spend(catalog, id).rule(|spent| match spent {
                 0 => Err(Error::ImportNotKept),
                 _ => Ok(()),
             });
-            sql.run((hold_writer(catalog, user_id), spend)).await?;
+            sql.run((require_author(author, now), spend)).await?;
             carry_out(sql, &import).await
         });
         done.await.map_err(taken_meanwhile)
@@ -188,11 +196,11 @@ impl App {
         Ok((lines, kept.rests_on))
     }
 
-    fn import(&self, plan: &ImportPlan) -> Import {
-        self.import_of(plan.catalog, plan.lines.clone(), plan.rests_on)
+    fn import(&self, by: &Actor, plan: &ImportPlan) -> Import {
+        self.import_of(by, plan.catalog, plan.lines.clone(), plan.rests_on)
     }
 
-    fn import_of(&self, catalog: Catalog, lines: Lines, rests_on: Digest) -> Import {
+    fn import_of(&self, by: &Actor, catalog: Catalog, lines: Lines, rests_on: Digest) -> Import {
         let now = self.now();
         // One for each line, whichever of them turn out to be new.
         let ids = lines.iter().map(|_| self.ids.next(now)).collect();
@@ -202,6 +210,7 @@ impl App {
             rests_on,
             ids,
             now,
+            event: self.event(by, Action::ImportProducts).in_catalog(catalog),
         }
     }
 }
@@ -214,6 +223,7 @@ struct Import {
     /// The ids of products that are added, by line.
     ids: Vec<ProductId>,
     now: Timestamp,
+    event: AuditEvent,
 }
 
 /// Steps 2 and 3.
@@ -234,6 +244,7 @@ async fn carry_out(sql: Sql<'_>, import: &Import) -> Result<Counts, ScriptError>
     for (planned, ids) in planned.chunks(BATCH).zip(import.ids.chunks(BATCH)) {
         write(sql, import, planned, ids).await?;
     }
+    sql.run(audit::insert(&import.event)).await?;
     Ok(counts)
 }
 
@@ -279,15 +290,6 @@ fn taken_meanwhile(error: Error) -> Error {
         Error::DuplicateSku => Error::CatalogChanged,
         other => other,
     }
-}
-
-/// The same as [`require_writer`]; nobody takes the role away before the end of the transaction.
-fn hold_writer(catalog: Catalog, user_id: UserId) -> impl Batch<Out = ()> {
-    member::hold_role(catalog.team_id, user_id).rule(|role| match role {
-        Some(role) if role.may_write() => Ok(()),
-        Some(_) => Err(Error::RoleInsufficient),
-        None => Err(Error::NotAMember),
-    })
 }
 
 /// Refuses a user who is not in the team, or only looks on.

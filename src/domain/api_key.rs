@@ -12,6 +12,7 @@
 //!    the notes to the store together ([`record_uses`](crate::app::App::record_uses)).
 
 use super::Error;
+use super::author::{Author, Caller, Right};
 use super::catalog::{Catalog, Mode};
 use super::id::{ApiKeyId, TeamId, UserId};
 use super::secret::{Secret, base62};
@@ -65,15 +66,6 @@ pub struct ListedApiKey {
     pub maker: Option<String>,
 }
 
-/// On whose word something is changed: step 4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Author {
-    /// The key, which has to be valid still when the change is made.
-    pub key_id: ApiKeyId,
-    /// The catalog that it works on.
-    pub catalog: Catalog,
-}
-
 impl ApiKey {
     /// Whether the key may change anything.
     ///
@@ -84,26 +76,6 @@ impl ApiKey {
             Scope::ReadWrite => Ok(()),
             Scope::ReadOnly => Err(Error::ScopeInsufficient),
         }
-    }
-
-    /// The catalog that the key works on.
-    pub fn catalog(&self) -> Catalog {
-        Catalog {
-            team_id: self.team_id,
-            mode: self.mode,
-        }
-    }
-
-    /// The author of a change that is made with this key.
-    ///
-    /// # Errors
-    /// [`Error::ScopeInsufficient`] when it may change nothing.
-    pub fn author(&self) -> Result<Author, Error> {
-        self.may_write()?;
-        Ok(Author {
-            key_id: self.id,
-            catalog: self.catalog(),
-        })
     }
 
     /// The error for an id that no key has; the command line shows it.
@@ -125,6 +97,23 @@ impl ApiKey {
             true => Ok(()),
             false => Err(Error::InvalidToken),
         }
+    }
+}
+
+impl Caller for ApiKey {
+    fn catalog(&self) -> Catalog {
+        Catalog {
+            team_id: self.team_id,
+            mode: self.mode,
+        }
+    }
+
+    fn author(&self) -> Result<Author, Error> {
+        self.may_write()?;
+        Ok(Author {
+            catalog: self.catalog(),
+            right: Right::Key(self.id),
+        })
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::net::IpAddr;
 
+use super::catalog::Catalog;
 use super::id::{AuditEventId, BrowserSessionId, TeamId, UserId};
 use super::member::Role;
 use super::string_enum::string_enum;
@@ -79,6 +80,8 @@ string_enum! {
         ResetPassword = "reset-password",
         /// A password was changed.
         ChangePassword = "change-password",
+        /// Products were imported: a file, or a step of one.
+        ImportProducts = "import-products",
     }
 }
 
@@ -93,9 +96,9 @@ pub struct AuditEvent {
     pub actor: Option<UserId>,
     /// What was done.
     pub action: Action,
-    /// To which key, session or user.
+    /// To which key, session, import or user.
     pub subject: Option<Uuid>,
-    /// What else there is to say, such as a role.
+    /// What else there is to say, such as a role or a mode.
     pub detail: Option<String>,
     /// From where.
     pub client_address: Option<String>,
@@ -139,6 +142,16 @@ impl AuditEvent {
     pub(crate) fn with_role(self, role: Role) -> Self {
         AuditEvent {
             detail: Some(role.as_str().to_owned()),
+            ..self
+        }
+    }
+
+    /// The same, in one of the team's catalogs.
+    #[must_use]
+    pub(crate) fn in_catalog(self, catalog: Catalog) -> Self {
+        AuditEvent {
+            team_id: Some(catalog.team_id),
+            detail: Some(catalog.mode.as_str().to_owned()),
             ..self
         }
     }

@@ -52,6 +52,9 @@ pub enum Error {
     #[error("the cursor does not belong to this list")]
     InvalidCursor,
 
+    /// The product has changed since it was shown to whoever changes it.
+    #[error("the product has changed since it was shown")]
+    ProductChanged,
     /// The catalog has changed since an import was planned.
     #[error("the catalog has changed since the import was planned; plan it again")]
     CatalogChanged,

@@ -10,6 +10,7 @@
 pub mod api_key;
 pub mod audit;
 pub mod auth_code;
+pub mod author;
 pub mod authorization;
 pub mod browser_session;
 pub mod catalog;

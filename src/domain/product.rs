@@ -111,6 +111,8 @@ pub struct ProductChanges {
     pub tax_rate: Field<Decimal>,
     pub product_type: Option<String>,
     pub unit_of_measure: Option<String>,
+    /// Refuse, if the product was changed after this, which the caller has seen last.
+    pub unchanged_since: Option<Timestamp>,
 }
 
 /// A page of a list, newest first.
@@ -120,6 +122,23 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// The cursor of the next page; none on the last.
     pub next: Option<String>,
+}
+
+impl ProductChanges {
+    /// Which fields are changed, as the interface names them.
+    pub fn fields(&self) -> Vec<&'static str> {
+        let given = [
+            ("name", self.name.is_some()),
+            ("unitPrice", self.unit_price.is_some()),
+            ("currency", self.currency.is_some()),
+            ("description", self.description != Field::Absent),
+            ("sku", self.sku != Field::Absent),
+            ("taxRate", self.tax_rate != Field::Absent),
+            ("type", self.product_type.is_some()),
+            ("unitOfMeasure", self.unit_of_measure.is_some()),
+        ];
+        given.iter().filter(|it| it.1).map(|it| it.0).collect()
+    }
 }
 
 impl NewProduct {
@@ -171,6 +190,17 @@ impl Product {
             product_type: changes.product_type.or(self.product_type),
             unit_of_measure: changes.unit_of_measure.or(self.unit_of_measure),
             ..self
+        }
+    }
+
+    /// Refuses changes that rest on an earlier state of the product.
+    ///
+    /// # Errors
+    /// [`Error::ProductChanged`].
+    pub fn require_unchanged(&self, changes: &ProductChanges) -> Result<(), Error> {
+        match changes.unchanged_since {
+            Some(seen) if self.updated_at != seen => Err(Error::ProductChanged),
+            _ => Ok(()),
         }
     }
 
@@ -230,6 +260,7 @@ mod tests {
             tax_rate: Field::Value(decimal("19")),
             product_type: Some("SERVICES".into()),
             unit_of_measure: Some("hr".into()),
+            unchanged_since: None,
         };
         let now = Timestamp::from_millis(2);
         let expected = NewProduct {

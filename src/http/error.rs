@@ -194,6 +194,7 @@ fn of_domain(error: &domain::Error) -> Problem {
         | Error::WrongPassword
         | Error::TooManyWrongPasswords(_)
         | Error::LinkNotValid
+        | Error::ProductChanged
         | Error::CatalogChanged
         | Error::ImportNotKept
         | Error::Internal(_) => internal(),

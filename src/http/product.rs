@@ -160,6 +160,7 @@ fn changes(body: types::UpdateProduct) -> ProductChanges {
         tax_rate: body.tax_rate.map(Into::into),
         product_type: body.type_.map(|it| it.to_string()),
         unit_of_measure: body.unit_of_measure.map(|it| it.to_string()),
+        unchanged_since: None,
     }
 }
 

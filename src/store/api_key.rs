@@ -50,7 +50,7 @@ pub fn list_newest(team_id: TeamId, limit: u32) -> impl Batch<Out = Vec<ListedAp
         "SELECT ",
         row::COLUMNS,
         ", (SELECT \"user\".name FROM member JOIN \"user\" ON \"user\".id = user_id \
-             WHERE member.team_id = api_key.team_id AND user_id = created_by) \
+             WHERE member.team_id = $1 AND user_id = created_by) \
          FROM api_key WHERE team_id = $1 ORDER BY revoked_at IS NOT NULL, id DESC LIMIT $2"
     )
     .with(values![team_id, limit])

@@ -4,14 +4,18 @@ use std::time::Duration;
 
 use codegen_runtime::Field;
 use invoicing::domain::Error;
-use invoicing::domain::catalog::Mode;
+use invoicing::domain::audit::{Actor, Person};
+use invoicing::domain::author::CatalogMember;
+use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::api_key::Scope;
-use invoicing::domain::id::ProductId;
+use invoicing::domain::id::{ProductId, TeamId};
+use invoicing::domain::member::Role;
 use invoicing::domain::product::{NewProduct, ProductChanges, ProductStatus};
 use invoicing::domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::product_sku::sku;
+use super::signed_in::join;
 use super::support::{START, Service, plain, with_sku};
 
 #[tokio::test]
@@ -280,4 +284,78 @@ async fn changes_of_one_product_at_once_are_all_kept_and_each_has_its_own_update
     assert_eq!(product.tax_rate, Some("5".parse().unwrap()));
     assert_eq!(product.product_type.as_deref(), Some("GOODS"));
     assert_eq!(product.sku.as_deref(), Some("S"));
+}
+
+/// Somebody at the live catalog of a team, as a page finds them.
+fn at_catalog(team_id: TeamId, role: Role, person: &Person) -> CatalogMember {
+    let mode = Mode::Live;
+    CatalogMember {
+        catalog: Catalog { team_id, mode },
+        role,
+        user_id: person.user_id,
+        session_id: person.session_id,
+    }
+}
+
+/// W41.
+#[tokio::test]
+async fn who_has_signed_out_left_or_only_looks_on_changes_no_product() {
+    let service = Service::new().await;
+    let (app, team) = (&service.app, service.team().await);
+    let role = Role::Member;
+    let stays = join(app, team, "stays@example.com", role).await;
+    let viewer = join(app, team, "viewer@example.com", role).await;
+    let left = join(app, team, "left@example.com", role).await;
+    let out = join(app, team, "out@example.com", role).await;
+    let at = |person| at_catalog(team, role, person);
+    let made = app.create_product(&at(&stays), plain("A"), None).await;
+    let id = made.unwrap().value.id;
+
+    // Each was found as a member, and then this happened.
+    app.set_role(&Actor::Operator, team, viewer.user_id, Role::Viewer).await.unwrap();
+    app.remove_member(&Actor::Operator, team, left.user_id, false).await.unwrap();
+    app.sign_out(out.clone()).await.unwrap();
+    for (person, why) in [(&viewer, "role"), (&left, "member"), (&out, "token")] {
+        let member = at(person);
+        let refusals = [
+            app.create_product(&member, plain("B"), None).await.err(),
+            app.update_product(&member, id, sku("B"), None).await.err(),
+            app.archive_product(&member, id).await.err(),
+        ];
+        for refused in refusals {
+            let as_expected = match why {
+                "role" => matches!(refused, Some(Error::RoleInsufficient)),
+                "member" => matches!(refused, Some(Error::NotAMember)),
+                _ => matches!(refused, Some(Error::InvalidToken)),
+            };
+            assert!(as_expected, "{why}: {refused:?}");
+        }
+    }
+    let viewer = at_catalog(team, Role::Viewer, &stays);
+    let refused = app.create_product(&viewer, plain("B"), None).await;
+    assert!(matches!(refused, Err(Error::RoleInsufficient)), "{refused:?}");
+    assert_eq!(service.database().rows("product"), 1);
+}
+
+/// W41: of two who have seen the same, one is refused.
+#[tokio::test]
+async fn a_change_that_rests_on_an_earlier_state_is_refused() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let made = service.app.create_product(&key, plain("A"), None).await;
+    let made = made.unwrap().value;
+    let change = |text: &str| ProductChanges {
+        unchanged_since: Some(made.updated_at),
+        ..sku(text)
+    };
+    let (one, two) = tokio::join!(
+        service.app.update_product(&key, made.id, change("one"), None),
+        service.app.update_product(&key, made.id, change("two"), None)
+    );
+    let (done, refused) = match (one, two) {
+        (done @ Ok(_), refused) | (refused, done) => (done, refused),
+    };
+    assert!(matches!(refused, Err(Error::ProductChanged)), "{refused:?}");
+    let found = service.app.get_product(&key, made.id).await.unwrap();
+    assert_eq!(found, done.unwrap().value);
 }

@@ -15,6 +15,7 @@ use codegen_runtime::{Request, json, schema};
 use invoicing::app::App;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::audit::Actor;
+use invoicing::domain::author::Caller;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::cursor::Cursors;
 use invoicing::domain::id::ProductId;

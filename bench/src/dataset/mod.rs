@@ -20,6 +20,7 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::Actor;
+use invoicing::domain::author::Caller;
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::product::Product;
 use invoicing::domain::time::{SystemClock, Timestamp};

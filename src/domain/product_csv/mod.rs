@@ -18,4 +18,4 @@ mod write;
 pub use cell::{Column, MAX_BYTES, MAX_LINES, Reason};
 pub use lines::Lines;
 pub use read::{Cells, Line, Reader, Unreadable};
-pub use write::Writer;
+pub use write::{Writer, text_of};

@@ -29,6 +29,15 @@ impl Cells {
         self.0[column as usize].as_deref()
     }
 
+    /// The cells that a form has, which somebody has typed.
+    pub fn typed<const N: usize>(columns: [Column; N], texts: [String; N]) -> Cells {
+        let mut cells = Cells::default();
+        for (column, text) in columns.into_iter().zip(texts) {
+            cells.0[column as usize] = Some(text.into());
+        }
+        cells
+    }
+
     /// The text of a cell that is neither empty nor missing.
     pub fn given(&self, column: Column) -> Option<&str> {
         self.get(column).filter(|text| !text.is_empty())

@@ -49,12 +49,10 @@ pub(super) fn decide(
         }
         Some(product) => {
             require_status(cells, product.status)?;
-            let differing: Vec<_> = FIELDS
-                .into_iter()
-                .filter_map(|column| Some((column, cells.get(column)?)))
-                .filter(|(column, text)| !says(product, *column, text))
-                .collect();
-            let changes = changes(product, &differing, found, schemas.update)?;
+            let differing = differing(product, cells);
+            require_active(product, &differing)?;
+            let changes = changes(&differing, schemas.update)?;
+            require_free_sku(&differing, found)?;
             let sku = changes.sku.clone().apply_to(product.sku.clone());
             // An archived product's sku is free.
             let sku = sku.filter(|_| product.status == ProductStatus::Active);
@@ -118,20 +116,54 @@ fn says(product: &Product, column: Column, cell: &str) -> bool {
     }
 }
 
-/// Rules 2 and 3 for a product that is there.
-fn changes(
+/// Rules 2 and 3 for a product that is there: what is to be changed where its cells say something else; none where they do
+/// not.
+///
+/// # Errors
+/// What the document refuses, by column.
+pub fn product_changes(
     product: &Product,
-    differing: &[(Column, &str)],
-    found: &Found,
+    cells: &Cells,
     schema: &Schema,
-) -> Result<ProductChanges, Vec<Reason>> {
-    if product.status == ProductStatus::Archived
-        && let Some((column, _)) = differing.first()
-    {
-        let text =
-            "would change, but the product is archived; restore the cell or leave the line out";
-        return Err(one(Reason::of_cell(*column, text)));
+) -> Result<Option<ProductChanges>, Vec<Reason>> {
+    let differing = differing(product, cells);
+    let changes = changes(&differing, schema)?;
+    Ok((!differing.is_empty()).then_some(changes))
+}
+
+/// The cells that say something else than a product.
+fn differing<'a>(product: &Product, cells: &'a Cells) -> Vec<(Column, &'a str)> {
+    let cells = FIELDS
+        .into_iter()
+        .filter_map(|column| Some((column, cells.get(column)?)));
+    cells
+        .filter(|(column, text)| !says(product, *column, text))
+        .collect()
+}
+
+fn require_active(product: &Product, differing: &[(Column, &str)]) -> Result<(), Vec<Reason>> {
+    match differing.first() {
+        Some((column, _)) if product.status == ProductStatus::Archived => {
+            let text =
+                "would change, but the product is archived; restore the cell or leave the line out";
+            Err(one(Reason::of_cell(*column, text)))
+        }
+        _ => Ok(()),
     }
+}
+
+fn require_free_sku(differing: &[(Column, &str)], found: &Found) -> Result<(), Vec<Reason>> {
+    let sku = differing.iter().find(|(column, _)| *column == Column::Sku);
+    match sku.and_then(|(_, sku)| found.by_sku.get(*sku)) {
+        Some(other) => {
+            let text = format!("is that of the active product {other}");
+            Err(one(Reason::of_cell(Column::Sku, text)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn changes(differing: &[(Column, &str)], schema: &Schema) -> Result<ProductChanges, Vec<Reason>> {
     let members = differing.iter().map(|(column, text)| match *text {
         "" => (*column, Value::Null),
         text => (*column, value(*column, text)),
@@ -139,20 +171,16 @@ fn changes(
     require(schema, members)?;
     let given = |column| differing.iter().find(|it| it.0 == column).map(|it| it.1);
     let text = |column| given(column).map(str::to_owned);
-    let sku = field(given(Column::Sku), |text| Some(text.to_owned()));
-    if let Some(other) = given(Column::Sku).and_then(|sku| found.by_sku.get(sku)) {
-        let text = format!("is that of the active product {other}");
-        return Err(one(Reason::of_cell(Column::Sku, text)));
-    }
     Ok(ProductChanges {
         name: text(Column::Name),
         unit_price: given(Column::UnitPrice).and_then(|text| text.parse().ok()),
         currency: text(Column::Currency),
         description: field(given(Column::Description), |text| Some(text.to_owned())),
-        sku,
+        sku: field(given(Column::Sku), |text| Some(text.to_owned())),
         tax_rate: field(given(Column::TaxRate), |text| text.parse().ok()),
         product_type: text(Column::Type),
         unit_of_measure: text(Column::UnitOfMeasure),
+        unchanged_since: None,
     })
 }
 
@@ -166,7 +194,10 @@ fn field<T>(cell: Option<&str>, read: impl Fn(&str) -> Option<T>) -> Field<T> {
 }
 
 /// Rules 2 and 3 for a new product.
-fn new_product(cells: &Cells, schema: &Schema) -> Result<NewProduct, Vec<Reason>> {
+///
+/// # Errors
+/// What the document refuses, by column.
+pub fn new_product(cells: &Cells, schema: &Schema) -> Result<NewProduct, Vec<Reason>> {
     let members = FIELDS
         .into_iter()
         .filter_map(|column| Some((column, value(column, cells.given(column)?))));
@@ -191,11 +222,14 @@ fn new_product(cells: &Cells, schema: &Schema) -> Result<NewProduct, Vec<Reason>
     })
 }
 
+fn is_numeric(column: Column) -> bool {
+    matches!(column, Column::UnitPrice | Column::TaxRate)
+}
+
 /// A cell as a member of a body in JSON. What is no number stays a text, for the schema to refuse.
 fn value(column: Column, text: &str) -> Value<'_> {
-    let numeric = matches!(column, Column::UnitPrice | Column::TaxRate);
     match text.parse::<Decimal>() {
-        Ok(_) | Err(DecimalError::Precision) if numeric => Value::Number(text),
+        Ok(_) | Err(DecimalError::Precision) if is_numeric(column) => Value::Number(text),
         _ => Value::String(text.into()),
     }
 }
@@ -209,9 +243,15 @@ fn require<'a>(
     let violations = check(schema, &Value::Object(members.collect()));
     let reasons: Vec<_> = violations
         .into_iter()
-        .map(|violation| Reason {
-            column: violation.path.trim_start_matches('/').parse().ok(),
-            text: violation.message,
+        .map(|violation| {
+            let column = violation.path.trim_start_matches('/').parse().ok();
+            let is_no_number = violation.constraint == "type" && column.is_some_and(is_numeric);
+            // All cells are text: nobody is told that theirs is a string.
+            let text = match is_no_number {
+                true => "must be a number, such as 19.90".into(),
+                false => violation.message,
+            };
+            Reason { column, text }
         })
         .collect();
     match reasons.is_empty() {

@@ -20,7 +20,7 @@ use super::product_csv::Line;
 use super::secret::Digest;
 use plan::Found;
 
-pub use line::Schemas;
+pub use line::{Schemas, new_product, product_changes};
 pub use plan::{Asked, Counts, ImportPlan, KEPT_FOR, KeptImport, Planned, PlannedLine, Seen};
 
 /// Makes a plan, some lines at a time.

@@ -175,7 +175,7 @@ fn a_line_that_was_refused_takes_no_sku_from_a_later_one() {
 #[test]
 fn a_number_that_is_none_or_too_long_is_refused_and_never_rounded() {
     for (price, why) in [
-        ("12,50", "must be a number, but is a string"),
+        ("12,50", "must be a number, such as 19.90"),
         ("1 000", "must be a number"),
         ("0x10", "must be a number"),
         (&"1".repeat(41), "must be a number of reasonable size"),

@@ -27,7 +27,7 @@ const MIGRATIONS: [&str; 7] = [
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 19] = [
+const ASK_ALL: [&str; 21] = [
     // A request brings the key alone.
     "SELECT id, team_id, mode, scope, name, created_at, created_by, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
     "FROM invitation WHERE digest",
@@ -45,6 +45,8 @@ const ASK_ALL: [&str; 19] = [
     "SELECT team_id FROM folder WHERE id",
     "UPDATE share_link SET revoked_at",
     "DELETE FROM member WHERE user_id",
+    "DELETE FROM product_import WHERE user_id",
+    "DELETE FROM invitation WHERE lower(email",
     "FROM api_key WHERE id = $1",
     "FROM api_key WHERE id > $1",
     "SELECT team_id, id, name, created_at FROM folder WHERE id",

@@ -8,15 +8,19 @@ use invoicing::app::set_up::SetUp;
 use invoicing::app::sign_in::{Browser, Cookies, SignIn};
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Actor, Person, Visitor};
+use invoicing::domain::author::CatalogMember;
 use invoicing::domain::authorization::{AuthorizationParameters, Ruling};
 use invoicing::domain::browser_session::InBrowser;
-use invoicing::domain::catalog::Mode;
+use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::id::TeamId;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
+use invoicing::domain::product::{NewProduct, ProductChanges};
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::time::ManualClock;
+
+use super::scenario::plan;
 
 const PASSWORD: &str = "lantern harbour tulip nine";
 
@@ -30,6 +34,9 @@ pub async fn run(app: &App, clock: &ManualClock) {
     let (mode, scope) = (Mode::Test, Scope::ReadOnly);
     let made = app.create_api_key(&actor, team, mode, scope, Some("Shop"), None);
     let (key, _) = made.await.unwrap();
+    app.list_newest_api_keys(person.user_id, team, 10)
+        .await
+        .unwrap();
     app.revoke_api_key(&actor, key.id).await.unwrap();
 
     sign_in(app, "wrong").await.unwrap_err();
@@ -56,6 +63,7 @@ pub async fn run(app: &App, clock: &ManualClock) {
     look_up(app, &again).await;
     app.record_uses().await.unwrap();
 
+    keep_products(app, team, &person).await;
     meet(app, team, &person).await;
 
     let link = app.create_reset_link(person.user_id).await.unwrap().secret;
@@ -68,6 +76,42 @@ pub async fn run(app: &App, clock: &ManualClock) {
         .unwrap();
     app.list_audit_events(None, Part::default()).await.unwrap();
     app.remove_user(person.user_id).await.unwrap();
+}
+
+/// Products are made, changed and archived on pages, and imported.
+async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
+    let mode = Mode::Test;
+    let catalog = Catalog { team_id, mode };
+    let member = CatalogMember {
+        catalog,
+        role: Role::Owner,
+        user_id: person.user_id,
+        session_id: person.session_id,
+    };
+    let new = NewProduct::new("By hand", "1".parse().unwrap(), "EUR");
+    let made = app.create_product(&member, new, None).await.unwrap().value;
+    let changes = ProductChanges::default();
+    app.update_product(&member, made.id, changes, None)
+        .await
+        .unwrap();
+    app.archive_product(&member, made.id).await.unwrap();
+
+    let csv = "sku,name,unitPrice,currency\nP-1,One,1,EUR\n";
+    let plan = plan(app, catalog, csv).await;
+    let keep = async || {
+        app.keep_import_plan(person.user_id, &plan, csv.into())
+            .await
+            .unwrap()
+    };
+    let id = keep().await;
+    app.get_kept_import(person.user_id, catalog, id)
+        .await
+        .unwrap();
+    app.carry_out_kept_import(person.clone(), catalog, id)
+        .await
+        .unwrap();
+    // The one that is left expires.
+    keep().await;
 }
 
 /// Somebody is invited, joins, gets another role, and goes; so does the team.

@@ -16,7 +16,7 @@ use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
 use invoicing::domain::product::StatusFilter;
 use invoicing::domain::product_csv::Lines;
-use invoicing::domain::product_import::Seen;
+use invoicing::domain::product_import::{ImportPlan, Seen};
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest, TokenSet};
 use invoicing::domain::share_link::{Audience, CreateLink};
@@ -42,7 +42,7 @@ pub async fn run(app: &App, clock: &ManualClock) {
     let user = app.create_user("ada@example.com", "Ada").await.unwrap().id;
     app.add_member(team, user, Role::Admin).await.unwrap();
     app.membership(team, user).await.unwrap();
-    import(app, team, user).await;
+    import(app, team).await;
     meet(app, team, user).await;
     share(app, team, user).await;
     sign_in(app, clock, user).await;
@@ -115,28 +115,24 @@ async fn sell(app: &App, team: TeamId) {
     app.revoke_api_key(&Actor::Operator, key.id).await.unwrap();
 }
 
-async fn import(app: &App, team: TeamId, user: UserId) {
+async fn import(app: &App, team: TeamId) {
     let catalog = Catalog {
         team_id: team,
         mode: Mode::Test,
     };
-    let plan = async |csv: &str| {
-        let lines = Lines::read(csv.as_bytes()).unwrap();
-        let mut seen = Seen::default();
-        app.plan_import(catalog, lines, &mut seen).await.unwrap()
-    };
     let csv = "sku,name,unitPrice,currency\nA,One,1,EUR\nB,Two,2,EUR\n";
-    let new = plan(csv).await;
-    let id = app.keep_import_plan(user, &new, csv.into()).await.unwrap();
-    app.get_kept_import(user, catalog, id).await.unwrap();
-    app.carry_out_kept_import(user, catalog, id).await.unwrap();
-    let status = StatusFilter::Active;
-    let made = app.export_products(catalog, status, None, 10);
+    let new = plan(app, catalog, csv).await;
+    app.carry_out_import(&new).await.unwrap();
+    let made = app.export_products(catalog, StatusFilter::Active, None, 10);
     let made = made.await.unwrap();
-    let changed = plan(&format!("id,taxRate\n{},7.70\n", made[0].id)).await;
+    let changed = plan(app, catalog, &format!("id,taxRate\n{},7.70\n", made[0].id)).await;
     app.carry_out_import(&changed).await.unwrap();
-    // The one that is left expires.
-    app.keep_import_plan(user, &new, csv.into()).await.unwrap();
+}
+
+pub async fn plan(app: &App, catalog: Catalog, csv: &str) -> ImportPlan {
+    let lines = Lines::read(csv.as_bytes()).unwrap();
+    let mut seen = Seen::default();
+    app.plan_import(catalog, lines, &mut seen).await.unwrap()
 }
 
 async fn share(app: &App, team: TeamId, user: UserId) {
