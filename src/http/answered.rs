@@ -14,6 +14,7 @@ use super::context::RequestContext;
 use super::credential;
 use super::rate_limit::RATE_LIMIT_HEADERS;
 use super::rejection::Error;
+use super::rest::Rest;
 use crate::client_address::client_address;
 use crate::{log, traffic};
 
@@ -52,7 +53,10 @@ pub(super) fn sent(
     let holder = answer.extensions().get().copied();
     let holder = holder.unwrap_or_else(|| credential::stranger(context));
     let under_way = answer.extensions().get::<traffic::Request>().is_some();
-    compress(context.request.headers(), &mut answer);
+    let rest = answer.extensions_mut().remove::<Rest>();
+    if rest.is_none() {
+        compress(context.request.headers(), &mut answer);
+    }
     let is_refused = answer.status().is_client_error() || answer.status().is_server_error();
     let has_happened = !context.request.method().is_safe() && !is_refused;
     let bytes = std::mem::take(answer.body_mut());
@@ -65,6 +69,10 @@ pub(super) fn sent(
         let bytes = put_in_place(failure, &mut answer);
         shared.unsent.body_anyway(holder, bytes, under_way)
     });
+    let body = match rest.filter(|_| answer.status().is_success()) {
+        Some(rest) => rest.after(body, &shared.unsent, holder, under_way),
+        None => body,
+    };
     let metrics = &shared.replica.metrics;
     metrics.answered(name, answer.status(), latency);
     finish(context, route, &mut answer, latency);

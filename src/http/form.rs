@@ -1,7 +1,10 @@
-//! What an HTML form sends, and what OAuth sends like one: `application/x-www-form-urlencoded`.
+//! What an HTML form sends, and what OAuth sends like one: `application/x-www-form-urlencoded`, or, with a file,
+//! `multipart/form-data` ([`super::multipart`]).
 //!
 //! For endpoints that no document has. A field that is not asked for is ignored, and one that comes twice is a mistake
 //! (RFC 6749, section 3.1).
+
+use std::borrow::Cow;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -12,16 +15,44 @@ use dropshot::{
 };
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 
+use super::multipart::{self, Parts};
+
+pub(crate) const URL_ENCODED: &str = "application/x-www-form-urlencoded";
+
+pub(crate) const MULTIPART: &str = "multipart/form-data";
+
 /// A form of which nothing has been read.
 pub(crate) struct UnreadForm {
-    is_form: bool,
+    encoding: Option<Encoding>,
+    /// What is said where there is none.
+    otherwise: &'static str,
     body: RequestBody,
+}
+
+/// How the fields of a form are written.
+enum Encoding {
+    Url,
+    /// In parts with this boundary between them.
+    Multipart(String),
 }
 
 /// A form as it came. Its fields are not taken apart before they are asked for: there may be thirty thousand, each of which
 /// would take fifty times what it took on the way.
-#[derive(Default)]
-pub(crate) struct Form(Bytes);
+pub(crate) struct Form {
+    fields: Fields,
+    file: Bytes,
+}
+
+enum Fields {
+    Encoded(Bytes),
+    Parts(Vec<(String, String)>),
+}
+
+impl Default for Form {
+    fn default() -> Form {
+        Form::encoded(Bytes::new())
+    }
+}
 
 #[async_trait]
 impl ExclusiveExtractor for UnreadForm {
@@ -31,9 +62,42 @@ impl ExclusiveExtractor for UnreadForm {
     ) -> Result<UnreadForm, HttpError> {
         let (head, body) = request.into_parts();
         Ok(UnreadForm {
-            is_form: is_form(&head.headers),
+            encoding: is_form(&head.headers).then_some(Encoding::Url),
+            otherwise: "must be application/x-www-form-urlencoded",
             body: RequestBody::new(&head.headers, body),
         })
+    }
+
+    fn metadata(_: ApiEndpointBodyContentType) -> ExtractorMetadata {
+        ExtractorMetadata {
+            extension_mode: ExtensionMode::None,
+            parameters: Vec::new(),
+        }
+    }
+}
+
+/// A form with a file, of which nothing has been read.
+pub(crate) struct UnreadUpload(UnreadForm);
+
+impl From<UnreadUpload> for UnreadForm {
+    fn from(upload: UnreadUpload) -> UnreadForm {
+        upload.0
+    }
+}
+
+#[async_trait]
+impl ExclusiveExtractor for UnreadUpload {
+    async fn from_request<Context: ServerContext>(
+        _: &RequestContext<Context>,
+        request: hyper::Request<dropshot::Body>,
+    ) -> Result<UnreadUpload, HttpError> {
+        let (head, body) = request.into_parts();
+        let body = RequestBody::new(&head.headers, body);
+        Ok(UnreadUpload(UnreadForm {
+            encoding: multipart::boundary(&head.headers).map(Encoding::Multipart),
+            otherwise: "must be multipart/form-data with a boundary",
+            body: body.allowing(multipart::MAX_BYTES, multipart::DEADLINE),
+        }))
     }
 
     fn metadata(_: ApiEndpointBodyContentType) -> ExtractorMetadata {
@@ -56,12 +120,18 @@ impl UnreadForm {
     /// 413, 415 and 408, in that order, as for a body of JSON.
     pub(super) async fn read(mut self) -> Result<Form, RequestError> {
         self.body.check_declared_length()?;
-        if !self.is_form {
-            return Err(RequestError::media_type(
-                "must be application/x-www-form-urlencoded",
-            ));
+        match self.encoding {
+            Some(Encoding::Url) => self.body.read().await.map(Form::encoded),
+            Some(Encoding::Multipart(boundary)) => {
+                let bytes = self.body.read().await?;
+                let Parts { fields, file } = multipart::read(bytes, boundary).await?;
+                Ok(Form {
+                    fields: Fields::Parts(fields),
+                    file,
+                })
+            }
+            None => Err(RequestError::media_type(self.otherwise)),
         }
-        self.body.read().await.map(Form)
     }
 }
 
@@ -72,12 +142,24 @@ fn is_form(headers: &HeaderMap) -> bool {
         .next()
         .and_then(|it| it.as_bytes().split(|&byte| byte == b';').next());
     let essence = essence.unwrap_or_default().trim_ascii();
-    essence.eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
+    essence.eq_ignore_ascii_case(URL_ENCODED.as_bytes())
         && types.next().is_none()
         && !headers.contains_key(CONTENT_ENCODING)
 }
 
 impl Form {
+    fn encoded(bytes: Bytes) -> Form {
+        Form {
+            fields: Fields::Encoded(bytes),
+            file: Bytes::new(),
+        }
+    }
+
+    /// The file that came with it; empty if none did.
+    pub(crate) fn file(&self) -> &Bytes {
+        &self.file
+    }
+
     /// The values of these fields, none of which may be repeated; one that is missing is empty.
     ///
     /// # Errors
@@ -120,16 +202,24 @@ impl Form {
 
     /// The value of a field; empty if there is none.
     fn field(&self, name: &str) -> Result<String, Violation> {
-        let fields = form_urlencoded::parse(&self.0);
-        let mut found = fields.filter(|(it, _)| it == name).map(|(_, value)| value);
-        let value = found.next().unwrap_or_default().into_owned();
-        match found.next() {
-            Some(_) => Err(Violation::new(
+        let (value, again) = match &self.fields {
+            Fields::Encoded(bytes) => {
+                let fields = form_urlencoded::parse(bytes);
+                let mut found = fields.filter(|(it, _)| it == name).map(|(_, value)| value);
+                (found.next().map(Cow::into_owned), found.next().is_some())
+            }
+            Fields::Parts(fields) => {
+                let mut found = fields.iter().filter(|(it, _)| it == name);
+                (found.next().map(|it| it.1.clone()), found.next().is_some())
+            }
+        };
+        match again {
+            true => Err(Violation::new(
                 name,
                 constraint::REPEATED,
                 "is given more than once",
             )),
-            None => Ok(value),
+            false => Ok(value.unwrap_or_default()),
         }
     }
 }
@@ -150,7 +240,7 @@ mod tests {
     use super::*;
 
     fn form(text: &'static str) -> Form {
-        Form(Bytes::from_static(text.as_bytes()))
+        Form::encoded(Bytes::from_static(text.as_bytes()))
     }
 
     #[test]

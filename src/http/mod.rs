@@ -29,11 +29,13 @@ mod file;
 mod form;
 mod interceptor;
 mod mobile;
+mod multipart;
 mod places;
 mod product;
 mod rate_limit;
 mod received;
 mod rejection;
+mod rest;
 mod session;
 mod share_link;
 mod unpublished;
@@ -52,10 +54,11 @@ pub(crate) use credential::{address, browser, cookie, stranger};
 pub(crate) use docs::register_at_root;
 pub(crate) use error::answer as problem;
 pub(crate) use file::File;
-pub(crate) use form::{Form, UnreadForm};
+pub(crate) use form::{Form, MULTIPART, URL_ENCODED, UnreadForm, UnreadUpload};
 pub(crate) use interceptor::{Intercepted, Interceptor};
 pub(crate) use received::received_form;
 pub use rejection::Error;
+pub(crate) use rest::Rest;
 pub(crate) use unpublished::{NoVariables, Variables, get, get_with_query, refuse_others, serve};
 
 /// Everything that the server answers: both published interfaces, their documents, and pages that show them.

@@ -23,7 +23,7 @@ use serde::de::DeserializeOwned;
 use super::answered::{finish, sent};
 use super::api::Api;
 use super::context::{Context, RequestContext};
-use super::form::UnreadForm;
+use super::form::{URL_ENCODED, UnreadForm};
 use super::rejection::Error;
 use crate::domain;
 
@@ -104,8 +104,8 @@ where
 {
     let (method, all) = (Method::POST, ApiEndpointVersions::All);
     let id = format!("{method} {path}");
-    let form = "application/x-www-form-urlencoded";
-    let endpoint: ApiEndpoint<Context> = ApiEndpoint::new(id, handler, method, form, path, all);
+    let endpoint: ApiEndpoint<Context> =
+        ApiEndpoint::new(id, handler, method, URL_ENCODED, path, all);
     api.endpoints.register(endpoint.visible(false))?;
     refuse_others::<NoVariables>(api, path, "POST")
 }

@@ -50,7 +50,7 @@ const WHOLE: usize = WINDOW;
 const STALL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The answers of a server that have not been sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Unsent {
     budget: Arc<Budget>,
     traffic: Arc<Traffic>,

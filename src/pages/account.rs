@@ -191,7 +191,7 @@ async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
 }
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
-    let turn = visit.site.export_turn(visit.user_id()?);
+    let turn = visit.site.turn(visit.user_id()?);
     let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
     let text = export(&visit).await?;
     let mut answer = http::Response::new(text.into());

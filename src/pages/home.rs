@@ -1,4 +1,4 @@
-//! `/`: where somebody who is signed in begins.
+//! `/`: where somebody who is signed in begins: with the products of the one team, or with a choice of several.
 
 use std::sync::Arc;
 
@@ -42,9 +42,16 @@ async fn show_home(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let teams = visit
         .app()
         .list_memberships(in_browser.user.id, Part::first(TEAMS));
+    let teams = teams.await?;
+    if let [only] = &teams[..] {
+        return Ok(see_other(&format!(
+            "/teams/{}/products",
+            only.member.team_id
+        )));
+    }
     let page = HomePage {
         frame: Frame::of(&visit),
-        teams: teams.await?,
+        teams,
     };
     Ok(html(StatusCode::OK, &page)?)
 }

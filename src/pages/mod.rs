@@ -31,6 +31,7 @@ mod frame;
 mod home;
 mod invitation;
 mod members;
+mod products;
 mod reset;
 mod route;
 mod setup;
@@ -73,5 +74,6 @@ fn register(api: &mut Api, origin: Origin) -> Result<(), ApiDescriptionRegisterE
     account::register(api, &site)?;
     invitation::register(api, &site)?;
     members::register(api, &site)?;
+    products::register(api, &site)?;
     api_keys::register(api, &site)
 }

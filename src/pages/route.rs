@@ -7,7 +7,8 @@ use ::http::{Method, Response};
 use bytes::Bytes;
 use codegen_runtime::{Rejection, without_body};
 use dropshot::{
-    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Path,
+    ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, ExclusiveExtractor,
+    HttpError, Path,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +21,10 @@ use super::site::Site;
 use super::visit::Visit;
 use crate::domain::holder::Holder;
 pub(super) use crate::http::NoVariables;
-use crate::http::{self, Api, Context, Form, Permit, RequestContext, UnreadForm, Variables};
+use crate::http::{
+    self, Api, Context, Form, MULTIPART, Permit, RequestContext, URL_ENCODED, UnreadForm,
+    UnreadUpload, Variables,
+};
 
 /// dropshot knows no HTML; this is for documents, and no document has these endpoints.
 const JSON: &str = "application/json";
@@ -102,7 +106,7 @@ impl<'a> Route<'a> {
     /// # Errors
     /// When another endpoint has this path.
     pub(super) fn takes<P, F>(
-        mut self,
+        self,
         name: &'static str,
         take: impl Fn(Arc<Visit>, P, Form) -> F + Clone + Send + Sync + 'static,
     ) -> Result<Self, ApiDescriptionRegisterError>
@@ -110,17 +114,47 @@ impl<'a> Route<'a> {
         P: Variables,
         F: Future<Output = Answer> + Send + 'static,
     {
+        self.takes_written_as::<UnreadForm, P, F>(URL_ENCODED, name, take)
+    }
+
+    /// The same, for a form with a file.
+    ///
+    /// # Errors
+    /// When another endpoint has this path.
+    pub(super) fn takes_file<P, F>(
+        self,
+        name: &'static str,
+        take: impl Fn(Arc<Visit>, P, Form) -> F + Clone + Send + Sync + 'static,
+    ) -> Result<Self, ApiDescriptionRegisterError>
+    where
+        P: Variables,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        self.takes_written_as::<UnreadUpload, P, F>(MULTIPART, name, take)
+    }
+
+    fn takes_written_as<U, P, F>(
+        mut self,
+        media_type: &'static str,
+        name: &'static str,
+        take: impl Fn(Arc<Visit>, P, Form) -> F + Clone + Send + Sync + 'static,
+    ) -> Result<Self, ApiDescriptionRegisterError>
+    where
+        U: Into<UnreadForm> + ExclusiveExtractor + Send + 'static,
+        P: Variables,
+        F: Future<Output = Answer> + Send + 'static,
+    {
         let (site, path) = (Arc::clone(self.site), self.path);
         let has_page = self.allow.contains(&"GET");
-        let handler = move |context: RequestContext, variables: Path<P>, form: UnreadForm| {
+        let handler = move |context: RequestContext, variables: Path<P>, form: U| {
             let (site, take) = (Arc::clone(&site), take.clone());
-            let variables = variables.into_inner();
+            let (variables, form) = (variables.into_inner(), form.into());
             let take = move |visit, form| take(visit, variables, form);
             serve(context, site, path, name, (Some(form), has_page), take)
         };
         let (id, all) = (format!("POST {path}"), ApiEndpointVersions::All);
-        let form = "application/x-www-form-urlencoded";
-        let endpoint = ApiEndpoint::<Context>::new(id, handler, Method::POST, form, path, all);
+        let (method, media) = (Method::POST, media_type);
+        let endpoint = ApiEndpoint::<Context>::new(id, handler, method, media, path, all);
         self.api.endpoints.register(endpoint.visible(false))?;
         self.allow.push("POST");
         Ok(self)

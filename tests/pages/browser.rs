@@ -61,11 +61,28 @@ impl<'a> Browser<'a> {
         self.send(request).await
     }
 
+    /// Sends a form with a file, as from a page of the server.
+    pub async fn upload(&mut self, path: &str, fields: &[(&str, &str)], file: &[u8]) -> Shown {
+        let request = upload(path, fields, file).header("sec-fetch-site", "same-origin");
+        self.send(request).await
+    }
+
     /// Sends a form and goes where its answer leads.
     pub async fn submit(&mut self, path: &str, fields: &[(&str, &str)]) -> Shown {
         let answer = self.post(path, fields).await;
         assert_eq!(answer.status(), 303, "{answer:?}");
-        self.get(&answer.location()).await
+        self.follow(&answer).await
+    }
+
+    /// Goes where an answer leads, and on from there.
+    pub async fn follow(&mut self, answer: &Shown) -> Shown {
+        let mut shown = self.get(&answer.location()).await;
+        for _ in 0..3 {
+            if shown.status() == 303 {
+                shown = self.get(&shown.location()).await;
+            }
+        }
+        shown
     }
 
     pub async fn send(&mut self, request: Request) -> Shown {
@@ -116,6 +133,27 @@ pub fn form(path: &str, fields: &[(&str, &str)]) -> Request {
         .text(text.extend_pairs(fields).finish())
         .without_header("content-type")
         .header("content-type", "application/x-www-form-urlencoded")
+}
+
+/// A form with a file, in the field of that name, without saying where it comes from.
+pub fn upload(path: &str, fields: &[(&str, &str)], file: &[u8]) -> Request {
+    const BOUNDARY: &str = "----boundary-of-a-browser";
+    let mut body = Vec::new();
+    for (name, value) in fields {
+        let head = format!("Content-Disposition: form-data; name=\"{name}\"");
+        body.extend(format!("--{BOUNDARY}\r\n{head}\r\n\r\n{value}\r\n").into_bytes());
+    }
+    let head = "Content-Disposition: form-data; name=\"file\"; filename=\"products.csv\"";
+    body.extend(format!("--{BOUNDARY}\r\n{head}\r\nContent-Type: text/csv\r\n\r\n").into_bytes());
+    body.extend_from_slice(file);
+    body.extend(format!("\r\n--{BOUNDARY}--\r\n").into_bytes());
+    Request::new("POST", path)
+        .text(body)
+        .without_header("content-type")
+        .header(
+            "content-type",
+            format!("multipart/form-data; boundary={BOUNDARY}"),
+        )
 }
 
 impl Shown {

@@ -11,6 +11,8 @@ mod devices;
 mod headers;
 mod matrix;
 mod members;
+mod product_import;
+mod products;
 mod setup;
 mod sign_in;
 mod team;

@@ -48,8 +48,22 @@ const KEYS: &str = "/teams/{team}/settings/integrations/api-keys";
 
 const MEMBERS: &str = "/teams/{team}/settings/members";
 
-const ROWS: [Row; 25] = [
-    row("GET", "/", SIGNED_IN, 200),
+const PRODUCTS: &str = "/teams/{team}/products";
+
+const MEMBERS_ALL: &[Who] = &[Viewer, Member, Admin, Owner];
+
+const WRITERS: &[Who] = &[Member, Admin, Owner];
+
+const ROWS: [Row; 33] = [
+    row("GET", PRODUCTS, MEMBERS_ALL, 200),
+    row("GET", "/teams/{team}/products/export.csv", MEMBERS_ALL, 200),
+    row("GET", "/teams/{team}/products/new", WRITERS, 200),
+    row("POST", "/teams/{team}/products/new", WRITERS, 422),
+    row("GET", "/teams/{team}/products/edit", WRITERS, 404),
+    row("POST", "/teams/{team}/products/edit", WRITERS, 404),
+    row("POST", "/teams/{team}/products/archive", WRITERS, 404),
+    row("GET", "/teams/{team}/products/import", WRITERS, 200),
+    row("POST", "/teams/{team}/products/import/plan", WRITERS, 422),
     row("GET", "/sign-in", &[Nobody], 200),
     row("POST", "/sign-in", &ALL, 422),
     row("GET", "/account/devices", SIGNED_IN, 200),
@@ -125,8 +139,11 @@ const ROWS: [Row; 25] = [
 ];
 
 /// What is not in the table, and why.
-const ELSEWHERE: [(&str, &str); 13] = [
-    ("POST", "/sign-out"),      // ends the session that the others need; sign_in.rs
+const ELSEWHERE: [(&str, &str); 16] = [
+    ("GET", "/"), // leads to the products of the one team; products.rs
+    ("POST", "/teams/{team}/products/import"), // takes a file; product_import.rs
+    ("GET", "/teams/{team}/products/import/plan"), // for whoever has made the plan; product_import.rs
+    ("POST", "/sign-out"), // ends the session that the others need; sign_in.rs
     ("POST", "/setup/{token}"), // setup.rs
     ("POST", "/invitation/{token}"), // for whoever has the link; members.rs
     ("POST", "/account/delete"), // ends who asks; account.rs
@@ -134,11 +151,11 @@ const ELSEWHERE: [(&str, &str); 13] = [
     ("GET", "/assets/style.css"), // headers.rs
     ("GET", "/assets/page.js"), // the same
     ("GET", "/assets/icon.svg"), // the same
-    ("GET", "/docs"),           // tests/contract/docs.rs, like all below it
+    ("GET", "/docs"),      // tests/contract/docs.rs, like all below it
     ("POST", "/api/auth/mobile/revoke"), // tests/contract/revocation.rs
     ("POST", "/api/auth/mobile/authorize"), // authorize.rs
     ("GET", "/.well-known/oauth-authorization-server"), // the same
-    ("GET", "/api/"),           // the documents: tests/documents; authorize.rs
+    ("GET", "/api/"),      // the documents: tests/documents; authorize.rs
 ];
 
 const FIELDS: [(&str, &str); 6] = [
@@ -284,6 +301,7 @@ fn checksum(service: &test_support::service::Service) -> String {
          (SELECT count(*) FROM api_key) || ' ' || (SELECT count(*) FROM member) || ' ' || (SELECT count(*) FROM invitation) || ' ' || \
          (SELECT count(*) FROM invitation) || ' ' || (SELECT count(*) FROM auth_code) || ' ' || \
          (SELECT count(*) FROM session) || ' ' || (SELECT count(*) FROM product_import) || ' ' || \
+         (SELECT count(*) FROM product) || ' ' || (SELECT count(*) FROM idempotency) || ' ' || \
          (SELECT count(*) FROM wrong_password) || ' ' || (SELECT sum(changed_at) FROM password)";
     match database.strip_prefix("sqlite:") {
         Some(path) => {

@@ -58,7 +58,9 @@ async fn somebody_is_invited_makes_an_account_and_is_in_the_team() {
     refused
         .expect(422, "id=\"password-complaint\"")
         .expect(422, "value=\"Bo\"");
-    bo.submit(&link, &NEW).await.expect(200, "You are member");
+    bo.submit(&link, &NEW)
+        .await
+        .expect(200, "There is no product yet");
     bo.get(&path(&team)).await.expect(403, "role");
     bo.get(&link).await.expect(404, "no such page");
     owner
@@ -101,10 +103,12 @@ async fn a_user_who_exists_signs_in_and_confirms_and_nobody_else_does() {
     ];
     let page = nobody.submit("/sign-in", &fields).await;
     page.expect(200, "<button>Join</button>");
-    nobody
-        .submit(&link, &[])
-        .await
-        .expect(200, "You are viewer");
+    let shown = nobody.submit(&link, &[]).await;
+    shown.expect(200, "There is no product yet");
+    assert!(
+        !shown.text().contains("/new"),
+        "a viewer adds none: {shown:?}"
+    );
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ async fn the_first_owner_is_made_and_signed_in() {
     let mut browser = Browser::new(&service);
     browser.get(&link).await.expect(200, "name=\"team\"");
     let home = browser.submit(&link, &fields(PASSWORD)).await;
-    home.expect(200, "Acme").expect(200, "You are owner");
+    home.expect(200, "Acme").expect(200, "Add the first one");
 
     // It is good once.
     let again = Browser::new(&service).post(&link, &fields(PASSWORD)).await;

@@ -25,10 +25,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 use crate::rejection::{Cause, RequestError};
 use crate::violation::{Violation, constraint};
 
-/// The most bytes of a request body that is read.
+/// The most bytes of a request body that is read, unless [more are allowed](RequestBody::allowing).
 pub const MAX_BYTES: usize = 64 * 1024;
 
-/// How long after its headers a request body has to be complete.
+/// How long after its headers a request body has to be complete, unless [more is allowed](RequestBody::allowing).
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 /// The most bytes that are drained of a body that nobody reads.
@@ -46,6 +46,8 @@ pub struct RequestBody {
     awaits_continue: bool,
     /// When the headers were there.
     received: Instant,
+    max_bytes: usize,
+    deadline: Duration,
 }
 
 impl RequestBody {
@@ -57,7 +59,17 @@ impl RequestBody {
             body: Some(body),
             awaits_continue,
             received: Instant::now(),
+            max_bytes: MAX_BYTES,
+            deadline: DEADLINE,
         }
+    }
+
+    /// The same, which may have so many bytes and take so long.
+    #[must_use]
+    pub fn allowing(mut self, max_bytes: usize, deadline: Duration) -> RequestBody {
+        self.max_bytes = max_bytes;
+        self.deadline = deadline;
+        self
     }
 
     /// Refuses a body by the length that it declares, before anything of it is read.
@@ -69,8 +81,8 @@ impl RequestBody {
             .body
             .as_ref()
             .map_or(0, |body| body.size_hint().lower());
-        if declared > MAX_BYTES as u64 {
-            Err(RequestError::too_large(MAX_BYTES))
+        if declared > self.max_bytes as u64 {
+            Err(RequestError::too_large(self.max_bytes))
         } else {
             Ok(())
         }
@@ -79,15 +91,16 @@ impl RequestBody {
     /// Reads the whole body.
     ///
     /// # Errors
-    /// 408 when it takes longer than [`DEADLINE`], 413 when it has more than [`MAX_BYTES`], 400 when it does not come whole.
+    /// 408 when it takes longer than it may ([`DEADLINE`]), 413 when it has more bytes than it may ([`MAX_BYTES`]), 400 when it
+    /// does not come whole.
     pub async fn read(&mut self) -> Result<Bytes, RequestError> {
         let Some(body) = &mut self.body else {
             return Ok(Bytes::new());
         };
         self.awaits_continue = false;
-        timeout_at(self.received + DEADLINE, collect(body))
+        timeout_at(self.received + self.deadline, collect(body, self.max_bytes))
             .await
-            .unwrap_or_else(|_| Err(RequestError::timeout(DEADLINE.as_secs())))
+            .unwrap_or_else(|_| Err(RequestError::timeout(self.deadline.as_secs())))
     }
 
     /// The most memory that reading it takes: what it declares, otherwise what it may have.
@@ -96,14 +109,15 @@ impl RequestBody {
             .body
             .as_ref()
             .map_or(Some(0), |body| body.size_hint().upper());
-        declared.map_or(MAX_BYTES, |bytes| {
-            usize::try_from(bytes).map_or(MAX_BYTES, |bytes| bytes.min(MAX_BYTES))
+        let max = self.max_bytes;
+        declared.map_or(max, |bytes| {
+            usize::try_from(bytes).map_or(max, |bytes| bytes.min(max))
         })
     }
 }
 
 /// All frames of a body, in one buffer.
-async fn collect(body: &mut dropshot::Body) -> Result<Bytes, RequestError> {
+async fn collect(body: &mut dropshot::Body, max_bytes: usize) -> Result<Bytes, RequestError> {
     let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         // The connection broke, or the framing of the body is wrong.
@@ -113,15 +127,15 @@ async fn collect(body: &mut dropshot::Body) -> Result<Bytes, RequestError> {
             continue;
         };
         let length = whole.len() + data.len();
-        if length > MAX_BYTES {
-            return Err(RequestError::too_large(MAX_BYTES));
+        if length > max_bytes {
+            return Err(RequestError::too_large(max_bytes));
         }
         if whole.is_empty() && body.is_end_stream() {
             return Ok(data);
         }
         if length > whole.capacity() {
             // Doubled, so that crumbs cost no more than their number, but never beyond the limit.
-            let capacity = length.next_power_of_two().clamp(1024, MAX_BYTES);
+            let capacity = length.next_power_of_two().clamp(1024, max_bytes);
             whole.reserve_exact(capacity - whole.len());
         }
         whole.extend_from_slice(&data);

@@ -1,6 +1,7 @@
 // From an empty database to a key that works, as people do it who have never seen a shell.
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { browse, look, start } from "./server.mjs";
@@ -36,10 +37,10 @@ test("somebody sets the service up, makes a key that works, and signs out", asyn
   await look(page, "setup-refused");
   await page.getByLabel("A password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set up and sign in" }).click();
-  assert.equal(new URL(page.url()).pathname, "/");
-  await look(page, "home");
+  assert.equal(await title(page), "Products");
+  await look(page, "products-empty");
 
-  await page.getByRole("link", { name: "API keys of Acme" }).click();
+  await page.getByRole("link", { name: "API keys" }).click();
   assert.equal(await title(page), "API keys");
   await look(page, "api-keys-empty");
   await page.getByLabel("What is it for?").fill("Web shop");
@@ -80,11 +81,58 @@ test("whoever has no scripts does the same", async () => {
   await page.getByRole("button", { name: "Sign in" }).click();
   assert.equal(await title(page), "Devices");
   await page.goto(server.origin);
-  await page.getByRole("link", { name: "API keys of Acme" }).click();
+  await page.getByRole("link", { name: "API keys" }).click();
   await page.getByLabel("What is it for?").fill("Trial");
   await page.getByRole("button", { name: "Make the key" }).click();
   assert.match(await page.locator("#made").innerText(), /^inv_test_/);
   assert.equal(await page.getByRole("button", { name: "Copy" }).isVisible(), false);
+});
+
+test("products are added, changed, imported and exported, with scripts and without", async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const page = await browser.open({ javaScriptEnabled });
+    await page.goto(server.origin);
+    await page.getByLabel("Email").fill("ada@example.com");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const [name, sku] = [`Lamp ${javaScriptEnabled}`, `L-${javaScriptEnabled}`];
+
+    await page.getByRole("link", { name: "Add a product" }).click();
+    await page.getByLabel("Name").fill(name);
+    await page.getByLabel("Price of one unit").fill("cheap");
+    await page.getByLabel("Currency").fill("EUR");
+    await page.getByRole("button", { name: "Add the product" }).click();
+    assert.match(await page.locator(".complaint").innerText(), /must be a number/);
+    if (javaScriptEnabled) await look(page, "product-refused");
+    await page.getByLabel("Price of one unit").fill("39.90");
+    await page.getByRole("button", { name: "Add the product" }).click();
+    await page.getByRole("link", { name }).click();
+    await page.getByLabel("SKU").fill(sku);
+    await page.getByLabel("Description").fill("Two\nlines");
+    if (javaScriptEnabled) await look(page, "product");
+    await page.getByRole("button", { name: "Save" }).click();
+
+    await page.getByRole("link", { name: "Import" }).click();
+    if (javaScriptEnabled) await look(page, "import");
+    const csv = `sku,name,unitPrice,currency\n${sku},${name},45,EUR\nN-${sku},Chair,1,EUR\nX-${sku},Desk,x,EUR\n`;
+    const file = { name: "products.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
+    await page.getByLabel("A CSV file").setInputFiles(file);
+    await page.getByRole("button", { name: "Show what it would do" }).click();
+    if (javaScriptEnabled) await look(page, "import-plan");
+    await page.getByRole("button", { name: "Import 2 products" }).click();
+    await page.getByRole("row", { name: /45 EUR/ }).first().waitFor();
+    if (javaScriptEnabled) await look(page, "products");
+
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Export as CSV" }).click();
+    const exported = await readFile(await (await download).path(), "utf8");
+    assert.ok(exported.includes(`,${name},45,EUR,"Two\nlines",${sku},`), exported);
+
+    await page.getByRole("link", { name }).click();
+    await page.getByRole("button", { name: "Archive" }).click();
+    assert.match(await page.getByRole("status").innerText(), /archived/);
+    await page.close();
+  }
 });
 
 test("whoever has no mouse signs in", async () => {
@@ -95,7 +143,7 @@ test("whoever has no mouse signs in", async () => {
   await page.keyboard.press("Tab");
   await page.keyboard.type(PASSWORD);
   await page.keyboard.press("Enter");
-  await page.waitForURL(`${server.origin}/`);
+  await page.waitForURL(`${server.origin}/teams/*/products`);
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.innerText), "Skip to the content");
 });

@@ -1,0 +1,215 @@
+//! Importing a CSV file: first a plan of what it would do, then, on confirmation, all of that at once (docs/decisions.md,
+//! W18, W34 to W38).
+//!
+//! The plan is kept for an hour, so that the page that shows it can be loaded again, and what is carried out is what was
+//! shown. While a user imports or exports, the same user's next is refused: each takes memory.
+
+use std::sync::Arc;
+
+use askama::Template;
+use codegen_runtime::Rejection;
+use dropshot::ApiDescriptionRegisterError;
+use http::StatusCode;
+
+use super::shelf::{Place, Shelf};
+use crate::domain::Error;
+use crate::domain::id::ProductImportId;
+use crate::domain::product_csv::{Column, Lines, MAX_BYTES, MAX_LINES, Reason};
+use crate::domain::product_import::{Counts, ImportPlan, Planned, Seen};
+use crate::http::Error::Overloaded;
+use crate::http::{Api, Form};
+use crate::pages::answer::{html, see_other};
+use crate::pages::failure::Failure;
+use crate::pages::frame::Frame;
+use crate::pages::route::{Answer, Route, TeamPath};
+use crate::pages::site::Site;
+use crate::pages::visit::Visit;
+
+/// As many lines of each kind are shown.
+const SHOWN: usize = 100;
+
+#[derive(Template)]
+#[template(path = "products/import.html")]
+struct ImportPage {
+    frame: Frame,
+    at: Place,
+    /// Why the last file, or its plan, was not good.
+    refused: Option<String>,
+}
+
+impl ImportPage {
+    fn columns(&self) -> String {
+        let names: Vec<_> = Column::ALL.iter().map(|it| it.as_str()).collect();
+        names.join(", ")
+    }
+}
+
+#[derive(Template)]
+#[template(path = "products/plan.html")]
+struct PlanPage {
+    frame: Frame,
+    at: Place,
+    id: ProductImportId,
+    counts: Counts,
+    refused: Vec<(u64, Reason)>,
+    /// Line, name and price.
+    new: Vec<(u64, String, String)>,
+    /// Line, product and what is changed.
+    changed: Vec<(u64, String, String)>,
+}
+
+/// Adds the pages.
+///
+/// # Errors
+/// When another endpoint has a path of theirs.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, "/teams/{team}/products/import")
+        .shows("show_import", show_import)?
+        .takes_file("plan_import", plan_import)?
+        .and_no_more::<TeamPath>()?;
+    Route::new(api, site, "/teams/{team}/products/import/plan")
+        .shows("show_import_plan", show_import_plan)?
+        .takes("carry_out_import", carry_out_import)?
+        .and_no_more::<TeamPath>()
+}
+
+async fn show_import(visit: Arc<Visit>, path: TeamPath) -> Answer {
+    let shelf = Shelf::to_change(&visit, &path.team, visit.query("mode").as_deref()).await?;
+    page(&visit, shelf, None)
+}
+
+async fn plan_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
+    let [mode] = form.fields(["mode"])?;
+    let shelf = Shelf::to_change(&visit, &path.team, Some(&mode)).await?;
+    let turn = visit.site.turn(shelf.member.user_id);
+    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let file = form.file();
+    if file.is_empty() {
+        return page(&visit, shelf, Some("Choose a file first.".to_owned()));
+    }
+    let lines = match Lines::read(file) {
+        Ok(lines) => lines,
+        Err(error) => return page(&visit, shelf, Some(format!("{}.", capitalized(&error)))),
+    };
+    let catalog = shelf.member.catalog;
+    let mut seen = Seen::default();
+    let plan = visit.app().plan_import(catalog, lines, &mut seen).await?;
+    let user_id = shelf.member.user_id;
+    let kept = visit.app().keep_import_plan(user_id, &plan, file.to_vec());
+    let id = kept.await?;
+    Ok(see_other(&format!(
+        "{}&id={id}",
+        shelf.at().page("/import/plan")
+    )))
+}
+
+async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
+    let shelf = Shelf::to_change(&visit, &path.team, visit.query("mode").as_deref()).await?;
+    let id = visit.query("id").unwrap_or_default();
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    let turn = visit.site.turn(shelf.member.user_id);
+    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let (user_id, catalog) = (shelf.member.user_id, shelf.member.catalog);
+    match visit.app().get_kept_import(user_id, catalog, id).await {
+        Ok(plan) => {
+            let at = shelf.at();
+            let page = PlanPage::new(Frame::of_team(&visit, shelf.team), at, id, &plan);
+            Ok(html(StatusCode::OK, &page)?)
+        }
+        Err(error) => page(&visit, shelf, Some(not_any_more(error)?)),
+    }
+}
+
+async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
+    let [mode, id] = form.fields(["mode", "id"])?;
+    let shelf = Shelf::to_change(&visit, &path.team, Some(&mode)).await?;
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    let turn = visit.site.turn(shelf.member.user_id);
+    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let (person, catalog) = (visit.person()?, shelf.member.catalog);
+    match visit.app().carry_out_kept_import(person, catalog, id).await {
+        Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),
+        Err(error) => page(&visit, shelf, Some(not_any_more(error)?)),
+    }
+}
+
+/// What is said of a plan that is not good any more.
+fn not_any_more(error: Error) -> Result<String, Failure> {
+    match error {
+        Error::CatalogChanged => {
+            let text = "The catalog has changed since the plan was made. Nothing is imported; choose the file again.";
+            Ok(text.to_owned())
+        }
+        Error::ImportNotKept => {
+            let text = "This plan was carried out, replaced by another, or is older than an hour. Choose the file again \
+                        to see what is left to do.";
+            Ok(text.to_owned())
+        }
+        error => Err(error.into()),
+    }
+}
+
+fn capitalized(text: &impl ToString) -> String {
+    let text = text.to_string();
+    let mut rest = text.chars();
+    let first = rest.next().map(|it| it.to_ascii_uppercase());
+    first.into_iter().chain(rest).collect()
+}
+
+fn page(visit: &Visit, shelf: Shelf, refused: Option<String>) -> Answer {
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let page = ImportPage {
+        at: shelf.at(),
+        refused,
+        frame: Frame::of_team(visit, shelf.team),
+    };
+    Ok(html(status, &page)?)
+}
+
+impl PlanPage {
+    fn new(frame: Frame, at: Place, id: ProductImportId, plan: &ImportPlan) -> PlanPage {
+        let mut page = PlanPage {
+            frame,
+            at,
+            id,
+            counts: plan.counts(),
+            refused: Vec::new(),
+            new: Vec::new(),
+            changed: Vec::new(),
+        };
+        for (line, read) in plan.planned.iter().zip(plan.lines.iter()) {
+            let number = line.number;
+            let cell = |column| {
+                let cells = read.cells.as_ref().ok();
+                cells.and_then(|cells| cells.given(column))
+            };
+            match &line.planned {
+                Planned::New(new) if page.new.len() < SHOWN => {
+                    let price = format!("{} {}", new.unit_price, new.currency);
+                    page.new.push((number, new.name.clone(), price));
+                }
+                Planned::Changed(id, changes) if page.changed.len() < SHOWN => {
+                    let product = [Column::Name, Column::Sku].into_iter().find_map(cell);
+                    let product = product.map_or_else(|| id.to_string(), str::to_owned);
+                    let differs = changes.fields().join(", ");
+                    page.changed.push((number, product, differs));
+                }
+                Planned::Refused(reasons) => {
+                    let room = SHOWN.saturating_sub(page.refused.len());
+                    let reasons = reasons.iter().take(room).cloned();
+                    page.refused.extend(reasons.map(|it| (number, it)));
+                }
+                _ => {}
+            }
+        }
+        page
+    }
+
+    /// How many products are added or changed.
+    fn imported(&self) -> u64 {
+        self.counts.new + self.counts.changed
+    }
+}

@@ -1,0 +1,96 @@
+//! Which catalog a page is of, and where it and its neighbours are.
+//!
+//! It stands in the query of a page, `mode`, and in a field of its forms: without it, the live one.
+
+use std::fmt;
+
+use crate::domain::Error;
+use crate::domain::author::CatalogMember;
+use crate::domain::catalog::{Catalog, Mode};
+use crate::pages::failure::Failure;
+use crate::pages::frame::FramedTeam;
+use crate::pages::text::encoded;
+use crate::pages::visit::Visit;
+
+/// One of a team's catalogs, to whoever is signed in.
+pub(super) struct Shelf {
+    pub(super) team: FramedTeam,
+    pub(super) member: CatalogMember,
+}
+
+impl Shelf {
+    /// That of `mode`, as a query or a form has it; `team` is as the path has it.
+    ///
+    /// # Errors
+    /// As of [`Visit::team`]; [`Failure::NotFound`] for a mode that there is not.
+    pub(super) async fn of(
+        visit: &Visit,
+        team: &str,
+        mode: Option<&str>,
+    ) -> Result<Shelf, Failure> {
+        let mode = mode.filter(|it| !it.is_empty()).map(str::parse::<Mode>);
+        let mode = mode.unwrap_or(Ok(Mode::Live));
+        let mode = mode.map_err(|_| Failure::NotFound)?;
+        let team = visit.team(team).await?;
+        let member = CatalogMember {
+            catalog: Catalog {
+                team_id: team.id,
+                mode,
+            },
+            role: team.role,
+            user_id: visit.user_id()?,
+            session_id: visit.signed_in()?.session.id,
+        };
+        Ok(Shelf { team, member })
+    }
+
+    /// The same, for whoever may change it.
+    ///
+    /// # Errors
+    /// As of [`of`](Shelf::of); [`Error::RoleInsufficient`] for viewers.
+    pub(super) async fn to_change(
+        visit: &Visit,
+        team: &str,
+        mode: Option<&str>,
+    ) -> Result<Shelf, Failure> {
+        let shelf = Shelf::of(visit, team, mode).await?;
+        match shelf.member.role.may_write() {
+            true => Ok(shelf),
+            false => Err(Error::RoleInsufficient.into()),
+        }
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        self.member.catalog.mode
+    }
+
+    /// Where its pages are.
+    pub(super) fn at(&self) -> Place {
+        Place {
+            team: self.team.id.to_string(),
+            mode: self.mode(),
+        }
+    }
+}
+
+/// Where the pages of a catalog are: as text, its list.
+pub(super) struct Place {
+    pub(super) team: String,
+    pub(super) mode: Mode,
+}
+
+impl Place {
+    /// A page below the list, such as `/new`.
+    pub(super) fn page(&self, rest: &str) -> String {
+        format!("/teams/{}/products{rest}?mode={}", self.team, self.mode)
+    }
+
+    /// The list, by status and from a cursor on.
+    pub(super) fn list(&self, status: impl fmt::Display, after: Option<&str>) -> String {
+        let list = self.page("");
+        match after {
+            Some(after) => format!("{list}&status={status}&after={}", encoded(after)),
+            None => format!("{list}&status={status}"),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `/teams/{team}/products/import` and `export.csv`.
+
+use crate::browser::{Shown, form, server, upload};
+use crate::team::{signed_in, team};
+
+const HEADER: &str = "sku,name,unitPrice,currency\n";
+
+fn path(team: &str, rest: &str) -> String {
+    format!("/teams/{team}/products{rest}")
+}
+
+/// The number that a plan shows of a kind of lines.
+fn count(plan: &Shown, kind: &str) -> u32 {
+    let text = plan.text();
+    let (_, rest) = text
+        .split_once(&format!("<dt>{kind}</dt><dd>"))
+        .expect(kind);
+    let number = rest.split('<').next().expect(kind);
+    number.parse().expect(kind)
+}
+
+#[tokio::test]
+async fn a_file_is_shown_as_a_plan_and_imported_once() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "member").await;
+    let import = path(&team, "/import");
+    browser.get(&import).await.expect(200, "unitOfMeasure");
+    let csv = format!("{HEADER}A,<i>Lamp</i>,1.50,EUR\nB,Chair,x,EUR\nC,Desk,2,EUR\n");
+    let answer = browser
+        .upload(&import, &[("mode", "test")], csv.as_bytes())
+        .await;
+    assert_eq!(answer.status(), 303, "{answer:?}");
+    let plan = browser.get(&answer.location()).await;
+    plan.expect(200, "Import 2 products")
+        .expect(200, "unitPrice must be a number, such as 19.90")
+        .expect(200, "1.50 EUR");
+    assert!(!plan.text().contains("<i>"), "{plan:?}");
+    let counts = ["New", "Changed", "Unchanged", "Refused"].map(|kind| count(&plan, kind));
+    assert_eq!(counts, [2, 0, 0, 1]);
+    let list = browser.get(&format!("{}?mode=test", path(&team, ""))).await;
+    list.expect(200, "There is no product yet");
+
+    let (carry_out, id) = (path(&team, "/import/plan"), plan.hidden("id").remove(0));
+    let other = browser
+        .post(&carry_out, &[("mode", "live"), ("id", &id)])
+        .await;
+    other.expect(422, "Choose the file again");
+    let fields = [("mode", "test"), ("id", id.as_str())];
+    let page = browser.submit(&carry_out, &fields).await;
+    page.expect(200, "The products are imported")
+        .expect(200, "Desk");
+    let again = browser.post(&carry_out, &fields).await;
+    again.expect(422, "This plan was carried out");
+
+    let csv = format!("{HEADER}A,Lamp,1.50,EUR\nB,Chair,3,EUR\nC,Desk,2.0,EUR\n");
+    let answer = browser
+        .upload(&import, &[("mode", "test")], csv.as_bytes())
+        .await;
+    let plan = browser.get(&answer.location()).await;
+    let counts = ["New", "Changed", "Unchanged", "Refused"].map(|kind| count(&plan, kind));
+    assert_eq!(counts, [1, 1, 1, 0], "{plan:?}");
+    plan.expect(200, "<td class=\"wrap\">name</td>");
+}
+
+#[tokio::test]
+async fn a_file_that_is_none_is_refused_with_the_reason() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "member").await;
+    let import = path(&team, "/import");
+    for (file, why) in [
+        (&b""[..], "Choose a file first"),
+        (b"sku;name\nA;B\n", "cells are separated by commas"),
+        (
+            b"sku,colour\nA,red\n",
+            "Line 1 has an unknown column, &#34;colour&#34;",
+        ),
+        (b"sku,name,sku\n", "Line 1 has the column sku twice"),
+        (b"\xff\xfe,\n", "Line 1 is not text in UTF-8"),
+    ] {
+        let page = browser.upload(&import, &[("mode", "live")], file).await;
+        page.expect(422, why);
+    }
+    let lines = "A,B,1,EUR\n".repeat(10_001);
+    let many = format!("{HEADER}{lines}");
+    let page = browser.upload(&import, &[], many.as_bytes()).await;
+    page.expect(422, "`invoicing product import` takes files of any size");
+    let large = vec![b'x'; 5 * 1024 * 1024 + 100_000];
+    assert_eq!(browser.upload(&import, &[], &large).await.status(), 413);
+
+    let own =
+        |request: test_support::caller::Request| request.header("sec-fetch-site", "same-origin");
+    let plain = browser.send(own(form(&import, &[("mode", "live")]))).await;
+    assert_eq!(plain.status(), 415, "{plain:?}");
+    let from_elsewhere = browser.send(upload(&import, &[], HEADER.as_bytes())).await;
+    assert_eq!(from_elsewhere.status(), 403, "{from_elsewhere:?}");
+    let mut viewer = signed_in(&service, &team, "viewer").await;
+    let refused = viewer.upload(&import, &[], HEADER.as_bytes()).await;
+    assert_eq!(refused.status(), 403, "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_plan_of_a_catalog_that_has_changed_is_not_carried_out() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "member").await;
+    let csv = format!("{HEADER}A,Lamp,1,EUR\n");
+    let answer = browser
+        .upload(&path(&team, "/import"), &[], csv.as_bytes())
+        .await;
+    let id = browser.get(&answer.location()).await.hidden("id").remove(0);
+    let taken = [
+        ("name", "Mine"),
+        ("unitPrice", "1"),
+        ("currency", "EUR"),
+        ("sku", "A"),
+    ];
+    browser
+        .submit(&path(&team, "/new"), &taken)
+        .await
+        .expect(200, "Mine");
+    let carry_out = path(&team, "/import/plan");
+    let refused = browser
+        .post(&carry_out, &[("mode", "live"), ("id", &id)])
+        .await;
+    refused.expect(422, "The catalog has changed");
+    browser
+        .get(&answer.location())
+        .await
+        .expect(422, "The catalog has changed");
+
+    // A plan is for whoever has made it.
+    let csv = format!("{HEADER}B,Lamp,1,EUR\n");
+    let answer = browser
+        .upload(&path(&team, "/import"), &[], csv.as_bytes())
+        .await;
+    let mut owner = signed_in(&service, &team, "owner").await;
+    owner
+        .get(&answer.location())
+        .await
+        .expect(422, "Choose the file again");
+}
+
+/// W26, W40: more than one page of it, so that what follows the first is made while that is on its way.
+#[tokio::test]
+async fn an_export_has_every_product_and_is_imported_without_any_change() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "member").await;
+    let export = path(&team, "/export.csv");
+    let empty = browser.get(&export).await;
+    assert_eq!(empty.text().lines().count(), 1, "{empty:?}");
+
+    let lines = (0..1_200).map(|it| format!("S-{it},=SUM({it}),1.{it:04},EUR\n"));
+    let csv = HEADER.to_owned() + &lines.collect::<String>();
+    let answer = browser
+        .upload(&path(&team, "/import"), &[], csv.as_bytes())
+        .await;
+    let id = browser.get(&answer.location()).await.hidden("id").remove(0);
+    let carry_out = path(&team, "/import/plan");
+    browser
+        .submit(&carry_out, &[("id", &id)])
+        .await
+        .expect(200, "imported");
+
+    let exported = browser.get(&export).await;
+    let attachment = Some("attachment; filename=\"products.csv\"");
+    assert_eq!(exported.0.header("content-disposition"), attachment);
+    assert_eq!(exported.text().lines().count(), 1_201);
+    exported.expect(200, ",'=SUM(1199),1.1199,EUR,");
+    let answer = browser
+        .upload(&path(&team, "/import"), &[], exported.text().as_bytes())
+        .await;
+    let plan = browser.get(&answer.location()).await;
+    assert_eq!(count(&plan, "Unchanged"), 1_200, "{plan:?}");
+    plan.expect(200, "There is nothing to import");
+
+    let archived = browser
+        .get(&format!("{export}?mode=live&status=archived"))
+        .await;
+    assert_eq!(archived.text().lines().count(), 1, "{archived:?}");
+}
