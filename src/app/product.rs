@@ -7,7 +7,9 @@ use crate::domain::Error;
 use crate::domain::author::{Author, Caller};
 use crate::domain::id::ProductId;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
-use crate::domain::product::{NewProduct, Page, Product, ProductChanges, StatusFilter};
+use crate::domain::product::{
+    NewProduct, Page, Product, ProductChanges, ProductStatus, StatusFilter,
+};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, product};
@@ -91,15 +93,20 @@ impl App {
             .await
     }
 
-    /// Archives a product of the caller's catalog.
+    /// Archives a product of the caller's catalog, unless it was changed after `unchanged_since`, if that is given.
     ///
     /// # Errors
-    /// As for a creation; [`Error::ProductNotFound`], [`Error::AlreadyArchived`]; what the store answers.
-    pub async fn archive_product(&self, caller: &impl Caller, id: ProductId) -> Result<(), Error> {
+    /// As for a creation; [`Error::ProductNotFound`], [`Error::AlreadyArchived`], [`Error::ProductChanged`]; what the store answers.
+    pub async fn archive_product(
+        &self,
+        caller: &impl Caller,
+        id: ProductId,
+        unchanged_since: Option<Timestamp>,
+    ) -> Result<(), Error> {
         let (author, now) = (caller.author()?, self.now());
         self.store
             .write(author.catalog, async move |sql| {
-                archive_product(sql, author, id, now).await
+                archive_product(sql, author, id, unchanged_since, now).await
             })
             .await
     }
@@ -133,7 +140,7 @@ async fn update_product(
         return Ok(replayed);
     }
     let found = once.begin(sql, lock_product(author, id)).await?;
-    found.require_unchanged(changes)?;
+    found.require_unchanged(changes.unchanged_since)?;
     let product = found.update(changes.clone(), now);
     let update = product::update(author.catalog, &product);
     once.make(sql, product.clone(), update).await
@@ -143,10 +150,14 @@ async fn archive_product(
     sql: Sql<'_>,
     author: Author,
     id: ProductId,
+    unchanged_since: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), ScriptError> {
     let author_and_product = (require_author(author, now), lock_product(author, id));
     let (_, found) = sql.run(author_and_product).await?;
+    if found.status == ProductStatus::Active {
+        found.require_unchanged(unchanged_since)?;
+    }
     let archived = found.archive(now)?;
     sql.run(product::archive(author.catalog, &archived)).await?;
     Ok(())

@@ -35,7 +35,7 @@ const CANONICAL: usize = 512;
 /// A request under an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentRequest {
-    /// The caller's name for the request: 1 to 255 visible ASCII characters.
+    /// The caller's name for the request: of the API 1 to 255 visible ASCII characters, of a page one with spaces.
     pub key: String,
     /// What is asked for, digested.
     pub digest: Digest,

@@ -193,12 +193,12 @@ impl Product {
         }
     }
 
-    /// Refuses changes that rest on an earlier state of the product.
+    /// Refuses what rests on an earlier state of the product than its latest: `seen`, if that is given.
     ///
     /// # Errors
     /// [`Error::ProductChanged`].
-    pub fn require_unchanged(&self, changes: &ProductChanges) -> Result<(), Error> {
-        match changes.unchanged_since {
+    pub fn require_unchanged(&self, seen: Option<Timestamp>) -> Result<(), Error> {
+        match seen {
             Some(seen) if self.updated_at != seen => Err(Error::ProductChanged),
             _ => Ok(()),
         }

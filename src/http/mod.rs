@@ -58,7 +58,7 @@ pub(crate) use form::{Form, MULTIPART, URL_ENCODED, UnreadForm, UnreadUpload};
 pub(crate) use interceptor::{Intercepted, Interceptor};
 pub(crate) use received::received_form;
 pub use rejection::Error;
-pub(crate) use rest::Rest;
+pub(crate) use rest::{BrokenOff, Rest};
 pub(crate) use unpublished::{NoVariables, Variables, get, get_with_query, refuse_others, serve};
 
 /// Everything that the server answers: both published interfaces, their documents, and pages that show them.

@@ -105,7 +105,7 @@ pub(super) async fn archive_product(
     caller.may_write()?;
     let (request, _permit) = received(context, holder_of_key(&caller), request).await?;
     app(context)
-        .archive_product(&caller, request.id.0.into())
+        .archive_product(&caller, request.id.0.into(), None)
         .await?;
     Ok(ArchiveProductAnswer::new())
 }

@@ -3,9 +3,10 @@
 //!
 //! 1. A handler answers with the beginning, and leaves the [`Rest`] with it: a stream of pieces.
 //! 2. The next piece is made when hyper asks for more than it has. Each piece is an answer of its own to
-//!    [`unsent`](super::unsent): it counts for its caller until it has gone, and is given up when it stands still.
+//!    [`unsent`](super::unsent): it counts for its caller until it has gone, and, if it is one that is sent in pieces of its
+//!    own, is given up when it stands still. So all but the last should be large.
 //! 3. A piece that cannot be made, or is more than its caller may hold, ends the stream or connection before its end, by
-//!    which a client sees that something is missing.
+//!    which a client sees that something is missing; but not over HTTP/1.0, where every answer like this ends that way.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,10 +19,14 @@ use futures::stream::{BoxStream, Stream};
 use http_body::Frame;
 
 use super::unsent::Unsent;
-use crate::domain::Error;
 use crate::domain::holder::Holder;
 
-type Pieces = BoxStream<'static, Result<Bytes, Error>>;
+type Pieces = BoxStream<'static, Result<Bytes, BrokenOff>>;
+
+/// A piece cannot be made. Why is for the log, and whoever makes the pieces writes it there.
+#[derive(Debug, thiserror::Error)]
+#[error("the rest of the answer cannot be made")]
+pub(crate) struct BrokenOff;
 
 /// What follows the bytes of an answer, in its extensions.
 #[derive(Clone)]
@@ -29,7 +34,9 @@ pub(crate) struct Rest(Arc<Mutex<Option<Pieces>>>);
 
 impl Rest {
     /// These pieces.
-    pub(crate) fn new(pieces: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Rest {
+    pub(crate) fn new(
+        pieces: impl Stream<Item = Result<Bytes, BrokenOff>> + Send + 'static,
+    ) -> Rest {
         Rest(Arc::new(Mutex::new(Some(pieces.boxed()))))
     }
 
@@ -113,7 +120,7 @@ mod tests {
 
     const HOLDER: Holder = Holder::User(Uuid::nil());
 
-    fn growing(unsent: &Unsent, pieces: Vec<Result<Bytes, Error>>) -> Body {
+    fn growing(unsent: &Unsent, pieces: Vec<Result<Bytes, BrokenOff>>) -> Body {
         let beginning = unsent.body_anyway(HOLDER, Bytes::from_static(b"begin "), false);
         Rest::new(stream::iter(pieces)).after(beginning, unsent, HOLDER, false)
     }
@@ -133,10 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_piece_that_cannot_be_made_breaks_the_answer_off() {
-        let body = growing(
-            &unsent(),
-            vec![Ok("one".into()), Err(Error::internal("lost"))],
-        );
+        let body = growing(&unsent(), vec![Ok("one".into()), Err(BrokenOff)]);
         assert!(body.collect().await.is_err());
     }
 

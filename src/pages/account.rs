@@ -18,7 +18,7 @@ use super::export::export;
 use super::failure::Failure;
 use super::frame::Frame;
 use super::route::{Answer, NoVariables, Route};
-use super::site::Site;
+use super::site::{Site, Work};
 use super::text::{Time, device_name};
 use super::visit::Visit;
 use crate::domain::Error;
@@ -191,7 +191,7 @@ async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
 }
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
-    let turn = visit.site.turn(visit.user_id()?);
+    let turn = visit.site.turn(visit.user_id()?, Work::InMemory);
     let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
     let text = export(&visit).await?;
     let mut answer = http::Response::new(text.into());

@@ -67,15 +67,18 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
 
 /// The sign-in page, from which one comes back; after a form, to the page that it was on.
 fn to_sign_in(visit: &Visit) -> Response<Bytes> {
-    let path = visit.context.request.uri().path();
-    let back = match visit.context.request.method().is_safe() {
-        true => visit.path_and_query(),
-        false if visit.has_page => path,
+    let asked = visit.path_and_query();
+    let (path, query) = asked.split_at(asked.find('?').unwrap_or(asked.len()));
+    let page = match visit.context.request.method().is_safe() || visit.has_page {
+        true => path,
         // What only takes forms lies below the page that has them.
         false => path.rsplit_once('/').map_or("/", |(page, _)| page),
     };
-    match back {
+    match page {
         "/" => see_other("/sign-in"),
-        back => see_other(&format!("/sign-in?next={}", encoded(back))),
+        page => see_other(&format!(
+            "/sign-in?next={}",
+            encoded(&format!("{page}{query}"))
+        )),
     }
 }

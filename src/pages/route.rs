@@ -205,6 +205,9 @@ where
 
 /// Step 4, and a permit to work on the request.
 async fn received(visit: &Visit, form: Option<UnreadForm>) -> Result<(Form, Permit), Failure> {
+    if form.as_ref().is_some_and(UnreadForm::may_have_file) {
+        visit.take_turn()?;
+    }
     let holder = match &visit.in_browser {
         Some(in_browser) => Holder::User(in_browser.user.id.0),
         None => http::stranger(&visit.context),

@@ -1,49 +1,69 @@
 //! What all pages share.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::domain::id::UserId;
 use crate::settings::Origin;
 
-/// As many export or import at once.
-const TURNS: usize = 8;
+/// As many do what takes memory at once.
+const IN_MEMORY: usize = 8;
 
 /// What all pages share.
 pub(super) struct Site {
     /// Where people reach them.
     pub(super) origin: Origin,
-    /// Who exports or imports just now.
-    at_turn: Mutex<HashSet<UserId>>,
+    /// Who does something large just now.
+    under_way: Mutex<HashSet<(UserId, Work)>>,
+}
+
+/// Something large, of which a user does one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Work {
+    /// A file that is imported, or all that is stored about somebody: up to some forty megabytes of memory. Eight users do
+    /// such a thing at once.
+    InMemory,
+    /// A file that is made while it is sent: a piece at a time.
+    Download,
 }
 
 impl Site {
     pub(super) fn new(origin: Origin) -> Site {
         Site {
             origin,
-            at_turn: Mutex::default(),
+            under_way: Mutex::default(),
         }
     }
 
-    /// A turn for an export or import, of which a user has one at a time, and all together [`TURNS`]: each takes memory, up
-    /// to some thirty megabytes.
-    pub(super) fn turn(&self, user_id: UserId) -> Option<Turn<'_>> {
-        // A set is whole after every change, so a poisoned lock holds a good one.
-        let mut all = self.at_turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_room = all.len() < TURNS;
+    /// A turn for it, if this user does none and there is room for one more.
+    pub(super) fn turn(self: &Arc<Self>, user_id: UserId, work: Work) -> Option<Turn> {
+        let mut all = self.under_way();
+        let others = all.iter().filter(|(_, it)| *it == Work::InMemory).count();
+        let has_room = work != Work::InMemory || others < IN_MEMORY;
         // Made only where there is one to give: what is dropped gives a turn back.
-        (has_room && all.insert(user_id)).then(|| Turn(self, user_id))
+        (has_room && all.insert((user_id, work))).then(|| Turn {
+            site: Arc::clone(self),
+            of: (user_id, work),
+        })
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashSet<(UserId, Work)>> {
+        // A set is whole after every change, so a poisoned lock holds a good one.
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// That a user exports or imports, until it is dropped.
-pub(super) struct Turn<'a>(&'a Site, UserId);
+/// That a user does something large, until it is dropped.
+pub(super) struct Turn {
+    site: Arc<Site>,
+    of: (UserId, Work),
+}
 
-impl Drop for Turn<'_> {
+impl Drop for Turn {
     fn drop(&mut self) {
-        let Turn(site, user_id) = self;
-        let mut all = site.at_turn.lock().unwrap_or_else(PoisonError::into_inner);
-        all.remove(user_id);
+        self.site.under_way().remove(&self.of);
     }
 }
 
@@ -53,23 +73,32 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_user_exports_or_imports_one_thing_at_a_time() {
-        let site = Site::new("https://a.example".parse().unwrap());
-        let [ada, ben] = [1, 2].map(|id| UserId(Uuid::from_u128(id)));
-        let turn = site.turn(ada).unwrap();
-        assert!(site.turn(ada).is_none());
-        assert!(site.turn(ben).is_some());
-        drop(turn);
-        assert!(site.turn(ada).is_some());
+    fn site() -> Arc<Site> {
+        Arc::new(Site::new("https://a.example".parse().unwrap()))
+    }
+
+    fn user(id: u128) -> UserId {
+        UserId(Uuid::from_u128(id))
     }
 
     #[test]
-    fn eight_export_or_import_at_once() {
-        let site = Site::new("https://a.example".parse().unwrap());
-        let turn = |id| site.turn(UserId(Uuid::from_u128(id)));
+    fn a_user_does_one_large_thing_of_a_kind_at_a_time() {
+        let site = site();
+        let turn = site.turn(user(1), Work::InMemory).unwrap();
+        assert!(site.turn(user(1), Work::InMemory).is_none());
+        assert!(site.turn(user(1), Work::Download).is_some());
+        assert!(site.turn(user(2), Work::InMemory).is_some());
+        drop(turn);
+        assert!(site.turn(user(1), Work::InMemory).is_some());
+    }
+
+    #[test]
+    fn eight_users_take_memory_at_once_and_any_number_download() {
+        let site = site();
+        let turn = |id| site.turn(user(id), Work::InMemory);
         let mut turns: Vec<_> = (0..8).map(|id| turn(id).unwrap()).collect();
         assert!(turn(8).is_none());
+        assert!(site.turn(user(8), Work::Download).is_some());
         turns.pop();
         assert!(turn(8).is_some());
     }

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use codegen_runtime::Rejection;
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, USER_AGENT};
 
 use super::cookies::Cookie;
 use super::failure::Failure;
-use super::site::Site;
+use super::site::{Site, Turn, Work};
 use crate::app::App;
 use crate::app::sign_in::Browser;
 use crate::client_address::network;
@@ -15,7 +16,7 @@ use crate::domain::audit::{Actor, Person, Visitor};
 use crate::domain::browser_session::InBrowser;
 use crate::domain::id::UserId;
 use crate::domain::secret::{Digest, Secret};
-use crate::http::{RequestContext, address, cookie};
+use crate::http::{Error, RequestContext, address, cookie};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -33,6 +34,8 @@ pub(super) struct Visit {
     /// The header with the session's new cookie, once the user has proven who they are: the one before is worth nothing,
     /// whatever is answered.
     renewed: OnceLock<HeaderValue>,
+    /// A turn that lasts as long as this.
+    turn: OnceLock<Turn>,
 }
 
 impl Visit {
@@ -48,7 +51,21 @@ impl Visit {
             in_browser,
             has_page,
             renewed: OnceLock::new(),
+            turn: OnceLock::new(),
         }
+    }
+
+    /// Takes a turn for a file that is about to come, until the request is answered. Whoever is not signed in gets none, so
+    /// that nobody else's file is ever read.
+    ///
+    /// # Errors
+    /// [`Failure::NotSignedIn`]; [`Error::Overloaded`] when there is none.
+    pub(super) fn take_turn(&self) -> Result<(), Failure> {
+        let turn = self.site.turn(self.user_id()?, Work::InMemory);
+        let turn = turn.ok_or(Rejection::Error(Error::Overloaded))?;
+        // Once in a request.
+        _ = self.turn.set(turn);
+        Ok(())
     }
 
     /// Gives the browser the cookie of a session with the answer.

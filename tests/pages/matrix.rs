@@ -63,7 +63,7 @@ const ROWS: [Row; 33] = [
     row("POST", "/teams/{team}/products/edit", WRITERS, 404),
     row("POST", "/teams/{team}/products/archive", WRITERS, 404),
     row("GET", "/teams/{team}/products/import", WRITERS, 200),
-    row("POST", "/teams/{team}/products/import/plan", WRITERS, 422),
+    row("POST", "/teams/{team}/products/import/plan", WRITERS, 404),
     row("GET", "/sign-in", &[Nobody], 200),
     row("POST", "/sign-in", &ALL, 422),
     row("GET", "/account/devices", SIGNED_IN, 200),

@@ -1,12 +1,35 @@
 //! `/teams/{team}/products/import` and `export.csv`.
 
-use crate::browser::{Shown, form, server, upload};
-use crate::team::{signed_in, team};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use test_support::service::Service;
+
+use crate::browser::{Browser, Shown, form, server, upload};
+use crate::products::add;
+use crate::team::{PASSWORD, person, signed_in, team};
 
 const HEADER: &str = "sku,name,unitPrice,currency\n";
 
 fn path(team: &str, rest: &str) -> String {
     format!("/teams/{team}/products{rest}")
+}
+
+fn plan_path(team: &str, mode: &str, id: &str) -> String {
+    format!("{}?mode={mode}&id={id}", path(team, "/import/plan"))
+}
+
+/// The id of the plan that an answer leads to.
+fn plan_id(answer: &Shown) -> String {
+    let location = answer.location();
+    let (_, id) = location.split_once("&id=").expect("it leads to a plan");
+    id.to_owned()
+}
+
+fn connect(service: &Service) -> TcpStream {
+    let address = service.caller.base_url().strip_prefix("http://");
+    TcpStream::connect(address.expect("it is in clear")).expect("it listens")
 }
 
 /// The number that a plan shows of a kind of lines.
@@ -24,12 +47,10 @@ async fn a_file_is_shown_as_a_plan_and_imported_once() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
     let mut browser = signed_in(&service, &team, "member").await;
-    let import = path(&team, "/import");
+    let import = path(&team, "/import?mode=test");
     browser.get(&import).await.expect(200, "unitOfMeasure");
     let csv = format!("{HEADER}A,<i>Lamp</i>,1.50,EUR\nB,Chair,x,EUR\nC,Desk,2,EUR\n");
-    let answer = browser
-        .upload(&import, &[("mode", "test")], csv.as_bytes())
-        .await;
+    let answer = browser.upload(&import, &[], csv.as_bytes()).await;
     assert_eq!(answer.status(), 303, "{answer:?}");
     let plan = browser.get(&answer.location()).await;
     plan.expect(200, "Import 2 products")
@@ -41,22 +62,18 @@ async fn a_file_is_shown_as_a_plan_and_imported_once() {
     let list = browser.get(&format!("{}?mode=test", path(&team, ""))).await;
     list.expect(200, "There is no product yet");
 
-    let (carry_out, id) = (path(&team, "/import/plan"), plan.hidden("id").remove(0));
-    let other = browser
-        .post(&carry_out, &[("mode", "live"), ("id", &id)])
-        .await;
+    let id = plan_id(&answer);
+    let other = browser.post(&plan_path(&team, "live", &id), &[]).await;
     other.expect(422, "Choose the file again");
-    let fields = [("mode", "test"), ("id", id.as_str())];
-    let page = browser.submit(&carry_out, &fields).await;
+    let carry_out = plan_path(&team, "test", &id);
+    let page = browser.submit(&carry_out, &[]).await;
     page.expect(200, "The products are imported")
         .expect(200, "Desk");
-    let again = browser.post(&carry_out, &fields).await;
+    let again = browser.post(&carry_out, &[]).await;
     again.expect(422, "This plan was carried out");
 
     let csv = format!("{HEADER}A,Lamp,1.50,EUR\nB,Chair,3,EUR\nC,Desk,2.0,EUR\n");
-    let answer = browser
-        .upload(&import, &[("mode", "test")], csv.as_bytes())
-        .await;
+    let answer = browser.upload(&import, &[], csv.as_bytes()).await;
     let plan = browser.get(&answer.location()).await;
     let counts = ["New", "Changed", "Unchanged", "Refused"].map(|kind| count(&plan, kind));
     assert_eq!(counts, [1, 1, 1, 0], "{plan:?}");
@@ -79,7 +96,7 @@ async fn a_file_that_is_none_is_refused_with_the_reason() {
         (b"sku,name,sku\n", "Line 1 has the column sku twice"),
         (b"\xff\xfe,\n", "Line 1 is not text in UTF-8"),
     ] {
-        let page = browser.upload(&import, &[("mode", "live")], file).await;
+        let page = browser.upload(&import, &[], file).await;
         page.expect(422, why);
     }
     let lines = "A,B,1,EUR\n".repeat(10_001);
@@ -91,13 +108,88 @@ async fn a_file_that_is_none_is_refused_with_the_reason() {
 
     let own =
         |request: test_support::caller::Request| request.header("sec-fetch-site", "same-origin");
-    let plain = browser.send(own(form(&import, &[("mode", "live")]))).await;
+    let plain = browser.send(own(form(&import, &[]))).await;
     assert_eq!(plain.status(), 415, "{plain:?}");
     let from_elsewhere = browser.send(upload(&import, &[], HEADER.as_bytes())).await;
     assert_eq!(from_elsewhere.status(), 403, "{from_elsewhere:?}");
     let mut viewer = signed_in(&service, &team, "viewer").await;
     let refused = viewer.upload(&import, &[], HEADER.as_bytes()).await;
     assert_eq!(refused.status(), 403, "{refused:?}");
+    person(&service, "stranger@example.com").await;
+    let mut stranger = Browser::new(&service);
+    stranger.sign_in("stranger@example.com", PASSWORD).await;
+    let refused = stranger.upload(&import, &[], HEADER.as_bytes()).await;
+    assert_eq!(refused.status(), 404, "{refused:?}");
+}
+
+/// A file of somebody who is not signed in is not waited for: only what is signed in may hold that much memory.
+#[tokio::test]
+async fn nobody_sends_a_file_without_being_signed_in() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let import = path(&team, "/import?mode=test");
+    let nobody = Browser::new(&service).upload(&import, &[], b"").await;
+    assert_eq!(nobody.status(), 303, "{nobody:?}");
+    let back = format!(
+        "/sign-in?next={}",
+        import
+            .replace('/', "%2F")
+            .replace('?', "%3F")
+            .replace('=', "%3D")
+    );
+    assert_eq!(nobody.location(), back);
+    let begun = Instant::now();
+    let mut socket = connect(&service);
+    let head = format!(
+        "POST {import} HTTP/1.1\r\nHost: localhost:8080\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 5000000\r\n\
+         Content-Type: multipart/form-data; boundary=b\r\n\r\n"
+    );
+    socket
+        .write_all(head.as_bytes())
+        .expect("it takes the head");
+    let mut answer = [0; 12];
+    socket.read_exact(&mut answer).expect("it answers");
+    assert_eq!(&answer, b"HTTP/1.1 303");
+    assert!(begun.elapsed() < Duration::from_secs(5), "it has waited");
+}
+
+/// W18: a user's second file waits for nothing: it is refused while the first is on its way.
+#[tokio::test]
+async fn a_user_sends_one_file_at_a_time() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "member").await;
+    let import = path(&team, "/import");
+    let cookies: Vec<_> = browser
+        .cookies
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let head = format!(
+        "POST {import} HTTP/1.1\r\nHost: localhost:8080\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 5000\r\n\
+         Content-Type: multipart/form-data; boundary=b\r\nCookie: {}\r\nExpect: 100-continue\r\n\r\n",
+        cookies.join("; ")
+    );
+    let mut socket = connect(&service);
+    socket
+        .write_all(head.as_bytes())
+        .expect("it takes the head");
+    let mut answer = [0; 12];
+    socket
+        .read_exact(&mut answer)
+        .expect("it waits for the file");
+    assert_eq!(&answer, b"HTTP/1.1 100");
+    let second = browser.upload(&import, &[], HEADER.as_bytes()).await;
+    assert_eq!(second.status(), 503, "{second:?}");
+    drop(socket);
+    for _ in 0..100 {
+        let next = browser.upload(&import, &[], HEADER.as_bytes()).await;
+        if next.status() == 303 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the turn is not given back");
 }
 
 #[tokio::test]
@@ -109,21 +201,12 @@ async fn a_plan_of_a_catalog_that_has_changed_is_not_carried_out() {
     let answer = browser
         .upload(&path(&team, "/import"), &[], csv.as_bytes())
         .await;
-    let id = browser.get(&answer.location()).await.hidden("id").remove(0);
-    let taken = [
-        ("name", "Mine"),
-        ("unitPrice", "1"),
-        ("currency", "EUR"),
-        ("sku", "A"),
-    ];
-    browser
-        .submit(&path(&team, "/new"), &taken)
+    let carry_out = plan_path(&team, "live", &plan_id(&answer));
+    let taken = [("sku", "A"), ("name", "Mine")];
+    add(&mut browser, &path(&team, "/new"), &taken)
         .await
         .expect(200, "Mine");
-    let carry_out = path(&team, "/import/plan");
-    let refused = browser
-        .post(&carry_out, &[("mode", "live"), ("id", &id)])
-        .await;
+    let refused = browser.post(&carry_out, &[]).await;
     refused.expect(422, "The catalog has changed");
     browser
         .get(&answer.location())
@@ -157,12 +240,9 @@ async fn an_export_has_every_product_and_is_imported_without_any_change() {
     let answer = browser
         .upload(&path(&team, "/import"), &[], csv.as_bytes())
         .await;
-    let id = browser.get(&answer.location()).await.hidden("id").remove(0);
-    let carry_out = path(&team, "/import/plan");
-    browser
-        .submit(&carry_out, &[("id", &id)])
-        .await
-        .expect(200, "imported");
+    let carry_out = plan_path(&team, "live", &plan_id(&answer));
+    let page = browser.submit(&carry_out, &[]).await;
+    page.expect(200, "imported");
 
     let exported = browser.get(&export).await;
     let attachment = Some("attachment; filename=\"products.csv\"");

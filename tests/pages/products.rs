@@ -2,11 +2,16 @@
 
 use test_support::caller::Request;
 
-use crate::browser::{Browser, server};
+use crate::browser::{Browser, Shown, server};
 use crate::team::{PASSWORD, person, signed_in, team};
 
 fn path(team: &str, rest: &str) -> String {
     format!("/teams/{team}/products{rest}")
+}
+
+/// A page of a product of the live catalog.
+fn at(team: &str, rest: &str, id: &str) -> String {
+    format!("{}?mode=live&id={id}", path(team, rest))
 }
 
 /// A form's fields: what it must have, and these.
@@ -19,6 +24,18 @@ fn fields<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let given = |name: &str| more.iter().any(|it| it.0 == name);
     let usual = usual.into_iter().filter(|it| !given(it.0));
     usual.chain(more.iter().copied()).collect()
+}
+
+/// Adds a product by the form of a page, such as `/new?mode=test`.
+pub async fn add(browser: &mut Browser<'_>, page: &str, more: &[(&str, &str)]) -> Shown {
+    let once = browser.get(page).await.hidden("once").remove(0);
+    let mut form = fields(more);
+    form.push(("once", &once));
+    let answer = browser.post(page, &form).await;
+    match answer.status() {
+        303 => browser.follow(&answer).await,
+        _ => answer,
+    }
 }
 
 /// The ids of the products that a list leads to, in order.
@@ -44,52 +61,45 @@ async fn a_product_is_added_changed_and_archived() {
         .await
         .expect(200, "There is no product yet");
 
-    let form = browser.get(&path(&team, "/new")).await;
-    let once = form.hidden("once").remove(0);
-    let new = fields(&[
-        ("once", &once),
-        ("sku", "L-1"),
-        ("taxRate", "19"),
-        ("unitOfMeasure", "pcs"),
-    ]);
-    let page = browser.submit(&path(&team, "/new"), &new).await;
+    let new = [("sku", "L-1"), ("taxRate", "19"), ("unitOfMeasure", "pcs")];
+    let page = add(&mut browser, &path(&team, "/new"), &new).await;
     page.expect(200, "The product is in the list")
         .expect(200, "39.90 EUR")
         .expect(200, "19 %");
     let id = ids(&page.text()).remove(0);
 
-    let edit = format!("{}?mode=live&id={id}", path(&team, "/edit"));
+    let edit = at(&team, "/edit", &id);
     let form = browser.get(&edit).await;
     form.expect(200, "value=\"Desk lamp\"")
         .expect(200, "<option selected>pcs</option>");
     let seen = form.hidden("seen").remove(0);
     let changed = fields(&[
-        ("id", &id),
         ("seen", &seen),
         ("unitPrice", "45"),
         ("sku", ""),
         ("unitOfMeasure", "pcs"),
         ("description", "First line\r\nsecond line"),
     ]);
-    let page = browser.submit(&path(&team, "/edit"), &changed).await;
+    let page = browser.submit(&edit, &changed).await;
     page.expect(200, "The product is changed")
         .expect(200, "45 EUR");
     assert!(!page.text().contains("L-1"), "{page:?}");
     let form = browser.get(&edit).await;
     form.expect(200, "First line\nsecond line</textarea>");
 
-    let page = browser
-        .submit(&path(&team, "/archive"), &[("id", &id)])
-        .await;
+    let archive = at(&team, "/archive", &id);
+    // Something else was there when the form was opened.
+    let told = browser.post(&archive, &[("seen", &seen)]).await;
+    told.expect(422, "Somebody has changed this product");
+    let seen = told.hidden("seen").remove(0);
+    let page = browser.submit(&archive, &[("seen", &seen)]).await;
     page.expect(200, "The product is archived")
         .expect(200, "There is no product yet");
-    browser
-        .get(&format!("{list}?status=archived"))
-        .await
-        .expect(200, "Desk lamp");
+    let archived = browser.get(&format!("{list}?status=archived")).await;
+    archived.expect(200, "Desk lamp");
     browser.get(&edit).await.expect(404, "no such page");
     // As after a second click.
-    let again = browser.post(&path(&team, "/archive"), &[("id", &id)]).await;
+    let again = browser.post(&archive, &[("seen", &seen)]).await;
     assert_eq!(again.status(), 303, "{again:?}");
 }
 
@@ -100,13 +110,13 @@ async fn a_refused_product_comes_back_as_it_was_typed() {
     let team = team(&service, "Acme");
     let mut browser = signed_in(&service, &team, "owner").await;
     let new = path(&team, "/new");
-    let wrong = fields(&[
+    let wrong = [
         ("name", "<b>Lamp</b>"),
         ("unitPrice", "cheap"),
         ("currency", "EURO"),
         ("taxRate", "101"),
-    ]);
-    let page = browser.post(&new, &wrong).await;
+    ];
+    let page = add(&mut browser, &new, &wrong).await;
     page.expect(422, "It must be a number, such as 19.90.")
         .expect(422, "id=\"currency-complaint\"")
         .expect(422, "It must be at most 100, but is 101.")
@@ -114,13 +124,10 @@ async fn a_refused_product_comes_back_as_it_was_typed() {
     assert!(!page.text().contains("<b>Lamp"), "{page:?}");
     assert_eq!(page.text().matches(" autofocus").count(), 1, "{page:?}");
 
-    browser
-        .submit(&new, &fields(&[("sku", "A")]))
+    add(&mut browser, &new, &[("sku", "A")])
         .await
         .expect(200, "Desk lamp");
-    let taken = browser
-        .post(&new, &fields(&[("sku", "A"), ("name", "Another")]))
-        .await;
+    let taken = add(&mut browser, &new, &[("sku", "A"), ("name", "Another")]).await;
     taken
         .expect(422, "It is that of another active product.")
         .expect(422, "value=\"Another\"");
@@ -158,28 +165,22 @@ async fn of_two_tabs_the_later_one_is_asked_to_look() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
     let mut browser = signed_in(&service, &team, "member").await;
-    let page = browser.submit(&path(&team, "/new"), &fields(&[])).await;
+    let page = add(&mut browser, &path(&team, "/new"), &[]).await;
     let id = ids(&page.text()).remove(0);
-    let edit = format!("{}?mode=live&id={id}", path(&team, "/edit"));
+    let edit = at(&team, "/edit", &id);
     let seen = browser.get(&edit).await.hidden("seen").remove(0);
-    let send = path(&team, "/edit");
-    let one = fields(&[("id", &id), ("seen", &seen), ("unitPrice", "1")]);
-    browser.submit(&send, &one).await.expect(200, "1 EUR");
+    let one = fields(&[("seen", &seen), ("unitPrice", "1")]);
+    browser.submit(&edit, &one).await.expect(200, "1 EUR");
 
-    let two = fields(&[("id", &id), ("seen", &seen), ("name", "Floor lamp")]);
-    let told = browser.post(&send, &two).await;
+    let two = fields(&[("seen", &seen), ("name", "Floor lamp")]);
+    let told = browser.post(&edit, &two).await;
     told.expect(422, "Somebody has changed this product")
         .expect(422, "value=\"Floor lamp\"");
     browser.get(&edit).await.expect(200, "value=\"Desk lamp\"");
     let seen = told.hidden("seen").remove(0);
-    let again = fields(&[
-        ("id", &id),
-        ("seen", &seen),
-        ("name", "Floor lamp"),
-        ("unitPrice", "1"),
-    ]);
+    let again = fields(&[("seen", &seen), ("name", "Floor lamp"), ("unitPrice", "1")]);
     browser
-        .submit(&send, &again)
+        .submit(&edit, &again)
         .await
         .expect(200, "Floor lamp");
 }
@@ -189,8 +190,8 @@ async fn the_live_and_the_test_catalog_are_apart() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
     let mut browser = signed_in(&service, &team, "member").await;
-    let test = fields(&[("mode", "test"), ("name", "Tried out")]);
-    let page = browser.submit(&path(&team, "/new"), &test).await;
+    let new = path(&team, "/new?mode=test");
+    let page = add(&mut browser, &new, &[("name", "Tried out")]).await;
     page.expect(200, "Tried out")
         .expect(200, "The test catalog is for trying things");
     let id = ids(&page.text()).remove(0);
@@ -206,9 +207,8 @@ async fn the_live_and_the_test_catalog_are_apart() {
         .get(&format!("{}?mode=live&id={id}", path(&team, "/edit")))
         .await;
     assert_eq!(found.status(), 404, "{found:?}");
-    let archived = browser
-        .post(&path(&team, "/archive"), &[("mode", "live"), ("id", &id)])
-        .await;
+    let archive = at(&team, "/archive", &id);
+    let archived = browser.post(&archive, &[("seen", "0")]).await;
     assert_eq!(archived.status(), 404, "{archived:?}");
 }
 
@@ -217,7 +217,7 @@ async fn a_viewer_sees_products_and_no_way_to_change_them() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
     let mut member = signed_in(&service, &team, "member").await;
-    member.submit(&path(&team, "/new"), &fields(&[])).await;
+    add(&mut member, &path(&team, "/new"), &[]).await;
     let mut viewer = signed_in(&service, &team, "viewer").await;
     let list = viewer.get(&path(&team, "")).await;
     list.expect(200, "Desk lamp").expect(200, "Export as CSV");

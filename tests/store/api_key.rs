@@ -293,7 +293,7 @@ async fn a_read_only_key_changes_nothing() {
         app.update_product(&key, id, Default::default(), None)
             .await
             .err(),
-        app.archive_product(&key, id).await.err(),
+        app.archive_product(&key, id, None).await.err(),
     ] {
         assert!(matches!(error, Some(Error::ScopeInsufficient)), "{error:?}");
     }
@@ -332,8 +332,8 @@ async fn a_key_that_has_ended_since_it_was_looked_up_changes_nothing_and_replays
                 .await
                 .err(),
             app.update_product(key, id, changes, None).await.err(),
-            app.archive_product(key, id).await.err(),
-            app.archive_product(key, Uuid::from_u128(1).into())
+            app.archive_product(key, id, None).await.err(),
+            app.archive_product(key, Uuid::from_u128(1).into(), None)
                 .await
                 .err(),
         ] {

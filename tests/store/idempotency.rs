@@ -50,7 +50,7 @@ async fn a_repeat_answers_the_first_success_and_changes_nothing() {
         .unwrap();
     service
         .app
-        .archive_product(&key, first.value.id)
+        .archive_product(&key, first.value.id, None)
         .await
         .unwrap();
 
@@ -162,7 +162,7 @@ async fn a_failure_is_not_kept() {
         .create_product(&key, with_sku("A"), post("k", "1"))
         .await;
     assert!(matches!(refused, Err(Error::DuplicateSku)), "{refused:?}");
-    service.app.archive_product(&key, blocker).await.unwrap();
+    service.app.archive_product(&key, blocker, None).await.unwrap();
     let made = service
         .app
         .create_product(&key, with_sku("A"), post("k", "1"))

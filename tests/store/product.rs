@@ -95,7 +95,7 @@ async fn a_product_is_invisible_from_another_team_or_mode() {
                 .update_product(&key, id, Default::default(), None)
                 .await
                 .err(),
-            service.app.archive_product(&key, id).await.err(),
+            service.app.archive_product(&key, id, None).await.err(),
         ] {
             assert!(matches!(error, Some(Error::ProductNotFound)), "{error:?}");
         }
@@ -190,7 +190,7 @@ async fn updated_at_moves_strictly_forward_while_the_clock_stands_or_steps_back(
         last = product.updated_at;
     }
     service.clock.set(Timestamp::from_millis(0));
-    service.app.archive_product(&key, made.id).await.unwrap();
+    service.app.archive_product(&key, made.id, None).await.unwrap();
     assert!(
         service
             .app
@@ -213,8 +213,8 @@ async fn archiving_happens_once_and_the_product_can_still_be_read_and_changed() 
         .unwrap()
         .value
         .id;
-    service.app.archive_product(&key, id).await.unwrap();
-    let again = service.app.archive_product(&key, id).await;
+    service.app.archive_product(&key, id, None).await.unwrap();
+    let again = service.app.archive_product(&key, id, None).await;
     assert!(matches!(again, Err(Error::AlreadyArchived)), "{again:?}");
 
     let rename = ProductChanges {
@@ -320,7 +320,7 @@ async fn who_has_signed_out_left_or_only_looks_on_changes_no_product() {
         let refusals = [
             app.create_product(&member, plain("B"), None).await.err(),
             app.update_product(&member, id, sku("B"), None).await.err(),
-            app.archive_product(&member, id).await.err(),
+            app.archive_product(&member, id, None).await.err(),
         ];
         for refused in refusals {
             let as_expected = match why {

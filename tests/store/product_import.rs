@@ -90,7 +90,7 @@ async fn lines_are_new_changed_unchanged_or_refused() {
         let made = app.create_product(&key, with_sku(sku), None).await.unwrap();
         ids.push(made.value.id);
     }
-    app.archive_product(&key, ids[3]).await.unwrap();
+    app.archive_product(&key, ids[3], None).await.unwrap();
     let csv = format!(
         "id,sku,name,unitPrice,currency\n\
          {},A,Other name,19.90,EUR\n\
@@ -180,7 +180,7 @@ async fn an_export_is_imported_without_any_change_and_into_another_catalog_as_it
         service.app.create_product(&key, new, None).await.unwrap();
     }
     let archived = service.app.create_product(&key, plain("Old"), None).await.unwrap();
-    service.app.archive_product(&key, archived.value.id).await.unwrap();
+    service.app.archive_product(&key, archived.value.id, None).await.unwrap();
     let before = all(&service.app, key.catalog()).await;
     let csv = exported(&before);
     let counts = import(&service.app, key.catalog(), &csv).await;
@@ -234,7 +234,7 @@ async fn a_plan_is_refused_whatever_has_changed_of_what_it_rests_on_and_nothing_
         let counts = plan.counts();
         assert_eq!((counts.new, counts.changed, counts.unchanged), (2, 1, 1));
         match what {
-            "archived" => app.archive_product(&key, ids[at]).await.unwrap(),
+            "archived" => app.archive_product(&key, ids[at], None).await.unwrap(),
             "taken" => {
                 let taken = app.create_product(&key, with_sku(&sku("N")), None);
                 taken.await.map(drop).unwrap();

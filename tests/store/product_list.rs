@@ -68,7 +68,7 @@ async fn each_status_lists_its_own() {
     let service = Service::new().await;
     let key = service.writer().await;
     let made = create(&service.app, &key, 0..4).await;
-    service.app.archive_product(&key, made[1]).await.unwrap();
+    service.app.archive_product(&key, made[1], None).await.unwrap();
     for (status, expected) in [
         (StatusFilter::Active, vec![made[3], made[2], made[0]]),
         (StatusFilter::Archived, vec![made[1]]),
@@ -118,7 +118,7 @@ async fn a_walk_shows_all_that_was_there_exactly_once_while_others_come_and_go()
         // One that was shown, one that was not; and the product itself that the cursor names.
         for id in [made[step], made[22 - step], *seen.last().unwrap()] {
             if archived.insert(id) {
-                service.app.archive_product(&key, id).await.unwrap();
+                service.app.archive_product(&key, id, None).await.unwrap();
             }
         }
         after = page.next;

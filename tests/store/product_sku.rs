@@ -107,7 +107,7 @@ async fn a_sku_is_free_again_once_archived_cleared_or_changed() {
         .id;
     for change in [None, Some(clear), Some(sku("Z"))] {
         match change {
-            None => service.app.archive_product(&key, id).await.unwrap(),
+            None => service.app.archive_product(&key, id, None).await.unwrap(),
             Some(change) => {
                 service
                     .app
@@ -137,7 +137,7 @@ async fn changing_an_archived_product_never_conflicts() {
         .unwrap()
         .value
         .id;
-    service.app.archive_product(&key, archived).await.unwrap();
+    service.app.archive_product(&key, archived, None).await.unwrap();
     service
         .app
         .create_product(&key, with_sku("A"), None)

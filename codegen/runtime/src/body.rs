@@ -12,7 +12,8 @@
 //! 1. nothing is done when the body has been read to its end;
 //! 2. nothing is done when the client waits for `100 Continue` and has not been told to go on: it sends
 //!    no body until then (RFC 9110, section 10.1.1), and reading would tell it to;
-//! 3. otherwise at most [`DRAIN_BYTES`] are read and forgotten, for at most [`DRAIN_TIME`].
+//! 3. otherwise at most [`DRAIN_BYTES`], and besides as many as it may have beyond [`MAX_BYTES`], are read and forgotten, for at most
+//!    [`DRAIN_TIME`].
 
 use std::time::Duration;
 
@@ -158,13 +159,17 @@ impl Drop for RequestBody {
         }
         // Outside of a runtime there is no connection either.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(timeout(DRAIN_TIME, drain(body)));
+            let most = match self.max_bytes {
+                ..=MAX_BYTES => DRAIN_BYTES,
+                more => more + DRAIN_BYTES,
+            };
+            runtime.spawn(timeout(DRAIN_TIME, drain(body, most)));
         }
     }
 }
 
-async fn drain(mut body: dropshot::Body) {
-    let mut left = DRAIN_BYTES;
+async fn drain(mut body: dropshot::Body, most: usize) {
+    let mut left = most;
     while let Some(Ok(frame)) = body.frame().await {
         let read = frame.data_ref().map_or(0, Bytes::len);
         match left.checked_sub(read) {

@@ -257,19 +257,15 @@ fn told(error: &Error) -> String {
     }
 }
 
-fn is_without_sku(planned: &Planned) -> bool {
-    matches!(planned, Planned::New(new) if new.sku.is_none())
-}
-
 fn adds_without_sku(plan: &ImportPlan) -> bool {
     let mut lines = plan.planned.iter();
-    lines.any(|line| is_without_sku(&line.planned))
+    lines.any(|line| line.planned.is_without_sku())
 }
 
 /// Step 4: what would be added again by a second import.
 fn refuse_without_sku(plan: &mut ImportPlan) {
     for line in &mut plan.planned {
-        if is_without_sku(&line.planned) {
+        if line.planned.is_without_sku() {
             let text = "has neither id nor sku, by which to know it when it is imported again; \
                         give it a sku, or ask for it with --allow-without-sku";
             line.planned = Planned::Refused(vec![Reason::of_line(text)]);

@@ -5,8 +5,12 @@ use std::fmt;
 
 use crate::domain::string_enum::string_enum;
 
-/// The most bytes of a file that a page takes, of a step of the command line, and of one line.
+/// The most bytes of a file that a page takes, and of a step of the command line.
 pub const MAX_BYTES: usize = 5 * 1024 * 1024;
+
+/// The most bytes of a line: more than the document allows in all of its cells. A line of commas alone takes forty times
+/// its bytes while it is taken apart.
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
 
 /// The most lines of either, without the one that names the columns.
 pub const MAX_LINES: usize = 10_000;
@@ -36,6 +40,18 @@ string_enum! {
         Status = "status",
     }
 }
+
+/// The columns that are members of the bodies of POST and PATCH.
+pub const FIELDS: [Column; 8] = [
+    Column::Name,
+    Column::UnitPrice,
+    Column::Currency,
+    Column::Description,
+    Column::Sku,
+    Column::TaxRate,
+    Column::Type,
+    Column::UnitOfMeasure,
+];
 
 /// Why a line is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ mod lines;
 mod read;
 mod write;
 
-pub use cell::{Column, MAX_BYTES, MAX_LINES, Reason};
+pub use cell::{Column, FIELDS, MAX_BYTES, MAX_LINES, Reason};
 pub use lines::Lines;
 pub use read::{Cells, Line, Reader, Unreadable};
 pub use write::{Writer, text_of};

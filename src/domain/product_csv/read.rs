@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
-use super::cell::{Column, MAX_BYTES, MAX_LINES, Reason, unguarded};
+use super::cell::{Column, MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, Reason, unguarded};
 
 /// A line that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl fmt::Display for Unreadable {
             ),
             Unreadable::TooLong(line) => write!(
                 f,
-                "line {line} does not end within {MAX_BYTES} bytes; is a closing quote missing?"
+                "line {line} does not end within {MAX_LINE_BYTES} bytes; is a closing quote missing?"
             ),
         }
     }
@@ -121,7 +121,7 @@ impl<R: Read> Reader<R> {
     fn advance(&mut self) -> Result<Option<u64>, Unreadable> {
         loop {
             let begin = self.csv.position().line();
-            self.csv.get_mut().left = MAX_BYTES;
+            self.csv.get_mut().left = MAX_LINE_BYTES;
             match self.csv.read_byte_record(&mut self.record) {
                 Ok(true) => {}
                 Ok(false) => return Ok(None),
@@ -208,7 +208,7 @@ impl<R> Bounded<R> {
     fn new(file: R) -> Bounded<R> {
         Bounded {
             file,
-            left: MAX_BYTES,
+            left: MAX_LINE_BYTES,
             ended: false,
         }
     }

@@ -8,7 +8,7 @@ use super::plan::{Found, Planned, Seen};
 use crate::domain::catalog::Mode;
 use crate::domain::id::ProductId;
 use crate::domain::product::{NewProduct, Product, ProductChanges, ProductStatus};
-use crate::domain::product_csv::{Cells, Column, Line, Reason};
+use crate::domain::product_csv::{Cells, Column, FIELDS, Line, Reason};
 
 /// What the published document says of the bodies of POST and PATCH.
 #[derive(Clone, Copy, Debug)]
@@ -18,18 +18,6 @@ pub struct Schemas {
     /// What is to be changed of a product.
     pub update: &'static Schema,
 }
-
-/// The columns that are members of those bodies.
-const FIELDS: [Column; 8] = [
-    Column::Name,
-    Column::UnitPrice,
-    Column::Currency,
-    Column::Description,
-    Column::Sku,
-    Column::TaxRate,
-    Column::Type,
-    Column::UnitOfMeasure,
-];
 
 /// What is to be done with a line, or why nothing is.
 pub(super) fn decide(

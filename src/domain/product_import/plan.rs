@@ -23,6 +23,13 @@ pub enum Planned {
     Refused(Vec<Reason>),
 }
 
+impl Planned {
+    /// Whether a product is added that has no sku: by a second import of the line, it would be added again.
+    pub fn is_without_sku(&self) -> bool {
+        matches!(self, Planned::New(new) if new.sku.is_none())
+    }
+}
+
 /// A line, and what is to be done with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedLine {

@@ -17,6 +17,15 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
+// A file that is too large need not be sent to be refused.
+for (const input of document.querySelectorAll("input[data-max-bytes]")) {
+  input.addEventListener("change", () => {
+    const large = [...input.files].some((file) => file.size > Number(input.dataset.maxBytes));
+    input.setCustomValidity(large ? "This file is too large." : "");
+    input.reportValidity();
+  });
+}
+
 // A form that was sent is not sent twice.
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {

@@ -22,7 +22,7 @@ use crate::domain::error::Complaint;
 use crate::domain::id::ProductId;
 use crate::domain::idempotency::IdempotentRequest;
 use crate::domain::product::{Product, ProductStatus};
-use crate::domain::product_csv::{Cells, Column, Reason, text_of};
+use crate::domain::product_csv::{Cells, Column, FIELDS, Reason, text_of};
 use crate::domain::product_import::{new_product, product_changes};
 use crate::domain::secret::Secret;
 use crate::domain::time::Timestamp;
@@ -34,18 +34,6 @@ use crate::pages::frame::Frame;
 use crate::pages::route::{Answer, Route, TeamPath};
 use crate::pages::site::Site;
 use crate::pages::visit::Visit;
-
-/// The fields that somebody types.
-const FIELDS: [Column; 8] = [
-    Column::Name,
-    Column::UnitPrice,
-    Column::Currency,
-    Column::Description,
-    Column::Sku,
-    Column::TaxRate,
-    Column::Type,
-    Column::UnitOfMeasure,
-];
 
 #[derive(Template)]
 #[template(path = "products/form.html")]
@@ -114,20 +102,23 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 }
 
 async fn show_new_product(visit: Arc<Visit>, path: TeamPath) -> Answer {
-    let shelf = Shelf::to_change(&visit, &path.team, visit.query("mode").as_deref()).await?;
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
     page(&visit, shelf, None, Refused::default())
 }
 
 async fn create_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
-    let [mode, once] = form.fields(["mode", "once"])?;
-    let shelf = Shelf::to_change(&visit, &path.team, Some(&mode)).await?;
+    let [once] = form.fields(["once"])?;
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
     let typed = typed(&form)?;
     let product = match new_product(&typed, SCHEMAS.create) {
         Ok(product) => product,
         Err(reasons) => return page(&visit, shelf, None, Refused::reasons(typed, reasons)),
     };
     // Step 2.
-    let request = Secret::is_base64url(&once).then(|| request(&shelf, &once, &typed));
+    if !Secret::is_base64url(&once) {
+        return page(&visit, shelf, None, Refused::all(typed, INCOMPLETE));
+    }
+    let request = Some(request(&shelf, &once, &typed));
     let created = visit.app().create_product(&shelf.member, product, request);
     match created.await {
         Ok(_) => Ok(see_other(&format!("{}&done=created", shelf.at().page("")))),
@@ -136,9 +127,8 @@ async fn create_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
 }
 
 async fn show_product(visit: Arc<Visit>, path: TeamPath) -> Answer {
-    let shelf = Shelf::to_change(&visit, &path.team, visit.query("mode").as_deref()).await?;
-    let id = visit.query("id").unwrap_or_default();
-    let product = find(&visit, &shelf, &id).await?;
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
+    let product = find(&visit, &shelf).await?;
     let shown = Refused {
         typed: cells(&product),
         ..Refused::default()
@@ -147,14 +137,14 @@ async fn show_product(visit: Arc<Visit>, path: TeamPath) -> Answer {
 }
 
 async fn update_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
-    let [mode, id, seen] = form.fields(["mode", "id", "seen"])?;
-    let shelf = Shelf::to_change(&visit, &path.team, Some(&mode)).await?;
-    let product = find(&visit, &shelf, &id).await?;
-    let typed = typed(&form)?;
+    let [seen] = form.fields(["seen"])?;
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
+    let product = find(&visit, &shelf).await?;
+    let typed = untouched(&typed(&form)?, &product);
     let shown = Seen::of(&product);
-    let seen = seen.parse().ok().map(Timestamp::from_millis);
+    let seen = state(&seen);
     if seen != Some(product.updated_at) {
-        let refused = Refused::error(typed, Error::ProductChanged)?;
+        let refused = Refused::changed(typed, &product);
         return page(&visit, shelf, Some(shown), refused);
     }
     let mut changes = match product_changes(&product, &typed, SCHEMAS.update) {
@@ -170,28 +160,50 @@ async fn update_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
         .update_product(&shelf.member, product.id, changes, None);
     match updated.await {
         Ok(_) => Ok(see_other(&format!("{}&done=changed", shelf.at().page("")))),
+        Err(Error::ProductChanged) => {
+            let product = find(&visit, &shelf).await?;
+            let refused = Refused::changed(typed, &product);
+            page(&visit, shelf, Some(Seen::of(&product)), refused)
+        }
         Err(error) => page(&visit, shelf, Some(shown), Refused::error(typed, error)?),
     }
 }
 
 async fn archive_product(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
-    let [mode, id] = form.fields(["mode", "id"])?;
-    let shelf = Shelf::to_change(&visit, &path.team, Some(&mode)).await?;
-    let id = id.parse().map_err(|_| Failure::NotFound)?;
-    match visit.app().archive_product(&shelf.member, id).await {
+    let [seen] = form.fields(["seen"])?;
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
+    let id = id(&visit)?;
+    let seen = state(&seen).ok_or(Failure::NotFound)?;
+    let archived = visit.app().archive_product(&shelf.member, id, Some(seen));
+    match archived.await {
         // Twice is as good as once.
         Ok(()) | Err(Error::AlreadyArchived) => {
             Ok(see_other(&format!("{}&done=archived", shelf.at().page(""))))
+        }
+        Err(Error::ProductChanged) => {
+            let product = find(&visit, &shelf).await?;
+            let refused = Refused::changed(cells(&product), &product);
+            page(&visit, shelf, Some(Seen::of(&product)), refused)
         }
         Err(Error::ProductNotFound) => Err(Failure::NotFound),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The product of that id, if it can be changed here: an archived one is only for the documents that have it.
-async fn find(visit: &Visit, shelf: &Shelf, id: &str) -> Result<Product, Failure> {
-    let id = id.parse().map_err(|_| Failure::NotFound)?;
-    match visit.app().get_product(&shelf.member, id).await {
+/// The product that a query names.
+fn id(visit: &Visit) -> Result<ProductId, Failure> {
+    let id = visit.query("id").unwrap_or_default();
+    id.parse().map_err(|_| Failure::NotFound)
+}
+
+/// The state that a form shows.
+fn state(seen: &str) -> Option<Timestamp> {
+    seen.parse().ok().map(Timestamp::from_millis)
+}
+
+/// The product of a query, if it can be changed here: an archived one is only for the documents that have it.
+async fn find(visit: &Visit, shelf: &Shelf) -> Result<Product, Failure> {
+    match visit.app().get_product(&shelf.member, id(visit)?).await {
         Ok(product) if product.status == ProductStatus::Active => Ok(product),
         Ok(_) | Err(Error::ProductNotFound) => Err(Failure::NotFound),
         Err(error) => Err(error.into()),
@@ -216,6 +228,24 @@ fn typed(form: &Form) -> Result<Cells, Failure> {
         FIELDS,
         texts.map(|it| it.replace("\r\n", "\n")),
     ))
+}
+
+/// What was typed, with the product's own text in every field that nobody has touched: a browser sends the lines of a text
+/// with CRLF between them, and those of a field of one line without.
+fn untouched(typed: &Cells, product: &Product) -> Cells {
+    let texts = FIELDS.map(|column| {
+        let stored = text_of(product, column);
+        let shown = match column {
+            Column::Description => stored.replace("\r\n", "\n").replace('\r', "\n"),
+            _ => stored.replace(['\r', '\n'], ""),
+        };
+        let typed = typed.get(column).unwrap_or_default();
+        match typed == shown {
+            true => stored,
+            false => typed.to_owned(),
+        }
+    });
+    Cells::typed(FIELDS, texts)
 }
 
 /// What a form shows of a product that nobody has changed yet.
@@ -267,19 +297,45 @@ impl Refused {
             Error::IdempotencyKeyReused => {
                 "This form has added a product before. To add another one like this, send it again."
             }
-            Error::ProductChanged => {
-                "Somebody has changed this product since this form was opened. Look at what is stored now, then save again."
-            }
             Error::ProductNotFound => return Err(Failure::NotFound),
             error => return Err(error.into()),
         };
-        Ok(Refused {
+        Ok(Refused::all(typed, of_all))
+    }
+
+    /// For what is no single field's.
+    fn all(typed: Cells, of_all: &'static str) -> Refused {
+        Refused {
             typed,
             complaints: Vec::new(),
             of_all: Some(of_all),
-        })
+        }
+    }
+
+    /// Because the product has changed: at each field that would be changed back stands what is stored.
+    fn changed(typed: Cells, product: &Product) -> Refused {
+        let complaints = FIELDS.into_iter().filter_map(|column| {
+            let stored = text_of(product, column);
+            (typed.get(column) != Some(&stored)).then(|| Complaint {
+                field: column.as_str(),
+                message: match stored.is_empty() {
+                    true => "is empty now".to_owned(),
+                    false => format!("is “{stored}” now"),
+                },
+            })
+        });
+        let complaints = complaints.collect();
+        Refused {
+            complaints,
+            ..Refused::all(typed, CHANGED)
+        }
     }
 }
+
+const CHANGED: &str = "Somebody has changed this product since this form was opened. What is stored now stands at each field \
+     that differs. Look at them, then save again.";
+
+const INCOMPLETE: &str = "The form did not come whole. Send it again.";
 
 fn page(visit: &Visit, shelf: Shelf, product: Option<Seen>, refused: Refused) -> Answer {
     let is_refused = !refused.complaints.is_empty() || refused.of_all.is_some();

@@ -2,7 +2,7 @@
 //! W18, W34 to W38).
 //!
 //! The plan is kept for an hour, so that the page that shows it can be loaded again, and what is carried out is what was
-//! shown. While a user imports or exports, the same user's next is refused: each takes memory.
+//! shown. While a user imports, the same user's next is refused, because each takes memory: of a file from before it comes.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::pages::answer::{html, see_other};
 use crate::pages::failure::Failure;
 use crate::pages::frame::Frame;
 use crate::pages::route::{Answer, Route, TeamPath};
-use crate::pages::site::Site;
+use crate::pages::site::{Site, Work};
 use crate::pages::visit::Visit;
 
 /// As many lines of each kind are shown.
@@ -51,7 +51,9 @@ struct PlanPage {
     at: Place,
     id: ProductImportId,
     counts: Counts,
-    refused: Vec<(u64, Reason)>,
+    /// How many new products have no sku: to import them again adds them again.
+    without_sku: usize,
+    refused: Vec<(u64, Vec<Reason>)>,
     /// Line, name and price.
     new: Vec<(u64, String, String)>,
     /// Line, product and what is changed.
@@ -74,15 +76,12 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 }
 
 async fn show_import(visit: Arc<Visit>, path: TeamPath) -> Answer {
-    let shelf = Shelf::to_change(&visit, &path.team, visit.query("mode").as_deref()).await?;
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
     page(&visit, shelf, None)
 }
 
 async fn plan_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
-    let [mode] = form.fields(["mode"])?;
-    let shelf = Shelf::to_change(&visit, &path.team, Some(&mode)).await?;
-    let turn = visit.site.turn(shelf.member.user_id);
-    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
     let file = form.file();
     if file.is_empty() {
         return page(&visit, shelf, Some("Choose a file first.".to_owned()));
@@ -104,10 +103,9 @@ async fn plan_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
 }
 
 async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
-    let shelf = Shelf::to_change(&visit, &path.team, visit.query("mode").as_deref()).await?;
-    let id = visit.query("id").unwrap_or_default();
-    let id = id.parse().map_err(|_| Failure::NotFound)?;
-    let turn = visit.site.turn(shelf.member.user_id);
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
+    let id = id(&visit)?;
+    let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
     let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
     let (user_id, catalog) = (shelf.member.user_id, shelf.member.catalog);
     match visit.app().get_kept_import(user_id, catalog, id).await {
@@ -120,17 +118,22 @@ async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
     }
 }
 
-async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
-    let [mode, id] = form.fields(["mode", "id"])?;
-    let shelf = Shelf::to_change(&visit, &path.team, Some(&mode)).await?;
-    let id = id.parse().map_err(|_| Failure::NotFound)?;
-    let turn = visit.site.turn(shelf.member.user_id);
+async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, _: Form) -> Answer {
+    let shelf = Shelf::to_change(&visit, &path.team).await?;
+    let id = id(&visit)?;
+    let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
     let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
     let (person, catalog) = (visit.person()?, shelf.member.catalog);
     match visit.app().carry_out_kept_import(person, catalog, id).await {
         Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),
         Err(error) => page(&visit, shelf, Some(not_any_more(error)?)),
     }
+}
+
+/// The plan that a query names.
+fn id(visit: &Visit) -> Result<ProductImportId, Failure> {
+    let id = visit.query("id").unwrap_or_default();
+    id.parse().map_err(|_| Failure::NotFound)
 }
 
 /// What is said of a plan that is not good any more.
@@ -171,11 +174,14 @@ fn page(visit: &Visit, shelf: Shelf, refused: Option<String>) -> Answer {
 
 impl PlanPage {
     fn new(frame: Frame, at: Place, id: ProductImportId, plan: &ImportPlan) -> PlanPage {
+        let planned = plan.planned.iter();
+        let without_sku = planned.filter(|it| it.planned.is_without_sku());
         let mut page = PlanPage {
             frame,
             at,
             id,
             counts: plan.counts(),
+            without_sku: without_sku.count(),
             refused: Vec::new(),
             new: Vec::new(),
             changed: Vec::new(),
@@ -197,10 +203,8 @@ impl PlanPage {
                     let differs = changes.fields().join(", ");
                     page.changed.push((number, product, differs));
                 }
-                Planned::Refused(reasons) => {
-                    let room = SHOWN.saturating_sub(page.refused.len());
-                    let reasons = reasons.iter().take(room).cloned();
-                    page.refused.extend(reasons.map(|it| (number, it)));
+                Planned::Refused(reasons) if page.refused.len() < SHOWN => {
+                    page.refused.push((number, reasons.clone()));
                 }
                 _ => {}
             }

@@ -11,7 +11,6 @@ use crate::domain::catalog::Mode;
 use crate::domain::product::{Product, ProductStatus, StatusFilter};
 use crate::http::Api;
 use crate::pages::answer::html;
-use crate::pages::failure::Failure;
 use crate::pages::frame::Frame;
 use crate::pages::route::{Answer, Route, TeamPath};
 use crate::pages::site::Site;
@@ -60,10 +59,8 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 }
 
 async fn show_products(visit: Arc<Visit>, path: TeamPath) -> Answer {
-    let shelf = Shelf::of(&visit, &path.team, visit.query("mode").as_deref()).await?;
-    let status = visit.query("status");
-    let status = status.map_or(Ok(StatusFilter::Active), |it| it.parse());
-    let status = status.map_err(|_| Failure::NotFound)?;
+    let shelf = Shelf::of(&visit, &path.team).await?;
+    let status = Shelf::status(&visit)?;
     let after = visit.query("after");
     let listed = visit
         .app()

@@ -1,12 +1,14 @@
 //! Which catalog a page is of, and where it and its neighbours are.
 //!
-//! It stands in the query of a page, `mode`, and in a field of its forms: without it, the live one.
+//! It stands in the query, `mode`, of pages and of what their forms are sent to: without it, the live one. So whoever has to
+//! sign in first comes back to the same catalog.
 
 use std::fmt;
 
 use crate::domain::Error;
 use crate::domain::author::CatalogMember;
 use crate::domain::catalog::{Catalog, Mode};
+use crate::domain::product::StatusFilter;
 use crate::pages::failure::Failure;
 use crate::pages::frame::FramedTeam;
 use crate::pages::text::encoded;
@@ -19,17 +21,13 @@ pub(super) struct Shelf {
 }
 
 impl Shelf {
-    /// That of `mode`, as a query or a form has it; `team` is as the path has it.
+    /// That of the query; `team` is as the path has it.
     ///
     /// # Errors
     /// As of [`Visit::team`]; [`Failure::NotFound`] for a mode that there is not.
-    pub(super) async fn of(
-        visit: &Visit,
-        team: &str,
-        mode: Option<&str>,
-    ) -> Result<Shelf, Failure> {
-        let mode = mode.filter(|it| !it.is_empty()).map(str::parse::<Mode>);
-        let mode = mode.unwrap_or(Ok(Mode::Live));
+    pub(super) async fn of(visit: &Visit, team: &str) -> Result<Shelf, Failure> {
+        let mode = visit.query("mode");
+        let mode = mode.map_or(Ok(Mode::Live), |it| it.parse());
         let mode = mode.map_err(|_| Failure::NotFound)?;
         let team = visit.team(team).await?;
         let member = CatalogMember {
@@ -48,16 +46,22 @@ impl Shelf {
     ///
     /// # Errors
     /// As of [`of`](Shelf::of); [`Error::RoleInsufficient`] for viewers.
-    pub(super) async fn to_change(
-        visit: &Visit,
-        team: &str,
-        mode: Option<&str>,
-    ) -> Result<Shelf, Failure> {
-        let shelf = Shelf::of(visit, team, mode).await?;
+    pub(super) async fn to_change(visit: &Visit, team: &str) -> Result<Shelf, Failure> {
+        let shelf = Shelf::of(visit, team).await?;
         match shelf.member.role.may_write() {
             true => Ok(shelf),
             false => Err(Error::RoleInsufficient.into()),
         }
+    }
+
+    /// Which products a query asks for: the active ones, unless it says otherwise.
+    ///
+    /// # Errors
+    /// [`Failure::NotFound`] for a status that there is not.
+    pub(super) fn status(visit: &Visit) -> Result<StatusFilter, Failure> {
+        let status = visit.query("status");
+        let status = status.map_or(Ok(StatusFilter::Active), |it| it.parse());
+        status.map_err(|_| Failure::NotFound)
     }
 
     pub(super) fn mode(&self) -> Mode {

@@ -4,9 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { browse, look, start } from "./server.mjs";
-
-const PASSWORD = "lantern harbour tulip nine";
+import { PASSWORD, browse, look, start } from "./server.mjs";
 
 let server, browser;
 

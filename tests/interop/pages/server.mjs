@@ -12,7 +12,8 @@ import { chromium } from "playwright-core";
 const AXE = createRequire(import.meta.url).resolve("axe-core");
 
 // It runs as root in CI, and calls nobody by itself.
-const ARGUMENTS = [
+export const CHROMIUM = "/usr/bin/chromium";
+export const ARGUMENTS = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -22,7 +23,7 @@ const ARGUMENTS = [
   "--disable-sync",
 ];
 
-const freePort = () =>
+export const freePort = () =>
   new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address();
@@ -61,7 +62,7 @@ export async function start() {
 
 /** A browser; each of its pages is closed with what it complained of. */
 export async function browse() {
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS });
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
   const complaints = [];
   const open = async (options = {}) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
@@ -80,6 +81,21 @@ export async function browse() {
     assert.deepEqual(complaints, [], "nobody complains");
   };
   return { open, close };
+}
+
+export const EMAIL = "ada@example.com";
+export const PASSWORD = "lantern harbour tulip nine";
+
+/** Has Ada set the service up, who is signed in then. */
+export async function setUp(server, page) {
+  const { url } = server.command("setup-link", "--origin", server.origin);
+  await page.goto(url);
+  await page.getByLabel("Your team").fill("Acme");
+  await page.getByLabel("Your name").fill("Ada Lovelace");
+  await page.getByLabel("Your email").fill(EMAIL);
+  await page.getByLabel("A password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Set up and sign in" }).click();
+  await page.getByRole("heading", { name: "Products" }).waitFor();
 }
 
 /** What axe finds on a page, which is to be nothing; and how it looks, at two widths, in light and in dark. */

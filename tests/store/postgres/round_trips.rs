@@ -126,7 +126,7 @@ async fn sell(app: &App, measured: &mut Measured) {
         let update = app.update_product(&key, id, Default::default(), request("PATCH"));
         measured.of(name, update).await.unwrap();
     }
-    let archive = app.archive_product(&key, id);
+    let archive = app.archive_product(&key, id, None);
     measured.of("archive_product", archive).await.unwrap();
 }
 

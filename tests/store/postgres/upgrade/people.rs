@@ -94,7 +94,7 @@ async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
     app.update_product(&member, made.id, changes, None)
         .await
         .unwrap();
-    app.archive_product(&member, made.id).await.unwrap();
+    app.archive_product(&member, made.id, None).await.unwrap();
 
     let csv = "sku,name,unitPrice,currency\nP-1,One,1,EUR\n";
     let plan = plan(app, catalog, csv).await;

@@ -105,7 +105,7 @@ async fn sell(app: &App, team: TeamId) {
     app.update_product(&key, id, Default::default(), None)
         .await
         .unwrap();
-    app.archive_product(&key, id).await.unwrap();
+    app.archive_product(&key, id, None).await.unwrap();
     app.record_uses().await.unwrap();
     app.list_api_keys(Some(team), Default::default())
         .await
