@@ -6,9 +6,12 @@ use super::App;
 use super::Presented;
 use super::lease;
 use super::member::{require_manager, require_managing};
+use super::membership::lock_team;
 use super::team::require_team;
 use crate::domain::Error;
-use crate::domain::api_key::{ApiKey, KEYS_PER_TEAM, ListedApiKey, Scope, is_well_formed, new_key};
+use crate::domain::api_key::{
+    ApiKey, KEYS_PER_TEAM, ListedApiKey, RotatedApiKey, Scope, is_well_formed, new_key,
+};
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
 use crate::domain::holder::Holder;
@@ -48,18 +51,17 @@ impl App {
             scope,
             name,
             created_at: now,
-            created_by: match by {
-                Actor::Operator => None,
-                Actor::Person(person) => Some(person.user_id),
-            },
+            created_by: by.user_id(),
             expires_at: expires_in.map(|time| end_of(now, time)).transpose()?,
             revoked_at: None,
             last_used_at: None,
+            replaced_by: None,
         };
         let event = self.event(by, Action::CreateApiKey);
         let (actor, digest) = (by.clone(), secret.digest());
         let event = event.in_team(team_id).to(key.id.0);
         let added = self.store.write(by, async move |sql| {
+            sql.run(lock_team(team_id)).await?;
             require_manager(sql, &actor, team_id).await?;
             require_room(sql, team_id, now).await?;
             add_api_key(sql, &key, &digest).await?;
@@ -67,6 +69,35 @@ impl App {
             Ok(key.clone())
         });
         Ok((added.await?, secret))
+    }
+
+    /// Makes a key that takes the place of another, which works on for `overlap`, and returns when every process knows how
+    /// long: a quarter of a second later. Without an overlap, no process takes the old key any more by then.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown key; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who may not;
+    /// [`Error::Refused`] for a key that has ended or was rotated before, for a team that has as many keys as it may have,
+    /// and for an overlap beyond the end of time; what the store answers.
+    pub async fn rotate_api_key(
+        &self,
+        by: &Actor,
+        id: ApiKeyId,
+        overlap: Option<Duration>,
+    ) -> Result<RotatedApiKey, Error> {
+        let rotation = Rotation {
+            by: by.clone(),
+            id,
+            successor: self.new_id(),
+            overlap,
+            now: self.now(),
+            event: self.event(by, Action::RotateApiKey).to(id.0),
+        };
+        let rotated = self
+            .store
+            .write(by, async move |sql| rotation.carry_out(sql).await);
+        let rotated = rotated.await?;
+        tokio::time::sleep(lease::RUN_OUT).await;
+        Ok(rotated)
     }
 
     /// The keys of a team, or of all teams, oldest first, revoked and expired ones too.
@@ -217,6 +248,38 @@ async fn require_room(sql: Sql<'_>, team_id: TeamId, now: Timestamp) -> Result<(
         ))
         .into()),
         false => Ok(()),
+    }
+}
+
+/// A key that is to take the place of another.
+struct Rotation {
+    by: Actor,
+    id: ApiKeyId,
+    successor: ApiKeyId,
+    overlap: Option<Duration>,
+    now: Timestamp,
+    event: AuditEvent,
+}
+
+impl Rotation {
+    /// The team is locked before the key, as where a member is removed with keys; nobody adds another key meanwhile. Whoever
+    /// rotates or revokes the same key waits for the key's lock, and finds it as this leaves it.
+    async fn carry_out(&self, sql: Sql<'_>) -> Result<RotatedApiKey, ScriptError> {
+        let missing = || ApiKey::missing(self.id);
+        let team_id = sql.run(api_key::find_id(self.id)).await?;
+        let team_id = team_id.ok_or_else(missing)?.team_id;
+        sql.run(lock_team(team_id)).await?;
+        require_manager(sql, &self.by, team_id).await?;
+        let key = sql.run(api_key::lock(self.id)).await?.ok_or_else(missing)?;
+        let (old, new) = key.rotated(self.successor, self.by.user_id(), self.overlap, self.now)?;
+        let secret = new_key(new.mode);
+        sql.run(api_key::replace(&old)).await?;
+        // Behind the old one, which may have made room.
+        require_room(sql, team_id, self.now).await?;
+        add_api_key(sql, &new, &secret.digest()).await?;
+        let event = self.event.clone().in_team(team_id).with_successor(new.id);
+        sql.run(audit::insert(&event)).await?;
+        Ok(RotatedApiKey { old, new, secret })
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::App;
 use crate::domain::Error;
-use crate::domain::audit::{Action, Actor, AuditEvent};
+use crate::domain::audit::{Action, Actor, AuditEvent, ListedAuditEvent};
 use crate::domain::holder::Holder;
-use crate::domain::id::{AuditEventId, TeamId};
+use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::store::{Sql, audit};
 
+use super::member::require_managing;
 use super::team::require_team;
 
 impl App {
@@ -17,7 +18,27 @@ impl App {
         AuditEvent::new(self.ids.next(now), actor, action, now)
     }
 
-    /// What was done in a team, or in all and by users, newest first, for the operator.
+    /// What was done in a team, newest first, for a person who manages it.
+    ///
+    /// # Errors
+    /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; what the store answers.
+    pub async fn list_team_events(
+        &self,
+        user_id: UserId,
+        team_id: TeamId,
+        part: Part<AuditEventId>,
+    ) -> Result<Vec<ListedAuditEvent>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            let events = audit::list_named(team_id, part);
+            let ((), events) = sql
+                .run((require_managing(team_id, user_id), events))
+                .await?;
+            Ok(events)
+        };
+        self.store.read(user_id, calls).await
+    }
+
+    /// What was done in a team, or in all and by users, newest first, for the operator; no sign-ins.
     ///
     /// # Errors
     /// [`Error::Missing`] for an unknown team; what the store answers.

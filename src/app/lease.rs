@@ -79,6 +79,7 @@ mod tests {
             expires_at: None,
             revoked_at: None,
             last_used_at: None,
+            replaced_by: None,
         };
         (Digest::of(&id.to_be_bytes()), key)
     }

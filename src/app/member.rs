@@ -170,11 +170,29 @@ pub(super) async fn require_manager(
     by: &Actor,
     team_id: TeamId,
 ) -> Result<Option<Role>, ScriptError> {
+    require_role(sql, by, team_id, Role::may_manage).await
+}
+
+/// The same, for whoever may change products and links.
+pub(super) async fn require_writer(
+    sql: Sql<'_>,
+    by: &Actor,
+    team_id: TeamId,
+) -> Result<Option<Role>, ScriptError> {
+    require_role(sql, by, team_id, Role::may_write).await
+}
+
+async fn require_role(
+    sql: Sql<'_>,
+    by: &Actor,
+    team_id: TeamId,
+    may: fn(Role) -> bool,
+) -> Result<Option<Role>, ScriptError> {
     let Actor::Person(person) = by else {
         return Ok(None);
     };
     let role = member::hold_role(team_id, person.user_id).rule(|role| match role {
-        Some(role) if role.may_manage() => Ok(role),
+        Some(role) if may(role) => Ok(role),
         Some(_) => Err(Error::RoleInsufficient),
         None => Err(Error::NotAMember),
     });

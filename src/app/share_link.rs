@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::{ShareLinkId, TeamId, UserId};
 use crate::domain::input::end_of;
@@ -9,11 +10,13 @@ use crate::domain::input::typed_text;
 use crate::domain::item::ItemId;
 use crate::domain::list::Part;
 use crate::domain::secret::Secret;
-use crate::domain::share_link::{CreateLink, LINKS_PER_ITEM, NewShareLink, ShareLink};
+use crate::domain::share_link::{
+    CreateLink, LINKS_PER_ITEM, ListedShareLink, NewShareLink, ShareLink,
+};
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, item, member, share_link};
+use crate::store::{Batch, Sql, audit, item, member, share_link};
 
-use super::member::require_member;
+use super::member::{require_member, require_writer};
 use super::team::require_team;
 use super::user::require_user;
 
@@ -63,6 +66,24 @@ impl App {
         Ok(links)
     }
 
+    /// The same, with what the items are called, for a member of the team.
+    ///
+    /// # Errors
+    /// [`Error::NotAMember`]; what the store answers.
+    pub async fn list_named_links(
+        &self,
+        user_id: UserId,
+        team_id: TeamId,
+        part: Part<ShareLinkId>,
+    ) -> Result<Vec<ListedShareLink>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            let links = share_link::list_named(team_id, part);
+            let (_, links) = sql.run((require_member(team_id, user_id), links)).await?;
+            Ok(links)
+        };
+        self.store.read(user_id, calls).await
+    }
+
     /// The link of that id, unless it is revoked, for the operator.
     ///
     /// # Errors
@@ -110,15 +131,24 @@ impl App {
     /// Ends a link, at once and for ever. Revoking it again changes nothing.
     ///
     /// # Errors
-    /// [`Error::Missing`] when there is no such link.
-    pub async fn revoke_link(&self, id: ShareLinkId) -> Result<(), Error> {
+    /// [`Error::Missing`] when there is no such link; [`Error::NotAMember`] and [`Error::RoleInsufficient`] for a person who
+    /// may not.
+    pub async fn revoke_link(&self, by: &Actor, id: ShareLinkId) -> Result<(), Error> {
         let now = self.now();
+        let event = self.event(by, Action::RevokeLink).to(id.0);
+        let actor = by.clone();
         self.store
-            .write(Holder::Service, async move |sql| {
-                match sql.run(share_link::revoke(id, now)).await? {
-                    0 => Err(ShareLink::missing(id).into()),
-                    _ => Ok(()),
+            .write(by, async move |sql| {
+                let found = sql.run(share_link::lock(id)).await?;
+                let (team_id, is_revoked) = found.ok_or_else(|| ShareLink::missing(id))?;
+                require_writer(sql, &actor, team_id).await?;
+                if is_revoked {
+                    return Ok(());
                 }
+                let event = event.clone().in_team(team_id);
+                sql.run((share_link::revoke(team_id, id, now), audit::insert(&event)))
+                    .await
+                    .map(drop)
             })
             .await
     }

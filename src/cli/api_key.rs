@@ -1,7 +1,7 @@
 //! `invoicing api-key`: what a team's integrations present instead of a password.
 
 use crate::app::App;
-use crate::domain::api_key::{ApiKey as Key, Scope};
+use crate::domain::api_key::{ApiKey as Key, RotatedApiKey, Scope};
 use crate::domain::audit::Actor;
 use crate::domain::catalog::Mode;
 use crate::domain::id::ApiKeyId;
@@ -54,6 +54,21 @@ To keep the key out of the terminal's history:
         /// The key's id, as the list shows it; not the key.
         id: ApiKeyId,
     },
+    /// Makes a key that takes the place of another, and prints it, this once.
+    ///
+    /// The new key has the team, mode, scope and name of the old one, and lives as long as that was made to live. A key is
+    /// rotated once.
+    #[command(after_help = r#"Examples:
+    invoicing api-key rotate 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --overlap 24h
+    invoicing api-key rotate 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --json | jq -r .key > key"#)]
+    Rotate {
+        /// The old key's id, as the list shows it; not the key.
+        id: ApiKeyId,
+        /// How long the old key works on, such as 1h or 7d, though no longer than it would have; without this, it ends at
+        /// once, as if it were revoked.
+        #[arg(long, value_name = "SPAN")]
+        overlap: Option<Span>,
+    },
     /// Ends a key for ever; when this returns, all running servers refuse it.
     Revoke {
         /// The key's id, as the list shows it; not the key.
@@ -100,6 +115,25 @@ impl ApiKey {
                 Ok(part.list(records.collect(), "id"))
             }
             Self::Show { id } => Ok(record(&app.get_api_key(id).await?).into()),
+            Self::Rotate { id, overlap } => {
+                let overlap = overlap.map(Span::duration);
+                let rotated = app.rotate_api_key(&Actor::Operator, id, overlap).await?;
+                let RotatedApiKey { old, new, secret } = rotated;
+                let record = Record::default()
+                    .with_text("id", new.id)
+                    .with("key", secret.reveal());
+                let record = describe(record, &new)
+                    .with_text("replaces", old.id)
+                    .with_distant_time("replacedEndsAt", old.end());
+                let end = match old.revoked_at {
+                    Some(_) => "has ended",
+                    None => "works until then",
+                };
+                Ok(Output::from(record).with_note(format!(
+                    "this is the only time that the new key is shown; keep it now. The old key {} {end}",
+                    old.id
+                )))
+            }
             Self::Revoke { id } => {
                 Ok(record(&app.revoke_api_key(&Actor::Operator, id).await?).into())
             }
@@ -112,6 +146,7 @@ fn record(key: &Key) -> Record {
     record
         .with_distant_time("revokedAt", key.revoked_at)
         .with_distant_time("lastUsedAt", key.last_used_at)
+        .with_optional("replacedBy", key.replaced_by)
 }
 
 fn describe(record: Record, key: &Key) -> Record {

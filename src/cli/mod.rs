@@ -11,6 +11,7 @@
 //! One file a noun, named as in [`crate::app`]; each has its arguments and one function that runs them.
 
 mod api_key;
+mod audit;
 mod auth_code;
 mod command_error;
 mod completions;
@@ -112,6 +113,8 @@ enum OnDatabase {
     File(item::File),
     #[command(subcommand)]
     Link(share_link::Link),
+    #[command(subcommand)]
+    Audit(audit::Audit),
 }
 
 impl OnDatabase {
@@ -217,6 +220,7 @@ async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output,
         OnDatabase::Folder(command) => command.run(app).await,
         OnDatabase::File(command) => command.run(app).await,
         OnDatabase::Link(command) => command.run(app).await,
+        OnDatabase::Audit(command) => command.run(app).await,
     }
 }
 

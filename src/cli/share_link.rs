@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::domain::Error;
+use crate::domain::audit::Actor;
 use crate::domain::id::{FileId, FolderId, ShareLinkId, UserId};
 use crate::domain::item::ItemId;
 use crate::domain::secret::Secret;
@@ -122,7 +123,7 @@ impl Link {
             }
             Self::Show { id } => Ok(record(app, &app.get_link(id).await?).into()),
             Self::Revoke { id } => {
-                app.revoke_link(id).await?;
+                app.revoke_link(&Actor::Operator, id).await?;
                 Ok(Record::default().with_text("id", id).into())
             }
         }

@@ -10,11 +10,17 @@
 //!    key may have ended in between. Revoking a key waits for the changes that found it valid.
 //! 5. The last use is kept to the minute. Requests only note it in memory; the background task hands
 //!    the notes to the store together ([`record_uses`](crate::app::App::record_uses)).
+//! 6. A key is rotated once: another takes its place, of the same team, mode, scope and name, and lives as long as this one
+//!    was made to live. This one works on for the overlap, and never longer than it would have; without an overlap, it is
+//!    revoked.
+
+use std::time::Duration;
 
 use super::Error;
 use super::author::{Author, Caller, Right};
 use super::catalog::{Catalog, Mode};
 use super::id::{ApiKeyId, TeamId, UserId};
+use super::input::end_of;
 use super::secret::{Secret, base62};
 use super::string_enum::string_enum;
 use super::time::Timestamp;
@@ -55,6 +61,19 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
     /// The minute of its last use.
     pub last_used_at: Option<Timestamp>,
+    /// The key that took its place when it was rotated.
+    pub replaced_by: Option<ApiKeyId>,
+}
+
+/// A key that was rotated: step 6.
+#[derive(Debug)]
+pub struct RotatedApiKey {
+    /// The key that was there before, as it is now.
+    pub old: ApiKey,
+    /// The one that takes its place.
+    pub new: ApiKey,
+    /// That key itself, which is seen this once.
+    pub secret: Secret,
 }
 
 /// A key, with what people call whoever made it.
@@ -78,6 +97,11 @@ impl ApiKey {
         }
     }
 
+    /// The first instant at which it is no longer valid, if there is one.
+    pub fn end(&self) -> Option<Timestamp> {
+        self.expires_at.into_iter().chain(self.revoked_at).min()
+    }
+
     /// The error for an id that no key has; the command line shows it.
     pub(crate) fn missing(id: ApiKeyId) -> Error {
         let remedy = "`invoicing api-key list` shows the keys";
@@ -86,6 +110,48 @@ impl ApiKey {
             id: id.to_string(),
             remedy,
         }
+    }
+
+    /// The key that takes the place of this one at `now`, made by `created_by`, and this one as it is from then on: step 6.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a key that has ended, or was rotated before, and for an end beyond that of time.
+    pub(crate) fn rotated(
+        self,
+        id: ApiKeyId,
+        created_by: Option<UserId>,
+        overlap: Option<Duration>,
+        now: Timestamp,
+    ) -> Result<(ApiKey, ApiKey), Error> {
+        let refused = |why: String| Err(Error::Refused(format!("the key {why}")));
+        if let Some(other) = self.replaced_by {
+            return refused(format!(
+                "was rotated before, and the key {other} took its place"
+            ));
+        }
+        if self.revoked_at.is_some() {
+            return refused("is revoked; make a new one".to_owned());
+        }
+        if self.require_valid(now).is_err() {
+            return refused("has expired; make a new one".to_owned());
+        }
+        let lifetime = self.expires_at.map(|end| end.since(self.created_at));
+        let new = ApiKey {
+            id,
+            created_at: now,
+            created_by,
+            expires_at: lifetime.map(|time| end_of(now, time)).transpose()?,
+            last_used_at: None,
+            ..self.clone()
+        };
+        let end = overlap.map(|overlap| end_of(now, overlap)).transpose()?;
+        let old = ApiKey {
+            replaced_by: Some(id),
+            revoked_at: end.is_none().then_some(now),
+            expires_at: end.into_iter().chain(self.expires_at).min(),
+            ..self
+        };
+        Ok((old, new))
     }
 
     /// Refuses a key that has ended by `now`.

@@ -8,7 +8,7 @@
 use std::net::IpAddr;
 
 use super::catalog::Catalog;
-use super::id::{AuditEventId, BrowserSessionId, TeamId, UserId};
+use super::id::{ApiKeyId, AuditEventId, BrowserSessionId, TeamId, UserId};
 use super::member::Role;
 use super::string_enum::string_enum;
 use super::time::Timestamp;
@@ -21,6 +21,16 @@ pub enum Actor {
     Operator,
     /// Somebody in a browser.
     Person(Person),
+}
+
+impl Actor {
+    /// Who it is; none for the operator, who is no user.
+    pub fn user_id(&self) -> Option<UserId> {
+        match self {
+            Actor::Operator => None,
+            Actor::Person(person) => Some(person.user_id),
+        }
+    }
 }
 
 /// Somebody who is signed in, in a browser.
@@ -74,8 +84,12 @@ string_enum! {
         DeleteAccount = "delete-account",
         /// A key was made.
         CreateApiKey = "create-api-key",
+        /// A key was made in the place of another.
+        RotateApiKey = "rotate-api-key",
         /// A key was revoked.
         RevokeApiKey = "revoke-api-key",
+        /// A share link was revoked.
+        RevokeLink = "revoke-link",
         /// A password was set by the link of a reset.
         ResetPassword = "reset-password",
         /// A password was changed.
@@ -96,7 +110,7 @@ pub struct AuditEvent {
     pub actor: Option<UserId>,
     /// What was done.
     pub action: Action,
-    /// To which key, session, import or user.
+    /// To which key, link, session, import or user.
     pub subject: Option<Uuid>,
     /// What else there is to say, such as a role or a mode.
     pub detail: Option<String>,
@@ -106,6 +120,17 @@ pub struct AuditEvent {
     pub user_agent: Option<String>,
     /// When.
     pub created_at: Timestamp,
+}
+
+/// An event, with what people call whoever did it and what it was done to, as far as these are there still.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedAuditEvent {
+    /// The event.
+    pub event: AuditEvent,
+    /// The name of whoever did it.
+    pub actor: Option<String>,
+    /// The name of the user, key or link.
+    pub subject: Option<String>,
 }
 
 impl AuditEvent {
@@ -152,6 +177,15 @@ impl AuditEvent {
         AuditEvent {
             team_id: Some(catalog.team_id),
             detail: Some(catalog.mode.as_str().to_owned()),
+            ..self
+        }
+    }
+
+    /// The same, with the key that took another's place.
+    #[must_use]
+    pub(crate) fn with_successor(self, id: ApiKeyId) -> Self {
+        AuditEvent {
+            detail: Some(id.to_string()),
             ..self
         }
     }

@@ -50,6 +50,15 @@ pub struct ShareLink {
     pub updated_at: Timestamp,
 }
 
+/// A link, with what people call the item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedShareLink {
+    /// The link.
+    pub link: ShareLink,
+    /// What the file or folder is called.
+    pub item_name: String,
+}
+
 string_enum! {
     /// Who may follow a link.
     Audience {

@@ -24,6 +24,7 @@ use crate::domain::api_key::{ListedApiKey, Scope};
 use crate::domain::catalog::Mode;
 use crate::domain::error::Complaint;
 use crate::domain::id::ApiKeyId;
+use crate::domain::secret::Secret;
 use crate::domain::time::Timestamp;
 use crate::http::{Api, Form};
 use crate::settings::Span;
@@ -41,6 +42,8 @@ struct ApiKeysPage {
     made: Option<String>,
     typed: Typed,
     complaint: Option<Complaint>,
+    /// What cannot be done, that no field is to blame for.
+    refused: Option<String>,
 }
 
 /// A key as the table shows it.
@@ -54,6 +57,7 @@ struct KeyRow {
     last_used_at: Option<Time>,
     expires_at: Option<Time>,
     is_revoked: bool,
+    may_rotate: bool,
     state: &'static str,
 }
 
@@ -66,6 +70,7 @@ impl KeyRow {
         let state = match (key.revoked_at, key.expires_at) {
             (Some(_), _) => "Revoked",
             (None, Some(end)) if end <= now => "Expired",
+            _ if key.replaced_by.is_some() => "Replaced, valid until it expires",
             _ => "Valid",
         };
         let scope = match key.scope {
@@ -82,6 +87,7 @@ impl KeyRow {
             last_used_at: key.last_used_at.map(Time),
             expires_at: key.expires_at.map(Time),
             is_revoked: key.revoked_at.is_some(),
+            may_rotate: state == "Valid",
             state,
         }
     }
@@ -96,6 +102,15 @@ struct Typed {
     expires_in: String,
 }
 
+/// What the page shows beside the keys.
+#[derive(Default)]
+struct Said {
+    made: Option<String>,
+    typed: Typed,
+    complaint: Option<Complaint>,
+    refused: Option<String>,
+}
+
 /// Adds the pages.
 ///
 /// # Errors
@@ -105,6 +120,13 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
         .shows("show_api_keys", show_api_keys)?
         .takes("create_api_key", create_api_key)?
         .and_no_more::<TeamPath>()?;
+    Route::new(
+        api,
+        site,
+        "/teams/{team}/settings/integrations/api-keys/rotate",
+    )
+    .takes("rotate_api_key", rotate_api_key)?
+    .and_no_more::<TeamPath>()?;
     Route::new(
         api,
         site,
@@ -122,8 +144,11 @@ async fn show_api_keys(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let team = visit.managed_team(&path.team).await?;
     let made = visit.shown_once();
     let made = made.filter(|text| visit.app().presented_api_key(text).is_ok());
-    let made = made.map(str::to_owned);
-    page(&visit, team, made, Typed::default(), None).await
+    let said = Said {
+        made: made.map(str::to_owned),
+        ..Said::default()
+    };
+    page(&visit, team, said).await
 }
 
 async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
@@ -137,7 +162,7 @@ async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     };
     let (mode, scope) = match typed.parsed() {
         Ok(parsed) => parsed,
-        Err(complaint) => return page(&visit, team, None, typed, Some(complaint)).await,
+        Err(complaint) => return page(&visit, team, Said::complaint(typed, complaint)).await,
     };
     let expires_in = typed
         .expires_in
@@ -160,17 +185,52 @@ async fn create_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     let (_, secret) = match created.await {
         Ok(created) => created,
         Err(Error::Invalid(complaint)) => {
-            return page(&visit, team, None, typed, Some(complaint)).await;
+            return page(&visit, team, Said::complaint(typed, complaint)).await;
         }
         Err(Error::Refused(message)) => {
             let field = "name";
             let complaint = Complaint { field, message };
-            return page(&visit, team, None, typed, Some(complaint)).await;
+            return page(&visit, team, Said::complaint(typed, complaint)).await;
         }
         Err(error) => return Err(error.into()),
     };
-    let mut answer = see_other(&self::path(&team));
-    let once = visit.once(&secret)?;
+    show_once(&visit, &team, &secret)
+}
+
+/// Any key is rotated by whoever has lately proven who they are alone: another one ends by it.
+async fn rotate_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
+    let team = visit.managed_team(&path.team).await?;
+    let [id, overlap] = form.fields(["id", "overlap"])?;
+    let fields = [("id", id.as_str()), ("overlap", overlap.as_str())];
+    confirmed(&visit, &form, &fields).await?;
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    let overlap = match overlap.as_str() {
+        "" => None,
+        // The page's own form sends nothing else.
+        text => Some(text.parse::<Span>().map_err(|_| Failure::NotFound)?),
+    };
+    let actor = visit.actor()?;
+    let rotated = visit
+        .app()
+        .rotate_api_key(&actor, id, overlap.map(Span::duration));
+    match rotated.await {
+        Ok(rotated) => show_once(&visit, &team, &rotated.secret),
+        Err(Error::Refused(why)) => {
+            let refused = Some(why);
+            let said = Said {
+                refused,
+                ..Said::default()
+            };
+            page(&visit, team, said).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Leads to the page, which shows the key this once.
+fn show_once(visit: &Visit, team: &FramedTeam, secret: &Secret) -> Answer {
+    let mut answer = see_other(&path(team));
+    let once = visit.once(secret)?;
     answer.headers_mut().append(SET_COOKIE, once);
     Ok(answer)
 }
@@ -185,21 +245,21 @@ async fn revoke_api_key(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer
     Ok(see_other(&self::path(&team)))
 }
 
-async fn page(
-    visit: &Visit,
-    team: FramedTeam,
-    made: Option<String>,
-    typed: Typed,
-    complaint: Option<Complaint>,
-) -> Answer {
+async fn page(visit: &Visit, team: FramedTeam, said: Said) -> Answer {
+    let Said {
+        made,
+        typed,
+        complaint,
+        refused,
+    } = said;
     let user_id = visit.user_id()?;
     let keys = visit.app().list_newest_api_keys(user_id, team.id, KEYS);
     let now = visit.app().now();
     let row = |key| KeyRow::new(key, now);
     let was_made = made.is_some();
-    let status = match complaint {
-        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        None => StatusCode::OK,
+    let status = match complaint.is_some() || refused.is_some() {
+        true => StatusCode::UNPROCESSABLE_ENTITY,
+        false => StatusCode::OK,
     };
     let page = ApiKeysPage {
         path: path(&team),
@@ -208,6 +268,7 @@ async fn page(
         made,
         typed,
         complaint,
+        refused,
     };
     let mut answer = html(status, &page)?;
     if was_made {
@@ -215,6 +276,16 @@ async fn page(
         answer.headers_mut().append(SET_COOKIE, cleared);
     }
     Ok(answer)
+}
+
+impl Said {
+    fn complaint(typed: Typed, complaint: Complaint) -> Said {
+        Said {
+            typed,
+            complaint: Some(complaint),
+            ..Said::default()
+        }
+    }
 }
 
 impl Typed {

@@ -20,6 +20,7 @@ mod account;
 mod answer;
 mod api_keys;
 mod assets;
+mod audit;
 mod authorize;
 mod confirm;
 mod cookies;
@@ -30,7 +31,9 @@ mod failure;
 mod frame;
 mod home;
 mod invitation;
+mod links;
 mod members;
+mod pager;
 mod products;
 mod reset;
 mod route;
@@ -75,5 +78,7 @@ fn register(api: &mut Api, origin: Origin) -> Result<(), ApiDescriptionRegisterE
     invitation::register(api, &site)?;
     members::register(api, &site)?;
     products::register(api, &site)?;
+    links::register(api, &site)?;
+    audit::register(api, &site)?;
     api_keys::register(api, &site)
 }

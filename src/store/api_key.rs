@@ -22,7 +22,7 @@ table! {
     (digest: Bytes)
     ApiKey {
         id: Uuid, team_id: Uuid, mode: Text, scope: Text, name: Text, created_at: Integer,
-        created_by: Uuid, expires_at: Integer, revoked_at: Integer, last_used_at: Integer,
+        created_by: Uuid, expires_at: Integer, revoked_at: Integer, last_used_at: Integer, replaced_by: Uuid,
     }
     ()
 }
@@ -130,6 +130,20 @@ pub fn lock(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
 /// Marks a key as revoked. Nobody holds it: it is locked before.
 pub fn revoke(id: ApiKeyId, now: Timestamp) -> impl Batch<Out = u64> {
     sql!("UPDATE api_key SET revoked_at = $2 WHERE id = $1").with(values![id, now])
+}
+
+/// Notes which key took the place of one that was rotated, and when that one ends. Nobody holds it: it is locked before.
+pub fn replace(old: &ApiKey) -> impl Batch {
+    sql!(
+        "UPDATE api_key SET replaced_by = $3, expires_at = $4, revoked_at = $5 WHERE team_id = $1 AND id = $2"
+    )
+    .with(values![
+        old.team_id,
+        old.id,
+        old.replaced_by,
+        old.expires_at,
+        old.revoked_at
+    ])
 }
 
 /// The number of a key's lock: what is random of its id. Two keys that share one would only wait for each other.

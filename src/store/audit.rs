@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::Batch;
-use crate::domain::audit::AuditEvent;
+use crate::domain::audit::{AuditEvent, ListedAuditEvent};
 use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
@@ -37,13 +37,39 @@ pub fn list(team_id: TeamId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<A
     .all(row::read)
 }
 
-/// All events, newest first.
+/// The same, each with what people call whoever did it and what it was done to. A user who was deleted has no name.
+pub fn list_named(
+    team_id: TeamId,
+    part: Part<AuditEventId>,
+) -> impl Batch<Out = Vec<ListedAuditEvent>> {
+    let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        ", (SELECT name FROM \"user\" WHERE \"user\".id = actor AND removed_at IS NULL), \
+         coalesce( \
+             (SELECT name FROM \"user\" WHERE \"user\".id = subject AND removed_at IS NULL), \
+             (SELECT name FROM api_key WHERE api_key.team_id = $1 AND api_key.id = subject), \
+             (SELECT name FROM share_link WHERE share_link.team_id = $1 AND share_link.id = subject)) \
+         FROM audit_event WHERE team_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    )
+    .with(values![team_id, after, part.limit])
+    .all(|row| {
+        Ok(ListedAuditEvent {
+            event: row::read(row)?,
+            actor: row.take()?,
+            subject: row.take()?,
+        })
+    })
+}
+
+/// All events but sign-ins, which are shown to their user alone, newest first.
 pub fn list_all(part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM audit_event WHERE id < $1 ORDER BY id DESC LIMIT $2"
+        " FROM audit_event WHERE id < $1 AND action <> 'sign-in' ORDER BY id DESC LIMIT $2"
     )
     .with(values![after, part.limit])
     .all(row::read)

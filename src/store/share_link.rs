@@ -6,7 +6,7 @@ use super::Batch;
 use crate::domain::id::{ShareLinkId, TeamId};
 use crate::domain::item::ItemId;
 use crate::domain::list::Part;
-use crate::domain::share_link::{Creator, NewShareLink, Permissions, ShareLink};
+use crate::domain::share_link::{Creator, ListedShareLink, NewShareLink, Permissions, ShareLink};
 use crate::domain::time::Timestamp;
 use crate::sql::value::Columns;
 use crate::sql::{ScriptError, sql, table, values};
@@ -24,10 +24,16 @@ table! {
 }
 
 /// A link as [`read`] reads it.
-const SELECT: &str = "SELECT link.id, item_type, item_id, secret, link.name, audience, can_view, can_download, \
+const COLUMNS: &str = "SELECT link.id, item_type, item_id, secret, link.name, audience, can_view, can_download, \
      password IS NOT NULL, expires_at, view_count, download_count, last_viewed_at, created_by, creator.name, \
-     link.created_at, updated_at \
-     FROM share_link AS link JOIN \"user\" AS creator ON creator.id = created_by ";
+     link.created_at, updated_at";
+
+const FROM: &str = " FROM share_link AS link JOIN \"user\" AS creator ON creator.id = created_by ";
+
+/// What the item is called, in the team `$1`.
+const ITEM_NAME: &str = ", coalesce( \
+     (SELECT name FROM file WHERE item_type = 'file' AND file.team_id = $1 AND file.id = item_id), \
+     (SELECT name FROM folder WHERE item_type = 'folder' AND folder.team_id = $1 AND folder.id = item_id), '')";
 
 fn read(row: &mut Columns<'_>) -> Result<ShareLink, ScriptError> {
     Ok(ShareLink {
@@ -88,7 +94,7 @@ pub fn insert(team_id: TeamId, link: &NewShareLink) -> impl Batch {
 
 /// The team's link of that id.
 pub fn find(team_id: TeamId, id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
-    sql!(SELECT, "WHERE link.team_id = $1 AND link.id = $2")
+    sql!(COLUMNS, FROM, "WHERE link.team_id = $1 AND link.id = $2")
         .with(values![team_id, id])
         .first(read)
 }
@@ -98,20 +104,42 @@ const OF_ITEM: &str = "team_id = $1 AND item_type = $2 AND item_id = $3 AND revo
 
 /// The links of an item that are not revoked, newest first: ids order them as they were made.
 pub fn list(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Vec<ShareLink>> {
-    sql!(SELECT, "WHERE ", OF_ITEM, " ORDER BY link.id DESC")
+    sql!(COLUMNS, FROM, "WHERE ", OF_ITEM, " ORDER BY link.id DESC")
         .with(values![team_id, item_id.item_type(), item_id.uuid()])
         .all(read)
 }
 
+const OF_TEAM: &str = "WHERE link.team_id = $1 AND link.id < $2 AND revoked_at IS NULL ORDER BY link.id DESC LIMIT $3";
+
 /// The links of a team that are not revoked, newest first.
 pub fn list_team(team_id: TeamId, part: Part<ShareLinkId>) -> impl Batch<Out = Vec<ShareLink>> {
     let after = part.after.unwrap_or(ShareLinkId(Uuid::max()));
-    sql!(
-        SELECT,
-        "WHERE link.team_id = $1 AND link.id < $2 AND revoked_at IS NULL ORDER BY link.id DESC LIMIT $3"
-    )
-    .with(values![team_id, after, part.limit])
-    .all(read)
+    sql!(COLUMNS, FROM, OF_TEAM)
+        .with(values![team_id, after, part.limit])
+        .all(read)
+}
+
+/// The same, each with what the item is called.
+pub fn list_named(
+    team_id: TeamId,
+    part: Part<ShareLinkId>,
+) -> impl Batch<Out = Vec<ListedShareLink>> {
+    let after = part.after.unwrap_or(ShareLinkId(Uuid::max()));
+    sql!(COLUMNS, ITEM_NAME, FROM, OF_TEAM)
+        .with(values![team_id, after, part.limit])
+        .all(|row| {
+            Ok(ListedShareLink {
+                link: read(row)?,
+                item_name: row.take()?,
+            })
+        })
+}
+
+/// The team of a link, and whether the link is revoked; nobody revokes it before the end of the transaction.
+pub fn lock(id: ShareLinkId) -> impl Batch<Out = Option<(TeamId, bool)>> {
+    sql!("SELECT team_id, revoked_at IS NOT NULL FROM share_link WHERE id = $1 FOR UPDATE")
+        .with(values![id])
+        .first(|row| Ok((row.take()?, row.take()?)))
 }
 
 /// Marks all links of a team as revoked.
@@ -122,7 +150,7 @@ pub fn revoke_all(team_id: TeamId, now: Timestamp) -> impl Batch {
 
 /// The link of that id, whose ever it is, unless it is revoked.
 pub fn find_id(id: ShareLinkId) -> impl Batch<Out = Option<ShareLink>> {
-    sql!(SELECT, "WHERE link.id = $1 AND revoked_at IS NULL")
+    sql!(COLUMNS, FROM, "WHERE link.id = $1 AND revoked_at IS NULL")
         .with(values![id])
         .first(read)
 }
@@ -134,8 +162,8 @@ pub fn count(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Option<i64>> 
         .first(|row| Ok(row.take()?))
 }
 
-/// Marks a link as revoked, unless it is. Says how many there are.
-pub fn revoke(id: ShareLinkId, now: Timestamp) -> impl Batch<Out = u64> {
-    sql!("UPDATE share_link SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1")
-        .with(values![id, now])
+/// Marks a link as revoked, which is locked.
+pub fn revoke(team_id: TeamId, id: ShareLinkId, now: Timestamp) -> impl Batch {
+    sql!("UPDATE share_link SET revoked_at = $3 WHERE team_id = $1 AND id = $2")
+        .with(values![team_id, id, now])
 }

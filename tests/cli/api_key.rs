@@ -73,6 +73,7 @@ fn list_shows_keys_without_their_secret_and_revoke_ends_one() {
         "expiresAt",
         "revokedAt",
         "lastUsedAt",
+        "replacedBy",
     ];
     assert_eq!(names(&list()[0]), fields);
     assert_eq!(list()[0]["revokedAt"], Value::Null);
@@ -81,6 +82,46 @@ fn list_shows_keys_without_their_secret_and_revoke_ends_one() {
     let revoked = place.json(&["api-key", "revoke", made["id"].as_str().unwrap()]);
     assert_eq!(revoked["id"], made["id"]);
     assert_time(&list()[0]["revokedAt"]);
+}
+
+#[test]
+fn rotate_answers_the_new_key_once_and_says_when_the_old_one_ends() {
+    let place = Place::new();
+    let team = place.make(&["team", "create", "--name", "Acme"]);
+    let made = place.json(&[&CREATE[..], &[&team, "--name", "Shop"]].concat());
+    let old = made["id"].as_str().unwrap();
+    let said = place.run(&["api-key", "rotate", old, "--overlap", "24h", "--json"]);
+    let new: Value = serde_json::from_str(&said.output).unwrap();
+    let fields = [
+        "id",
+        "key",
+        "teamId",
+        "mode",
+        "scope",
+        "name",
+        "createdAt",
+        "expiresAt",
+        "replaces",
+        "replacedEndsAt",
+    ];
+    assert_eq!(names(&new), fields);
+    assert_eq!(
+        (&new["replaces"], &new["name"]),
+        (&old.into(), &"Shop".into())
+    );
+    assert_time(&new["replacedEndsAt"]);
+    let note = format!("The old key {old} works until then");
+    assert!(said.errors.contains(&note), "{}", said.errors);
+    let shown = place.json(&["api-key", "show", old]);
+    assert_eq!(shown["expiresAt"], new["replacedEndsAt"]);
+    assert_eq!(shown["replacedBy"], new["id"]);
+    let again = place.run(&["api-key", "rotate", old]);
+    again.failed(1, "was rotated before");
+
+    let said = place.run(&["api-key", "rotate", new["id"].as_str().unwrap(), "--json"]);
+    assert!(said.errors.contains("has ended"), "{}", said.errors);
+    let revoked = place.json(&["api-key", "show", new["id"].as_str().unwrap()]);
+    assert_time(&revoked["revokedAt"]);
 }
 
 #[test]

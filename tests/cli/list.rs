@@ -79,6 +79,40 @@ fn every_noun_is_listed_and_shown_as_it_was_made() {
 }
 
 #[test]
+fn the_audit_is_listed_newest_first_of_a_team_or_of_all() {
+    let place = Place::new();
+    let things = things(&place);
+    let all = place.json(&words("audit list"));
+    let fields = [
+        "id",
+        "teamId",
+        "action",
+        "userId",
+        "subject",
+        "detail",
+        "clientAddress",
+        "userAgent",
+        "createdAt",
+    ];
+    assert_eq!(names(&all[0]), fields);
+    assert_eq!(place.json(&words("audit list --team Acme")), all);
+    let told: Vec<_> = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["action"])
+        .collect();
+    assert_eq!(told, ["create-api-key", "add-member"]);
+    assert_eq!(all[0]["subject"], things.key["id"]);
+    assert_eq!(all[1]["detail"], "owner");
+    let said = place.run(&words("audit list --limit 1"));
+    let next = format!("--after {}", id(&all[0]));
+    assert!(said.errors.contains(&next), "{}", said.errors);
+    let rest = place.json(&words(&format!("audit list {next}")));
+    assert_eq!(rest, json!([all[1]]));
+}
+
+#[test]
 fn members_are_listed_by_team_and_by_user_with_what_people_call_them() {
     let place = Place::new();
     let things = things(&place);

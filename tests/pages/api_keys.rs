@@ -56,6 +56,48 @@ async fn a_key_is_shown_once_works_and_is_revoked() {
 }
 
 #[tokio::test]
+async fn a_key_is_rotated_and_the_old_one_works_on_for_the_overlap() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "admin").await;
+    let path = path(&team);
+    let page = browser.submit(&path, &wanted("live")).await;
+    let old = key(&page).expect("it is shown");
+    let ids = page.hidden("id");
+    let rotate = format!("{path}/rotate");
+    let fields = [("id", ids[0].as_str()), ("overlap", "1h")];
+    let page = browser.submit(&rotate, &fields).await;
+    page.expect(200, "Replaced, valid until it expires");
+    let new = key(&page).expect("it is shown");
+    assert_ne!(old, new);
+    assert_eq!(
+        (lists(&service, &old).await, lists(&service, &new).await),
+        (200, 200)
+    );
+    // Once: the old one has no other to come.
+    let again = browser.post(&rotate, &fields).await;
+    again.expect(422, "was rotated before");
+
+    let newest = browser.get(&path).await.hidden("id")[0].clone();
+    let fields = [("id", newest.as_str()), ("overlap", "")];
+    age_sign_ins(&service);
+    let asked = browser.post(&rotate, &fields).await;
+    asked.expect(403, "Confirm that it is you");
+    let mut fields = fields.to_vec();
+    fields.push(("confirm_password", PASSWORD));
+    let page = browser.submit(&rotate, &fields).await;
+    let last = key(&page).expect("it is shown");
+    assert_eq!(
+        (lists(&service, &new).await, lists(&service, &last).await),
+        (401, 200)
+    );
+    let odd = browser
+        .post(&rotate, &[("id", &newest), ("overlap", "soon")])
+        .await;
+    odd.expect(404, "no such page");
+}
+
+#[tokio::test]
 async fn a_live_key_needs_a_fresh_sign_in_and_what_waits_is_done_once_it_is_proven() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");

@@ -5,10 +5,12 @@
 
 mod account;
 mod api_keys;
+mod audit;
 mod authorize;
 mod browser;
 mod devices;
 mod headers;
+mod links;
 mod matrix;
 mod members;
 mod product_import;

@@ -54,7 +54,7 @@ const MEMBERS_ALL: &[Who] = &[Viewer, Member, Admin, Owner];
 
 const WRITERS: &[Who] = &[Member, Admin, Owner];
 
-const ROWS: [Row; 33] = [
+const ROWS: [Row; 38] = [
     row("GET", PRODUCTS, MEMBERS_ALL, 200),
     row("GET", "/teams/{team}/products/export.csv", MEMBERS_ALL, 200),
     row("GET", "/teams/{team}/products/new", WRITERS, 200),
@@ -89,11 +89,32 @@ const ROWS: [Row; 33] = [
         fresh: true,
         ..row(
             "POST",
+            "/teams/{team}/settings/integrations/api-keys/rotate",
+            MANAGERS,
+            404,
+        )
+    },
+    Row {
+        fresh: true,
+        ..row(
+            "POST",
             "/teams/{team}/settings/integrations/api-keys/revoke",
             MANAGERS,
             404,
         )
     },
+    row(
+        "GET",
+        "/teams/{team}/links",
+        &[Viewer, Member, Admin, Owner],
+        200,
+    ),
+    Row {
+        fresh: true,
+        ..row("POST", "/teams/{team}/links/revoke", WRITERS, 404)
+    },
+    row("GET", "/teams/{team}/settings/audit", MANAGERS, 200),
+    row("GET", "/teams/{team}/settings/audit.csv", MANAGERS, 200),
     row("GET", "/account", SIGNED_IN, 200),
     row("GET", "/account/export", SIGNED_IN, 200),
     row("GET", "/account/delete", SIGNED_IN, 200),

@@ -34,6 +34,7 @@ macro_rules! every_test {
             product_list "../product_list.rs"
             product_sku "../product_sku.rs"
             role "../role.rs"
+            rotation "../rotation.rs"
             secret "../secret.rs"
             session "../session/mod.rs"
             share_link "../share_link.rs"

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures::{StreamExt, TryStreamExt, stream};
 use invoicing::app::App;
 use invoicing::domain::Error;
+use invoicing::domain::audit::Actor;
 use invoicing::domain::id::{FileId, ShareLinkId, TeamId, UserId};
 use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;
@@ -201,10 +202,10 @@ async fn links_are_newest_first_and_revoked_ones_are_gone() {
     assert_eq!(sharing.list(sharing.file).await, made);
 
     let revoked = made.remove(2);
-    sharing.revoke_link(revoked).await.unwrap();
-    sharing.revoke_link(revoked).await.unwrap();
+    sharing.revoke_link(&Actor::Operator, revoked).await.unwrap();
+    sharing.revoke_link(&Actor::Operator, revoked).await.unwrap();
     assert_eq!(sharing.list(sharing.file).await, made);
-    let unknown = sharing.revoke_link(ShareLinkId(uuid::Uuid::nil())).await;
+    let unknown = sharing.revoke_link(&Actor::Operator, ShareLinkId(uuid::Uuid::nil())).await;
     assert!(
         matches!(
             unknown,
@@ -255,7 +256,7 @@ async fn an_item_has_at_most_1000_links_that_are_not_revoked() {
             .is_ok(),
         "another item"
     );
-    sharing.revoke_link(made[500].id).await.unwrap();
+    sharing.revoke_link(&Actor::Operator, made[500].id).await.unwrap();
     assert!(
         sharing
             .create_link(sharing.link(sharing.file))

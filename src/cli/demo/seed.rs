@@ -90,6 +90,7 @@ async fn catalogs(app: &App, credentials: &Credentials) -> Result<(ProductId, Pr
             expires_at: None,
             revoked_at: None,
             last_used_at: None,
+            replaced_by: None,
         };
         app.add_api_key(key, secret.digest()).await
     };

@@ -93,7 +93,7 @@ impl fmt::Display for Reason {
 const GUARDED: [char; 7] = ['=', '+', '-', '@', '\'', '\t', '\r'];
 
 /// The text of a cell, as no spreadsheet takes it for a formula.
-pub(super) fn guarded(text: &str) -> Cow<'_, str> {
+pub(crate) fn guarded(text: &str) -> Cow<'_, str> {
     match text.starts_with(GUARDED) {
         true => format!("'{text}").into(),
         false => text.into(),

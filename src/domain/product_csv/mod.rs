@@ -15,6 +15,7 @@ mod lines;
 mod read;
 mod write;
 
+pub(crate) use cell::guarded;
 pub use cell::{Column, FIELDS, MAX_BYTES, MAX_LINES, Reason};
 pub use lines::Lines;
 pub use read::{Cells, Line, Reader, Unreadable};

@@ -5,8 +5,12 @@ use std::time::Duration;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::catalog::Mode;
+use invoicing::domain::id::UserId;
 use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
+use invoicing::domain::Error;
 
+use super::super::support::Service;
 use super::support::{PASSWORD, person, with_ada};
 
 #[tokio::test]
@@ -41,10 +45,12 @@ async fn an_event_says_who_what_when_and_from_where() {
     );
     assert_eq!(events[1].user_agent.as_deref(), Some("Browser/1"));
 
-    // What is done in no team is in no team's list.
+    // What is done in no team is in no team's list; a sign-in is in none but the user's own.
     let all = service.app.list_audit_events(None, Part::default()).await.unwrap();
     let actions: Vec<_> = all.iter().map(|it| it.action).collect();
-    assert_eq!(actions[2..], [Action::SetUp, Action::SignIn]);
+    assert_eq!(actions[2..], [Action::SetUp]);
+    let own = service.app.list_sign_ins(ada.user.id).await.unwrap();
+    assert_eq!(own[0].action, Action::SignIn);
     let text = format!("{all:?}");
     for kept in [secret.reveal(), PASSWORD, "ada@example.com", "Ada"] {
         assert!(!text.contains(kept), "{kept}: {text}");
@@ -73,7 +79,46 @@ async fn events_are_kept_for_four_hundred_days() {
         events.unwrap().len()
     };
     service.clock.advance(Duration::from_secs(400 * 24 * 3600));
-    assert_eq!(count().await, 2);
+    assert_eq!(count().await, 1);
     service.clock.advance(Duration::from_secs(1));
     assert_eq!(count().await, 0);
+}
+
+#[tokio::test]
+async fn what_somebody_is_called_is_looked_up_when_it_is_shown() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let teams = app.list_memberships(ada.user.id, Part::one()).await;
+    let team = teams.unwrap()[0].member.team_id;
+    let (bo, carl) = (user(&service, "bo").await, user(&service, "carl").await);
+    let actor = Actor::Person(person(&ada));
+    let (mode, scope) = (Mode::Test, Scope::ReadOnly);
+    let key = app.create_api_key(&actor, team, mode, scope, Some("Shop"), None);
+    key.await.unwrap();
+    for id in [bo, carl] {
+        app.add_member(team, id, Role::Owner).await.unwrap();
+    }
+    let told = async || {
+        let events = app.list_team_events(carl, team, Part::default()).await.unwrap();
+        let events = events.into_iter();
+        events.map(|it| (it.actor, it.subject)).collect::<Vec<_>>()
+    };
+    let by_ada = |name: &str| (Some(name.to_owned()), Some("Shop".to_owned()));
+    let by_operator = |name: &str| (None, Some(name.to_owned()));
+    assert_eq!(told().await, [by_operator("carl"), by_operator("bo"), by_ada("Ada")]);
+    app.change_name(person(&ada), "Ada L.").await.unwrap();
+    app.remove_user(bo).await.unwrap();
+    assert_eq!(told().await, [by_operator("carl"), (None, None), by_ada("Ada L.")]);
+
+    // Who does not manage the team sees none of it.
+    app.set_role(&Actor::Operator, team, carl, Role::Member).await.unwrap();
+    let refused = app.list_team_events(carl, team, Part::default()).await;
+    assert!(matches!(refused, Err(Error::RoleInsufficient)), "{refused:?}");
+    let refused = app.list_team_events(bo, team, Part::default()).await;
+    assert!(matches!(refused, Err(Error::NotAMember)), "{refused:?}");
+}
+
+async fn user(service: &Service, name: &str) -> UserId {
+    let email = format!("{name}@example.com");
+    service.app.create_user(&email, name).await.unwrap().id
 }

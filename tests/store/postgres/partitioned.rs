@@ -14,7 +14,7 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
@@ -22,6 +22,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../../src/postgres/migrations/0005_people.sql"),
     include_str!("../../../src/postgres/migrations/0006_product_import.sql"),
     include_str!("../../../src/postgres/migrations/0007_invitation.sql"),
+    include_str!("../../../src/postgres/migrations/0008_rotation_and_refusals.sql"),
 ];
 
 const PARTITIONS: usize = 4;
@@ -29,7 +30,7 @@ const PARTITIONS: usize = 4;
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
 const ASK_ALL: [&str; 21] = [
     // A request brings the key alone.
-    "SELECT id, team_id, mode, scope, name, created_at, created_by, expires_at, revoked_at, last_used_at FROM api_key WHERE digest",
+    "last_used_at, replaced_by FROM api_key WHERE digest",
     "FROM invitation WHERE digest",
     // The background task, for many teams.
     "DELETE FROM invitation WHERE (team_id, id) IN",
@@ -43,7 +44,7 @@ const ASK_ALL: [&str; 21] = [
     "UPDATE api_key SET revoked_at",
     "SELECT team_id FROM file WHERE id",
     "SELECT team_id FROM folder WHERE id",
-    "UPDATE share_link SET revoked_at",
+    "SELECT team_id, revoked_at IS NOT NULL FROM share_link",
     "DELETE FROM member WHERE user_id",
     "DELETE FROM product_import WHERE user_id",
     "DELETE FROM invitation WHERE lower(email",

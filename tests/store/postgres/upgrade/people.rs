@@ -34,10 +34,16 @@ pub async fn run(app: &App, clock: &ManualClock) {
     let (mode, scope) = (Mode::Test, Scope::ReadOnly);
     let made = app.create_api_key(&actor, team, mode, scope, Some("Shop"), None);
     let (key, _) = made.await.unwrap();
-    app.list_newest_api_keys(person.user_id, team, 10)
+    app.list_newest_api_keys(person.user_id, team, 9)
         .await
         .unwrap();
-    app.revoke_api_key(&actor, key.id).await.unwrap();
+    let rotated = app.rotate_api_key(&actor, key.id, None).await.unwrap();
+    app.revoke_api_key(&actor, rotated.new.id).await.unwrap();
+
+    let part = Part::default();
+    app.list_named_links(person.user_id, team, part)
+        .await
+        .unwrap();
 
     sign_in(app, "wrong").await.unwrap_err();
     let other = sign_in(app, PASSWORD).await.unwrap();
@@ -75,6 +81,9 @@ pub async fn run(app: &App, clock: &ManualClock) {
         .await
         .unwrap();
     app.list_audit_events(None, Part::default()).await.unwrap();
+    app.list_team_events(person.user_id, team, Part::default())
+        .await
+        .unwrap();
     app.remove_user(person.user_id).await.unwrap();
 }
 

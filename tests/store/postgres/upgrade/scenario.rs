@@ -160,7 +160,7 @@ async fn share(app: &App, team: TeamId, user: UserId) {
         let link = app.create_link(create).await.unwrap();
         assert_eq!(app.list_links(user, team, item_id).await.unwrap().len(), 1);
         app.get_link(link.id).await.unwrap();
-        app.revoke_link(link.id).await.unwrap();
+        app.revoke_link(&Actor::Operator, link.id).await.unwrap();
     }
 }
 

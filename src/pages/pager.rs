@@ -1,0 +1,87 @@
+//! Long lists, newest first, some at a time: the query says behind which one a page begins, and each page leads to the older
+//! ones. One more is read than is shown, which tells whether there are any.
+
+use std::str::FromStr;
+
+use super::failure::Failure;
+use super::visit::Visit;
+use crate::domain::list::Part;
+
+/// As many are on a page.
+const SIZE: u32 = 50;
+
+/// Which part of a list a page shows, and where the others are.
+pub(super) struct Pager {
+    /// The page without a query, which has the newest.
+    path: String,
+    pub(super) is_first: bool,
+    /// The last one on this page, if there are older ones.
+    last: Option<String>,
+}
+
+impl Pager {
+    /// The page that the query asks for, and what to read for it.
+    ///
+    /// # Errors
+    /// [`Failure::NotFound`] where the query has something else than an id.
+    pub(super) fn new<Id: FromStr>(
+        visit: &Visit,
+        path: String,
+    ) -> Result<(Pager, Part<Id>), Failure> {
+        let after = visit.query("after").map(|text| text.parse());
+        let after = after.transpose().map_err(|_| Failure::NotFound)?;
+        let pager = Pager {
+            path,
+            is_first: after.is_none(),
+            last: None,
+        };
+        let limit = SIZE + 1;
+        Ok((pager, Part { after, limit }))
+    }
+
+    /// Of what was read, what this page shows.
+    pub(super) fn page<T, Id: ToString>(
+        &mut self,
+        mut read: Vec<T>,
+        id: impl Fn(&T) -> Id,
+    ) -> Vec<T> {
+        let shown = SIZE as usize;
+        if read.len() > shown {
+            read.truncate(shown);
+            self.last = read.last().map(|it| id(it).to_string());
+        }
+        read
+    }
+
+    /// Where the newest are.
+    pub(super) fn newest(&self) -> Option<&str> {
+        (!self.is_first).then_some(&self.path)
+    }
+
+    /// Where the older ones are.
+    pub(super) fn older(&self) -> Option<String> {
+        let last = self.last.as_ref()?;
+        Some(format!("{}?after={last}", self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_full_leads_to_the_older_ones_and_the_last_nowhere() {
+        let mut pager = Pager {
+            path: "/a".to_owned(),
+            is_first: false,
+            last: None,
+        };
+        assert_eq!(pager.newest(), Some("/a"));
+        let all: Vec<u32> = (0..=SIZE).collect();
+        let page = pager.page(all[1..].to_vec(), u32::clone);
+        assert_eq!((page.len(), pager.older()), (SIZE as usize, None));
+        let page = pager.page(all, u32::clone);
+        assert_eq!(page.last(), Some(&(SIZE - 1)));
+        assert_eq!(pager.older(), Some(format!("/a?after={}", SIZE - 1)));
+    }
+}
