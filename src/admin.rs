@@ -104,7 +104,7 @@ async fn answer(request: Request, app: Arc<App>, replica: Arc<ReplicaState>) -> 
         "/healthz" => said(StatusCode::OK, &json!({ "alive": true })),
         "/readyz" => readyz(&app, &replica).await,
         "/metrics" => {
-            let page = replica.metrics.page();
+            let page = replica.metrics.page(app.refused_sign_ins());
             answered(StatusCode::OK, metrics::CONTENT_TYPE, page)
         }
         _ => {

@@ -3,6 +3,7 @@
 //! They are counted whether or not somebody listens: that takes a tenth of a microsecond a request, four
 //! tenths when four threads do nothing else.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -12,6 +13,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
+
+use crate::domain::refused_sign_in::RefusedCounts;
 
 /// The media type of [`Metrics::page`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -27,6 +30,7 @@ pub struct Metrics {
     requests: Family<Request, Counter>,
     latency: Family<Operation, Histogram>,
     unavailable: Counter,
+    refused_sign_ins: Family<Account, Counter>,
     /// What becomes of limits that replicas share.
     pub limits: SharedLimits,
 }
@@ -42,6 +46,11 @@ struct Operation {
     operation: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Account {
+    account: &'static str,
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Self {
@@ -49,6 +58,7 @@ impl Default for Metrics {
             requests: Family::default(),
             latency: Family::new_with_constructor(|| Histogram::new(LATENCIES)),
             unavailable: Counter::default(),
+            refused_sign_ins: Family::default(),
             limits: SharedLimits::default(),
         };
         let registry = &mut metrics.registry;
@@ -67,6 +77,11 @@ impl Default for Metrics {
             "unavailable",
             "Requests that were answered 503: too many at once, or the store did not answer in time",
             metrics.unavailable.clone(),
+        );
+        registry.register(
+            "refused_sign_ins",
+            "Sign-ins that were refused, on accounts that somebody has and that nobody has",
+            metrics.refused_sign_ins.clone(),
         );
         registry.register(
             "rate_limits_shared",
@@ -105,8 +120,12 @@ impl Metrics {
         }
     }
 
-    /// All of it.
-    pub fn page(&self) -> String {
+    /// All of it, with the sign-ins that the service has refused.
+    pub fn page(&self, refused: &RefusedCounts) -> String {
+        for (account, count) in [("known", refused.known()), ("unknown", refused.unknown())] {
+            let counter = self.refused_sign_ins.get_or_create(&Account { account });
+            counter.inner().store(count, Ordering::Relaxed);
+        }
         let mut page = String::new();
         // Writing to a String cannot fail.
         let _ = text::encode(&mut page, &self.registry);
@@ -144,7 +163,9 @@ mod tests {
         }
         metrics.limits.held(true);
         metrics.limits.held(false);
-        let page = metrics.page();
+        let refused = RefusedCounts::default();
+        refused.note(false);
+        let page = metrics.page(&refused);
         for line in [
             "invoicing_requests_total{operation=\"get_product\",status=\"2xx\"} 2",
             "invoicing_requests_total{operation=\"get_product\",status=\"4xx\"} 1",
@@ -152,6 +173,8 @@ mod tests {
             "invoicing_request_duration_seconds_bucket{le=\"0.005\",operation=\"get_product\"} 3",
             "invoicing_request_duration_seconds_count{operation=\"get_product\"} 4",
             "invoicing_unavailable_total 1",
+            "invoicing_refused_sign_ins_total{account=\"known\"} 0",
+            "invoicing_refused_sign_ins_total{account=\"unknown\"} 1",
             "invoicing_rate_limits_shared 0",
             "invoicing_redis_losses_total 1",
         ] {

@@ -17,7 +17,9 @@ use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::id::{AuditEventId, UserId};
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
-use crate::store::{Sql, audit, member, user};
+use crate::domain::refused_sign_in::RefusedSignIn;
+use crate::domain::time::Timestamp;
+use crate::store::{Sql, audit, member, refused_sign_in, user};
 
 /// For how long back the sign-ins of a user are shown.
 const SIGN_INS_SHOWN: Duration = Duration::from_secs(90 * 24 * 60 * 60);
@@ -57,6 +59,42 @@ impl App {
             sql.run(audit::list_sign_ins(user_id, since, SIGN_INS))
                 .await
         };
+        self.store.read(user_id, list).await
+    }
+
+    /// The sign-ins that were refused on a user's account in the last 90 days, newest first; of very many, the newest.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_refused_sign_ins(
+        &self,
+        user_id: UserId,
+    ) -> Result<Vec<RefusedSignIn>, Error> {
+        let since = self.now().before(SIGN_INS_SHOWN);
+        self.refused_since(user_id, since, SIGN_INS).await
+    }
+
+    /// All of them that are kept; of more than `limit`, the newest.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_all_refused_sign_ins(
+        &self,
+        user_id: UserId,
+        limit: u32,
+    ) -> Result<Vec<RefusedSignIn>, Error> {
+        let ever = Timestamp::from_millis(0);
+        self.refused_since(user_id, ever, limit).await
+    }
+
+    async fn refused_since(
+        &self,
+        user_id: UserId,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<RefusedSignIn>, Error> {
+        let list =
+            async move |sql: Sql<'_>| sql.run(refused_sign_in::list(user_id, since, limit)).await;
         self.store.read(user_id, list).await
     }
 

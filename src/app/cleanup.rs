@@ -24,7 +24,7 @@ use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{
     Sql, api_key, audit, auth_code, browser_session, idempotency, invitation, one_time_link,
-    password, product_import, session,
+    password, product_import, refused_sign_in, session,
 };
 
 /// Rows deleted in one step: a few milliseconds of work.
@@ -144,7 +144,7 @@ async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Sc
 }
 
 /// Deletes at most [`STEP`] rows of browser sessions that are over, of links, invitations and counts of wrong passwords that
-/// are too old, and of what was done more than [`AUDIT_KEPT`] ago; says how many.
+/// are too old, and of what was done or refused more than [`AUDIT_KEPT`] ago; says how many.
 async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
     let mut left = STEP;
     left -= sql.run(browser_session::delete_over(now, left)).await? as u32; // at most `left`
@@ -155,6 +155,7 @@ async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, S
         .run(password::delete_wrong_before(counted, left))
         .await? as u32; // the same
     let kept = now.before(AUDIT_KEPT);
+    left -= sql.run(refused_sign_in::delete_before(kept, left)).await? as u32; // the same
     left -= sql.run(audit::delete_before(kept, left)).await? as u32; // the same
     Ok(STEP - left)
 }

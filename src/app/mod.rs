@@ -47,6 +47,7 @@ use crate::domain::cursor::Cursors;
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId};
+use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
 use crate::store::Store;
@@ -69,6 +70,7 @@ pub struct App {
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,
     device_cookies: OnceLock<DeviceCookies>,
+    refused_sign_ins: RefusedCounts,
     public_url: String,
     origin: Option<String>,
 }
@@ -106,6 +108,7 @@ impl App {
             browser_uses: LastUsed::default(),
             hashing: Hashing::default(),
             device_cookies: OnceLock::new(),
+            refused_sign_ins: RefusedCounts::default(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),
             origin: None,
         })
@@ -154,6 +157,11 @@ impl App {
     /// Where people reach the pages, if there are any: a scheme, a host and a port.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
+    }
+
+    /// How many sign-ins this process has refused, for its metrics.
+    pub fn refused_sign_ins(&self) -> &RefusedCounts {
+        &self.refused_sign_ins
     }
 
     /// What the share links that the service hands out begin with; it does not end with a slash.

@@ -2,14 +2,16 @@
 //!
 //! 1. The account is looked up by its email, with the hash of its password. Where either is missing, all that follows is done
 //!    as if they were there, and takes as long.
-//! 2. The attempt is counted as a wrong one, in a transaction of its own, before anything is compared: of a thousand that
-//!    come at once, at most ten are compared. Who has a device cookie of the account counts by that, everybody else by
+//! 2. The attempt is counted as a wrong one, and as a refused sign-in ([`crate::domain::refused_sign_in`]), in a transaction
+//!    of its own, before anything is compared: of a thousand that come at once, at most ten are compared. Who has a device cookie of the account counts by that, everybody else by
 //!    their network and with all others who have none. Whoever has used up a count is refused; the counts are in the
 //!    database, so replicas share them.
 //! 3. The password is compared with the hash, where no request waits for the thread (`hashing.rs`).
-//! 4. If it is the right one, its count is forgotten, and a session begins in one transaction, in which the user is still
+//! 4. If it is the right one, what was counted is forgotten, and a session begins in one transaction, in which the user is still
 //!    there and the password still the one that was compared.
 //! 5. Proving again who one is gives the session another cookie; the one before is worth nothing then.
+
+use uuid::Uuid;
 
 use super::{App, shared_secret};
 use crate::domain::Error;
@@ -19,12 +21,13 @@ use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, BrowserSessionId, UserId};
 use crate::domain::password::{OF_ACCOUNT, OF_SOURCE, Source, account, normalized};
+use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
-use crate::store::{Batch, Sql, audit, browser_session, password, user};
+use crate::store::{Batch, Sql, audit, browser_session, password, refused_sign_in, user};
 
 use super::user::require_user;
 
@@ -136,6 +139,19 @@ impl App {
         typed: &Secret,
         browser: &Browser,
     ) -> Result<Checked, Error> {
+        let checked = self.compare_password(known, typed, browser).await;
+        if let Err(Error::WrongPassword | Error::TooManyWrongPasswords(_)) = &checked {
+            self.refused_sign_ins.note(known.user_id.is_some());
+        }
+        checked
+    }
+
+    async fn compare_password(
+        &self,
+        known: &Known,
+        typed: &Secret,
+        browser: &Browser,
+    ) -> Result<Checked, Error> {
         let cookies = self.device_cookies().await?;
         let of_device = known
             .user_id
@@ -143,17 +159,18 @@ impl App {
             .zip(browser.device.as_ref());
         let of_device =
             of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
-        let checked = Checked {
+        let now = self.now();
+        // Nobody has the account of an unknown email, so that nothing is kept of it, by as much work.
+        let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));
+        let address = browser.visitor.address.to_string();
+        let attempt = Checked {
             account: known.account,
             source: of_device.unwrap_or(Source(browser.network)),
             is_device: of_device.is_some(),
+            refused: RefusedSignIn::new(user_id, address, now),
         };
-        let now = self.now();
-        self.store
-            .write(Holder::Strangers, async move |sql| {
-                checked.count(sql, now).await
-            })
-            .await?;
+        let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
+        let checked = self.store.write(Holder::Strangers, count).await??;
         let password = normalized(typed.reveal());
         match self.hashing.verify(password, known.hash.clone()).await? {
             true => Ok(checked),
@@ -236,27 +253,58 @@ struct Known {
 }
 
 /// What an attempt is counted by.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Checked {
     account: Digest,
     source: Source,
     is_device: bool,
+    refused: RefusedSignIn,
 }
 
 impl Checked {
-    /// Step 2.
-    async fn count(self, sql: Sql<'_>, now: Timestamp) -> Result<(), ScriptError> {
+    /// Step 2; how it was counted. That a count is used up is a result here and no error, which would undo what is kept of
+    /// the refused sign-in.
+    async fn count(
+        &self,
+        sql: Sql<'_>,
+        now: Timestamp,
+    ) -> Result<Result<Checked, Error>, ScriptError> {
+        let counted = self.count_wrong(sql, now).await?;
+        let refused = match sql.run(refused_sign_in::has_room(&self.refused)).await? {
+            true => self.refused.clone(),
+            false => self.refused.clone().of_others(),
+        };
+        sql.run(refused_sign_in::count(&refused)).await?;
+        let checked = Checked {
+            refused,
+            ..self.clone()
+        };
+        Ok(counted.map(|()| checked))
+    }
+
+    /// Where one of the counts is used up, neither changes: who has used up the own one takes nothing from all others.
+    async fn count_wrong(
+        &self,
+        sql: Sql<'_>,
+        now: Timestamp,
+    ) -> Result<Result<(), Error>, ScriptError> {
         let counts = [(*Source::ALL, OF_ACCOUNT), (self.source, OF_SOURCE)];
+        let mut counted = Vec::new();
         // All attempts on an account wait for the first of these counts; a device does not share it.
         for (source, allowance) in counts.into_iter().skip(usize::from(self.is_device)) {
             let known = sql
                 .run(password::lock_wrong(&self.account, &source, now))
                 .await?;
-            let counted = allowance.one_more(known, now)?;
-            sql.run(password::set_wrong(&self.account, &source, &counted))
+            match allowance.one_more(known, now) {
+                Ok(one_more) => counted.push((source, one_more)),
+                Err(used_up) => return Ok(Err(used_up)),
+            }
+        }
+        for (source, one_more) in &counted {
+            sql.run(password::set_wrong(&self.account, source, one_more))
                 .await?;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// It was the right password after all.
@@ -265,6 +313,7 @@ impl Checked {
         (
             password::was_right(&self.account, !self.is_device),
             password::forget_wrong(&self.account, &self.source),
+            refused_sign_in::take_off(&self.refused),
         )
     }
 }

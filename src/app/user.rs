@@ -12,7 +12,7 @@ use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::{
     Batch, Sql, auth_code, browser_session, invitation, member, one_time_link, password,
-    product_import, user,
+    product_import, refused_sign_in, user,
 };
 
 use super::browser_session::end_app_sessions;
@@ -109,7 +109,9 @@ pub(super) async fn remove_user(
     let ways_in = (password::delete(id), one_time_link::delete_all(id));
     let account = account(&email);
     let wrong = password::forget_all_wrong(&account);
-    sql.run((ways_in, wrong, product_import::delete_all(id)))
+    // Behind the counts, which are locked first where a sign-in is refused.
+    let refused = refused_sign_in::delete_all(id);
+    sql.run((ways_in, wrong, refused, product_import::delete_all(id)))
         .await?;
     sql.run((
         invitation::delete_all_of(&email),

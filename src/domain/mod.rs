@@ -31,6 +31,7 @@ pub mod password;
 pub mod product;
 pub mod product_csv;
 pub mod product_import;
+pub mod refused_sign_in;
 pub mod secret;
 pub mod session;
 pub mod share_link;

@@ -56,6 +56,12 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
+    /// The beginning of the day in UTC that this instant lies in.
+    #[must_use]
+    pub fn to_the_day(self) -> Timestamp {
+        Timestamp(self.0 - self.0.rem_euclid(86_400_000))
+    }
+
     /// The beginning of the minute that this instant lies in.
     #[must_use]
     pub fn to_the_minute(self) -> Timestamp {

@@ -26,6 +26,7 @@ use crate::domain::audit::AuditEvent;
 use crate::domain::error::Complaint;
 use crate::domain::list::Part;
 use crate::domain::member::ListedMember;
+use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::Secret;
 use crate::http::Error::Overloaded;
 use crate::http::{Api, Form};
@@ -43,6 +44,7 @@ struct AccountPage {
     name: String,
     teams: Vec<ListedMember>,
     sign_ins: Vec<SignInRow>,
+    refused_sign_ins: Vec<RefusedRow>,
     complaint: Option<Complaint>,
     /// What was done, or cannot be done, that no field is to blame for.
     done: Option<&'static str>,
@@ -62,6 +64,25 @@ impl From<AuditEvent> for SignInRow {
             at: Time(event.created_at),
             device: device_name(event.user_agent.as_deref()),
             address: event.client_address.unwrap_or_default(),
+        }
+    }
+}
+
+/// Sign-ins that were refused, as the list shows them.
+struct RefusedRow {
+    count: i64,
+    at: Time,
+    /// None for all other addresses of the day.
+    address: Option<String>,
+}
+
+impl From<RefusedSignIn> for RefusedRow {
+    fn from(refused: RefusedSignIn) -> RefusedRow {
+        let address = refused.client_address;
+        RefusedRow {
+            count: refused.count,
+            at: Time(refused.minute),
+            address: (!address.is_empty()).then_some(address),
         }
     }
 }
@@ -257,6 +278,8 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let teams = visit.app().list_memberships(user.id, Part::first(TEAMS));
     let teams = teams.await?;
     let sign_ins = visit.app().list_sign_ins(user.id).await?;
+    let refused_sign_ins = visit.app().list_refused_sign_ins(user.id).await?;
+    let refused_sign_ins = refused_sign_ins.into_iter().map(RefusedRow::from);
     let status = match shown.complaint.is_some() || shown.refused.is_some() {
         true => StatusCode::UNPROCESSABLE_ENTITY,
         false => StatusCode::OK,
@@ -267,6 +290,7 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
         name: shown.name.unwrap_or_else(|| user.name.clone()),
         teams,
         sign_ins: sign_ins.into_iter().map(SignInRow::from).collect(),
+        refused_sign_ins: refused_sign_ins.collect(),
         complaint: shown.complaint,
         done: shown.done,
         refused: shown.refused,

@@ -9,6 +9,7 @@ use crate::domain::audit::AuditEvent;
 use crate::domain::browser_session::BrowserSession;
 use crate::domain::list::Part;
 use crate::domain::member::ListedMember;
+use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::session::Session;
 
 /// As many events are read at once.
@@ -16,6 +17,9 @@ const STEP: u32 = 1000;
 
 /// As many events are told: what one answer may take in memory.
 const EVENTS: usize = 10_000;
+
+/// As many rows of refused sign-ins are told.
+const REFUSED: u32 = 10_000;
 
 /// As many teams are told.
 const TEAMS: u32 = 10_000;
@@ -37,6 +41,9 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
         part.after = Some(last.id);
         events.extend(some.iter().map(event));
     }
+    // One more than is told says whether there are more.
+    let refused = app.list_all_refused_sign_ins(user.id, REFUSED + 1).await?;
+    let told = refused.iter().take(REFUSED as usize);
     let all = json!({
         "user": {
             "id": user.id,
@@ -47,6 +54,8 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
         "teams": teams.iter().map(team).collect::<Vec<_>>(),
         "browsers": browsers.iter().map(browser).collect::<Vec<_>>(),
         "apps": apps.iter().map(app_session).collect::<Vec<_>>(),
+        "refusedSignIns": told.map(refused_sign_in).collect::<Vec<_>>(),
+        "moreRefusedSignIns": refused.len() > REFUSED as usize,
         "done": events,
         // The newest are there.
         "moreDone": events.len() >= EVENTS,
@@ -83,6 +92,16 @@ fn app_session(it: &Session) -> Value {
         "createdAt": it.created_at.to_string(),
         "lastUsedAt": it.last_used_at.to_string(),
         "expiresAt": it.expires_at.to_string(),
+    })
+}
+
+fn refused_sign_in(it: &RefusedSignIn) -> Value {
+    // What has no address is of all others of the day.
+    let address = (!it.client_address.is_empty()).then_some(&it.client_address);
+    json!({
+        "minute": it.minute.to_string(),
+        "clientAddress": address,
+        "count": it.count,
     })
 }
 

@@ -10,7 +10,12 @@ use super::schema::{Kind, Table};
 const ROOM: usize = 4096;
 
 /// What SQLite does without. The longest of those with one beginning comes first.
-const BLANKS: &[&str] = &["FOR UPDATE SKIP LOCKED", "FOR UPDATE", "FOR SHARE"];
+const BLANKS: &[&str] = &[
+    "FOR UPDATE SKIP LOCKED",
+    "FOR UPDATE",
+    "FOR SHARE SKIP LOCKED",
+    "FOR SHARE",
+];
 
 /// A text that is being written.
 #[derive(Clone, Copy)]

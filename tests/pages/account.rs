@@ -53,6 +53,37 @@ async fn the_page_shows_a_name_to_change_teams_and_sign_ins() {
 }
 
 #[tokio::test]
+async fn refused_sign_ins_are_shown_to_the_user_alone() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut ada = signed_in(&service, &team, "owner").await;
+    let mut ben = signed_in(&service, &team, "admin").await;
+    let page = ada.get("/account").await;
+    page.expect(200, "Wrong passwords for your account appear here");
+    let fields = [("email", "owner@example.com"), ("password", "wrong")];
+    for _ in 0..2 {
+        let refused = Browser::new(&service).post("/sign-in", &fields).await;
+        assert_eq!(refused.status(), 422);
+    }
+    ada.get("/account")
+        .await
+        .expect(200, "<strong>2 times</strong>");
+    let export = ada.get("/account/export").await.text();
+    let stored: Value = serde_json::from_str(&export).expect("JSON");
+    let refused = &stored["refusedSignIns"][0];
+    assert_eq!(
+        (&refused["count"], &refused["clientAddress"]),
+        (&2.into(), &"127.0.0.1".into())
+    );
+    assert_eq!(stored["moreRefusedSignIns"], false);
+    let page = ben.get("/account").await;
+    page.expect(200, "Wrong passwords for your account appear here");
+    let audit = ben.get(&format!("/teams/{team}/settings/audit")).await;
+    audit.expect(200, "Audit");
+    assert!(!audit.text().contains("efused"), "{}", audit.text());
+}
+
+#[tokio::test]
 async fn the_export_has_what_is_stored_and_no_secret() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");

@@ -9,6 +9,7 @@ use test_support::redis::Redis;
 
 use super::*;
 use crate::admin::metrics::Metrics;
+use crate::domain::refused_sign_in::RefusedCounts;
 use crate::limit::Limiter;
 
 const POLICY: Policy = Policy {
@@ -84,7 +85,10 @@ impl Replica {
     }
 
     fn says(&self, metric: &str) -> bool {
-        self.metrics.page().lines().any(|line| line == metric)
+        self.metrics
+            .page(&RefusedCounts::default())
+            .lines()
+            .any(|line| line == metric)
     }
 }
 

@@ -21,8 +21,8 @@ mod error;
 
 use super::{
     Address, OpenError, api_key, audit, auth_code, browser_session, idempotency, invitation, item,
-    member, oauth_client, one_time_link, open, password, product, product_import, secret, session,
-    share_link, team, user,
+    member, oauth_client, one_time_link, open, password, product, product_import, refused_sign_in,
+    secret, session, share_link, team, user,
 };
 use crate::domain::Cause;
 use crate::postgres;
@@ -56,6 +56,7 @@ pub const TABLES: &[Table] = &[
     share_link::row::TABLE,
     password::row::TABLE,
     password::wrong_row::TABLE,
+    refused_sign_in::row::TABLE,
     browser_session::row::TABLE,
     one_time_link::row::TABLE,
     invitation::row::TABLE,

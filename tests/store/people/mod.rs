@@ -2,6 +2,7 @@
 
 mod audit;
 mod links;
+mod refused;
 mod session;
 mod sign_in;
 mod support;

@@ -46,6 +46,7 @@ pub async fn run(app: &App, clock: &ManualClock) {
         .unwrap();
 
     sign_in(app, "wrong").await.unwrap_err();
+    app.list_refused_sign_ins(person.user_id).await.unwrap();
     let other = sign_in(app, PASSWORD).await.unwrap();
     let other = look_up(app, &other).await;
     app.list_devices(person.user_id).await.unwrap();

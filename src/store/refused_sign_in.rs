@@ -1,0 +1,94 @@
+//! Sign-ins that were refused ([`crate::domain::refused_sign_in`]).
+
+use super::Batch;
+use crate::domain::id::UserId;
+use crate::domain::refused_sign_in::{ROWS_PER_DAY, RefusedSignIn};
+use crate::domain::time::Timestamp;
+use crate::sql::{sql, table, values};
+
+table! {
+    /// The rows of refused sign-ins.
+    pub(super) mod row = "refused_sign_in", key [user_id, minute, client_address];
+    ()
+    RefusedSignIn { user_id: Uuid, minute: Integer, client_address: Text, count: Integer }
+    ()
+}
+
+/// Whether this one has a row of its own: there is one, or the day has fewer than it may have.
+pub fn has_room(refused: &RefusedSignIn) -> impl Batch<Out = bool> {
+    let RefusedSignIn {
+        user_id,
+        minute,
+        client_address,
+        ..
+    } = refused;
+    sql!(
+        "SELECT 1 WHERE \
+             (SELECT count(*) FROM refused_sign_in WHERE user_id = $1 AND minute >= $2) < $3 \
+             OR EXISTS (SELECT 1 FROM refused_sign_in WHERE user_id = $1 AND minute = $4 AND client_address = $5)"
+    )
+    .with(values![
+        user_id,
+        minute.to_the_day(),
+        ROWS_PER_DAY,
+        minute,
+        client_address
+    ])
+    .exists()
+}
+
+/// Counts one more. Nothing is counted for nobody, nor for a user who is changed or removed at this moment, for whom nobody
+/// waits here: whoever removes a user finds all rows that there will be.
+pub fn count(refused: &RefusedSignIn) -> impl Batch {
+    sql!(
+        "INSERT INTO refused_sign_in (user_id, minute, client_address, count) \
+         SELECT id, $2, $3, $4 FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE SKIP LOCKED \
+         ON CONFLICT (user_id, minute, client_address) DO UPDATE SET count = refused_sign_in.count + excluded.count"
+    )
+    .with(row::values(refused))
+}
+
+/// Takes one off again.
+pub fn take_off(refused: &RefusedSignIn) -> impl Batch {
+    let RefusedSignIn {
+        user_id,
+        minute,
+        client_address,
+        ..
+    } = refused;
+    (
+        sql!(
+            "UPDATE refused_sign_in SET count = count - 1 WHERE user_id = $1 AND minute = $2 AND client_address = $3"
+        )
+        .with(values![user_id, minute, client_address]),
+        sql!(
+            "DELETE FROM refused_sign_in WHERE user_id = $1 AND minute = $2 AND client_address = $3 AND count <= 0"
+        )
+        .with(values![user_id, minute, client_address]),
+    )
+}
+
+/// Those on a user's account since `time`, newest first.
+pub fn list(user_id: UserId, time: Timestamp, limit: u32) -> impl Batch<Out = Vec<RefusedSignIn>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM refused_sign_in WHERE user_id = $1 AND minute > $2 ORDER BY minute DESC, client_address LIMIT $3"
+    )
+    .with(values![user_id, time, limit])
+    .all(row::read)
+}
+
+/// Deletes those on a user's account.
+pub fn delete_all(user_id: UserId) -> impl Batch {
+    sql!("DELETE FROM refused_sign_in WHERE user_id = $1").with(values![user_id])
+}
+
+/// Deletes at most `limit` rows of before `time`; says how many.
+pub fn delete_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM refused_sign_in WHERE (user_id, minute, client_address) IN ( \
+             SELECT user_id, minute, client_address FROM refused_sign_in WHERE minute < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![time, limit])
+}
