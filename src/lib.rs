@@ -15,6 +15,7 @@ pub mod generated;
 pub mod http;
 mod limit;
 pub mod log;
+pub mod mail;
 mod openapi;
 mod pace;
 pub mod pages;

@@ -100,6 +100,15 @@ impl Signals {
     }
 }
 
+/// How a server has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// As it was asked to: what else runs has its time.
+    InTurn,
+    /// At once, by a second signal: nothing else is waited for.
+    AtOnce,
+}
+
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
@@ -187,7 +196,7 @@ impl<C: ServerContext> Server<C> {
     ///
     /// # Errors
     /// Why the server ended unasked: a bug.
-    pub async fn run(mut self) -> Result<(), String> {
+    pub async fn run(mut self) -> Result<Ended, String> {
         let mut ended = self.http.wait_for_shutdown();
         loop {
             tokio::select! {
@@ -207,13 +216,12 @@ impl<C: ServerContext> Server<C> {
                 () = tokio::time::sleep(self.drain_delay) => {}
                 () = self.signals.stop() => {
                     warn!(self.log, "{STOPPED_AT_ONCE}");
-                    return Ok(());
+                    return Ok(Ended::AtOnce);
                 }
             }
         }
         let traffic = Arc::clone(&self.replica.traffic);
-        finish(self.http, &traffic, self.signals.stop(), &self.log).await;
-        Ok(())
+        Ok(finish(self.http, &traffic, self.signals.stop(), &self.log).await)
     }
 
     /// Step 3.
@@ -247,7 +255,7 @@ async fn finish<C: ServerContext>(
     traffic: &Traffic,
     second_signal: impl Future<Output = ()>,
     log: &Logger,
-) {
+) -> Ended {
     info!(log, "stopping: finishing what runs");
     let done = http.wait_for_shutdown();
     // Dropping asks it to close, and gives up our part of the state whose end `done` waits for.
@@ -258,8 +266,12 @@ async fn finish<C: ServerContext>(
         () = tokio::time::sleep(SHUTDOWN_TIMEOUT) => {
             warn!(log, "stopped with requests unfinished"; "seconds" => SHUTDOWN_TIMEOUT.as_secs());
         }
-        () = second_signal => warn!(log, "{STOPPED_AT_ONCE}"),
+        () = second_signal => {
+            warn!(log, "{STOPPED_AT_ONCE}");
+            return Ended::AtOnce;
+        }
     }
+    Ended::InTurn
 }
 
 #[cfg(test)]

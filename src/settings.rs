@@ -23,6 +23,7 @@ mod origin;
 mod origins;
 pub mod page;
 mod redis;
+mod smtp;
 pub mod sources;
 mod values;
 
@@ -36,6 +37,7 @@ pub use crate::store::Address as Database;
 pub use origin::Origin;
 pub use origins::CorsOrigins;
 pub use redis::RedisUrl;
+pub use smtp::{MailFrom, MailSettings, Security, SmtpUrl};
 pub use values::{LogFormat, LogLevel, PublicUrl, Span, Toggle, TrustedProxies};
 
 /// Everything that can be set, with its default.
@@ -294,6 +296,34 @@ pub struct Settings {
     )]
     pub cors_origins: CorsOrigins,
 
+    /// Mail server that invitations and links to set a password anew are sent by, as `smtps://USER:PASSWORD@HOST`.
+    ///
+    /// `smtp://USER:PASSWORD@HOST?tls=required` is STARTTLS; `tls=opportunistic` takes it where the server offers it, without a
+    /// password. The usual ports are 465 and 587; without TLS, only a server on this machine will do (`smtp://localhost`, port
+    /// 25). The certificate is checked by the authorities that the system trusts. Without this setting, whoever invites is shown
+    /// the link, and a password is set anew or an email changed by the command line alone. Goes together with `mail_from`. Write
+    /// a password into the variable or the file: others on the machine can read a command line. What a URL cannot hold is written
+    /// as `%40`.
+    #[arg(
+        long,
+        env = "INVOICING_SMTP_URL",
+        hide_env_values = true,
+        value_name = "URL",
+        help_heading = heading::MAIL
+    )]
+    pub smtp_url: Option<SmtpUrl>,
+
+    /// Whom mail is from: `invoices@example.com`, or `Invoices <invoices@example.com>`.
+    ///
+    /// The mail server has to let this address send. Nobody reads what is answered unless somebody does at this address.
+    #[arg(
+        long,
+        env = "INVOICING_MAIL_FROM",
+        value_name = "ADDRESS",
+        help_heading = heading::MAIL
+    )]
+    pub mail_from: Option<MailFrom>,
+
     /// The least severe message that is logged: error, warn, info or debug.
     ///
     /// A line a request comes with `info`: each of a known caller within its rate limit, of one beyond it the first twenty a
@@ -328,6 +358,7 @@ mod heading {
     pub(super) const TLS: &str = "TLS";
     pub(super) const LOAD: &str = "Load";
     pub(super) const RATES: &str = "Rate limits";
+    pub(super) const MAIL: &str = "Mail";
     pub(super) const LOG: &str = "Log";
 }
 
@@ -373,7 +404,19 @@ impl Settings {
                  or leave it to the proxy in front\n",
             ));
         }
+        if self.smtp_url.is_some() != self.mail_from.is_some() {
+            return Err(clap::Error::raw(
+                clap::error::ErrorKind::MissingRequiredArgument,
+                "smtp_url and mail_from go together: give both (INVOICING_SMTP_URL and --mail-from ADDRESS) or neither\n",
+            ));
+        }
         Ok(())
+    }
+
+    /// What mail is sent by, if it is sent.
+    pub fn mail(&self) -> Option<MailSettings<'_>> {
+        let (server, from) = self.smtp_url.as_ref().zip(self.mail_from.as_ref())?;
+        Some(MailSettings { server, from })
     }
 
     /// Where the pages are, if there are any.

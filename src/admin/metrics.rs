@@ -15,6 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::domain::refused_sign_in::RefusedCounts;
+use crate::mail;
 
 /// The media type of [`Metrics::page`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -33,6 +34,8 @@ pub struct Metrics {
     refused_sign_ins: Family<Account, Counter>,
     /// What becomes of limits that replicas share.
     pub limits: SharedLimits,
+    /// What becomes of letters.
+    pub mail: mail::Counts,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -60,6 +63,7 @@ impl Default for Metrics {
             unavailable: Counter::default(),
             refused_sign_ins: Family::default(),
             limits: SharedLimits::default(),
+            mail: mail::Counts::default(),
         };
         let registry = &mut metrics.registry;
         registry.register(
@@ -92,6 +96,21 @@ impl Default for Metrics {
             "redis_losses",
             "How often Redis stopped answering",
             metrics.limits.losses.clone(),
+        );
+        registry.register(
+            "mails_sent",
+            "Letters that the mail server has taken",
+            metrics.mail.sent.clone(),
+        );
+        registry.register(
+            "mails_failed",
+            "Letters that were given up, or could not be written",
+            metrics.mail.failed.clone(),
+        );
+        registry.register(
+            "mails_waiting",
+            "Letters that are on their way, or will be tried again",
+            metrics.mail.waiting.clone(),
         );
         metrics
     }
@@ -177,6 +196,9 @@ mod tests {
             "invoicing_refused_sign_ins_total{account=\"unknown\"} 1",
             "invoicing_rate_limits_shared 0",
             "invoicing_redis_losses_total 1",
+            "invoicing_mails_sent_total 0",
+            "invoicing_mails_failed_total 0",
+            "invoicing_mails_waiting 0",
         ] {
             assert!(page.lines().any(|found| found == line), "{line} in {page}");
         }

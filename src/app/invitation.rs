@@ -11,6 +11,7 @@
 
 use super::App;
 use super::browser_session::require_person;
+use super::mail::one_more_letter;
 use super::member::require_manager;
 use super::membership::{lock_team, require_reach};
 use super::sign_in::{Browser, Cookies};
@@ -24,10 +25,13 @@ use crate::domain::input::typed_text;
 use crate::domain::invitation::{
     FoundInvitation, INVITATIONS_PER_TEAM, Invitation, IssuedInvitation, LIFETIME, ListedInvitation,
 };
+use crate::domain::letter::{Invited, Occasion};
 use crate::domain::member::{Member, Role};
 use crate::domain::secret::{Digest, Secret};
+use crate::domain::team::Team;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
+use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, invitation, member, password, team, user};
 
@@ -58,6 +62,52 @@ impl App {
         email: &str,
         role: Role,
     ) -> Result<IssuedInvitation, Error> {
+        self.keep_invitation(by, team_id, email, role, false).await
+    }
+
+    /// Does the same for a person, and mails the link.
+    ///
+    /// # Errors
+    /// As [`invite`](App::invite); [`Error::Invalid`], too, when the team has invited too many lately;
+    /// [`Error::Unavailable`] when too many letters wait; [`Error::LinkNotValid`] where no mail is sent.
+    pub async fn invite_by_mail(
+        &self,
+        person: Person,
+        team_id: TeamId,
+        email: &str,
+        role: Role,
+    ) -> Result<Invitation, Error> {
+        let (outbox, letters) = self.mail()?;
+        require_address(&parse_email(email)?)?;
+        let place = outbox.reserve()?;
+        let user_id = person.user_id;
+        let find =
+            async move |sql: Sql<'_>| sql.run((user::find(user_id), team::find(team_id))).await;
+        let (user, team) = self.store.read(user_id, find).await?;
+        let user = user.ok_or(Error::InvalidToken)?;
+        let team = team.ok_or_else(|| Team::missing(team_id))?;
+        let actor = Actor::Person(person);
+        let issued = self.keep_invitation(&actor, team_id, email, role, true);
+        let issued = issued.await?;
+        let invited = Invited {
+            email: &issued.invitation.email,
+            by: &user.name,
+            team: &team.name,
+            role,
+        };
+        place.send(letters.invitation(invited, &issued.url(letters.origin)));
+        Ok(issued.invitation)
+    }
+
+    /// Makes an invitation, whose link is mailed or shown.
+    async fn keep_invitation(
+        &self,
+        by: &Actor,
+        team_id: TeamId,
+        email: &str,
+        role: Role,
+        is_mailed: bool,
+    ) -> Result<IssuedInvitation, Error> {
         let now = self.now();
         let secret = Secret::base64url();
         let invitation = Invitation {
@@ -84,6 +134,8 @@ impl App {
                 let why = "is one too many: the team has 200 open invitations; withdraw some, or wait until they are over";
                 return Err(Error::invalid("email", why).into());
             }
+            let counted = is_mailed.then(|| one_more_letter(team_id, Occasion::Invitation, now));
+            sql.run(counted).await?;
             replace(sql, own, &invitation, &digest).await?;
             sql.run(audit::insert(&event)).await?;
             Ok(invitation.clone())

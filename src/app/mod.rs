@@ -15,6 +15,7 @@ mod auth_code;
 mod author;
 mod browser_session;
 mod cleanup;
+mod email;
 mod hashing;
 pub(crate) mod health;
 mod idempotency;
@@ -23,6 +24,7 @@ mod item;
 mod known;
 mod last_used;
 mod lease;
+mod mail;
 mod member;
 mod membership;
 mod oauth_client;
@@ -40,6 +42,7 @@ mod user;
 
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::domain::Error;
@@ -50,6 +53,7 @@ use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId};
 use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
+use crate::mail::Outbox;
 use crate::store::Store;
 use crate::store::secret::{self, SharedSecret};
 use hashing::Hashing;
@@ -73,6 +77,9 @@ pub struct App {
     refused_sign_ins: RefusedCounts,
     public_url: String,
     origin: Option<String>,
+    outbox: Option<Outbox>,
+    /// The turn of whoever looks up for whom a reset was asked.
+    reset_turn: Semaphore,
 }
 
 /// A credential that has come, of the right form, and on whose behalf it is looked up: its holder's when it was found good
@@ -111,6 +118,8 @@ impl App {
             refused_sign_ins: RefusedCounts::default(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),
             origin: None,
+            outbox: None,
+            reset_turn: Semaphore::new(1),
         })
     }
 
@@ -118,6 +127,12 @@ impl App {
     #[must_use]
     pub fn reached_at(self, origin: Option<String>) -> App {
         App { origin, ..self }
+    }
+
+    /// The same, which sends mail.
+    #[must_use]
+    pub fn mailing_by(self, outbox: Option<Outbox>) -> App {
+        App { outbox, ..self }
     }
 
     /// A credential that has come.

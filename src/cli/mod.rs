@@ -286,6 +286,8 @@ fn takes(path: &str) -> fn(&str) -> bool {
                     | "operations_listen"
                     | "drain_delay"
                     | "redis"
+                    | "smtp_url"
+                    | "mail_from"
             )
         },
         "openapi" | "completions" | "man" => |_| false,

@@ -9,9 +9,10 @@ use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::http;
 use crate::log::{self, Quotas};
+use crate::mail::Outbox;
 use crate::pages;
-use crate::server::Server;
-use crate::settings::{Database, Settings};
+use crate::server::{Ended, Server};
+use crate::settings::{Database, Origin, Settings};
 use crate::start_error::StartError;
 use crate::store::SCHEMA_VERSION;
 
@@ -45,8 +46,10 @@ impl Serve {
             .enable_all()
             .build()?;
         let result = runtime.block_on(async {
-            let app = Arc::new(open_or_make(settings).await?);
             let replica: Arc<ReplicaState> = Arc::default();
+            let outbox = outbox(settings, &replica, &log)?;
+            let app = open_or_make(settings).await?.mailing_by(outbox);
+            let app = Arc::new(app);
             let quotas = Arc::clone(&replica.quotas);
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
@@ -87,6 +90,34 @@ fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
             "file" => %path.display(), "mode" => format!("{mode:04o}")
         );
     }
+}
+
+/// What mail is sent by, if it is sent, and what is left to the command line otherwise.
+fn outbox(
+    settings: &Settings,
+    replica: &ReplicaState,
+    log: &Logger,
+) -> Result<Option<Outbox>, CommandError> {
+    let Some(origin) = settings.origin().filter(Origin::may_sign_in) else {
+        if settings.smtp_url.is_some() {
+            warn!(
+                log,
+                "no mail is sent: it is for the pages, and there are none; give --origin"
+            );
+        }
+        return Ok(None);
+    };
+    let Some(mail) = settings.mail() else {
+        info!(
+            log,
+            "no mail is sent: invitations are shown to whoever makes them, and passwords are set anew and emails changed by \
+             `invoicing user reset-link` and `invoicing user set-email`; smtp_url and mail_from change that"
+        );
+        return Ok(None);
+    };
+    let counts = replica.metrics.mail.clone();
+    let outbox = Outbox::new(mail, &origin, counts, log);
+    outbox.map(Some).map_err(CommandError::Failed)
 }
 
 /// Says which program runs on which database, what is in it, and what is still to do before anybody can call.
@@ -135,9 +166,12 @@ pub(super) async fn run(
 ) -> Result<(), CommandError> {
     let ended = tokio::select! {
         ended = server.run() => ended,
-        () = app.run_background_tasks(log) => Ok(()),
-        () = quotas.tell_each_minute(log) => Ok(()),
+        () = app.run_background_tasks(log) => Ok(Ended::InTurn),
+        () = quotas.tell_each_minute(log) => Ok(Ended::InTurn),
     };
+    if ended == Ok(Ended::InTurn) {
+        app.finish_mail().await;
+    }
     quotas.tell(log);
     if let Err(failure) = app.record_uses().await {
         let cause = failure
@@ -145,5 +179,5 @@ pub(super) async fn run(
             .map_or_else(|| failure.to_string(), ToString::to_string);
         error!(log, "the last uses of keys and sessions were not recorded"; "error" => cause);
     }
-    ended.map_err(CommandError::Failed)
+    ended.map(drop).map_err(CommandError::Failed)
 }

@@ -59,6 +59,18 @@ pub(super) enum User {
         /// The user, by email or id.
         user: NamedUser,
     },
+    /// Gives a user another email, with which they sign in from then on.
+    ///
+    /// It counts at once, and nobody is told. Links to set a password anew that were made before are worth nothing then.
+    #[command(after_help = r#"Example:
+    invoicing user set-email ada@example.com --email ada@example.org"#)]
+    SetEmail {
+        /// The user, by email or id.
+        user: NamedUser,
+        /// The new email address; no two users have the same.
+        #[arg(long)]
+        email: String,
+    },
     /// Shows a user.
     Show {
         /// The user, by email or id.
@@ -87,6 +99,10 @@ impl User {
                 let user = app.get_user(user).await?;
                 let issued = app.create_reset_link(user.id).await?;
                 Ok(one_time_link::record(&issued, origin).into())
+            }
+            Self::SetEmail { user, email } => {
+                let user = app.get_user(user).await?;
+                Ok(record(app.set_email(user.id, &email).await?).into())
             }
             Self::Show { user } => Ok(record(app.get_user(user).await?).into()),
         }

@@ -80,6 +80,8 @@ string_enum! {
         RemoveMember = "remove-member",
         /// A user was given another name.
         ChangeName = "change-name",
+        /// A user was given another email.
+        ChangeEmail = "change-email",
         /// A user deleted their account.
         DeleteAccount = "delete-account",
         /// A key was made.

@@ -42,6 +42,10 @@ struct AccountPage {
     frame: Frame,
     email: String,
     name: String,
+    /// Whether a new email can be asked for here, and what was typed, or asked for before.
+    sends_mail: bool,
+    new_email: String,
+    pending: Option<String>,
     teams: Vec<ListedMember>,
     sign_ins: Vec<SignInRow>,
     refused_sign_ins: Vec<RefusedRow>,
@@ -124,6 +128,10 @@ async fn show_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
         Some("password") => Some(
             "Your password is changed, and other browsers are signed out. Apps are not; Devices has them.",
         ),
+        Some("email-asked") => Some(
+            "We have sent a link to your new email. Follow it within an hour, in a browser in which you are signed in.",
+        ),
+        Some("email") => Some("Your email is changed."),
         _ => None,
     };
     let shown = Shown {
@@ -252,9 +260,19 @@ async fn delete_account(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer
 #[derive(Default)]
 struct Shown {
     name: Option<String>,
+    new_email: Option<String>,
     complaint: Option<Complaint>,
     done: Option<&'static str>,
     refused: Option<String>,
+}
+
+/// The page, with an email that was refused.
+pub(super) async fn with_email(visit: &Visit, email: String, complaint: Complaint) -> Answer {
+    let shown = Shown {
+        new_email: Some(email),
+        ..Shown::complaint(complaint)
+    };
+    page(visit, shown).await
 }
 
 impl Shown {
@@ -280,6 +298,7 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let sign_ins = visit.app().list_sign_ins(user.id).await?;
     let refused_sign_ins = visit.app().list_refused_sign_ins(user.id).await?;
     let refused_sign_ins = refused_sign_ins.into_iter().map(RefusedRow::from);
+    let pending = visit.app().find_email_change(user.id).await?;
     let status = match shown.complaint.is_some() || shown.refused.is_some() {
         true => StatusCode::UNPROCESSABLE_ENTITY,
         false => StatusCode::OK,
@@ -288,6 +307,9 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
         frame: Frame::of(visit),
         email: user.email.clone(),
         name: shown.name.unwrap_or_else(|| user.name.clone()),
+        sends_mail: visit.app().sends_mail(),
+        new_email: shown.new_email.unwrap_or_default(),
+        pending: pending.map(|it| it.email),
         teams,
         sign_ins: sign_ins.into_iter().map(SignInRow::from).collect(),
         refused_sign_ins: refused_sign_ins.collect(),

@@ -33,6 +33,7 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
     let app = visit.app();
     let teams = app.list_memberships(user.id, Part::first(TEAMS)).await?;
     let (browsers, apps) = app.list_devices(user.id).await?;
+    let pending = app.find_email_change(user.id).await?;
     let mut events = Vec::new();
     let mut part = Part::first(STEP);
     while events.len() < EVENTS {
@@ -50,6 +51,8 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
             "email": user.email,
             "name": user.name,
             "createdAt": user.created_at.to_string(),
+            // Until the link to it is followed, or an hour is over.
+            "newEmail": pending.map(|it| it.email),
         },
         "teams": teams.iter().map(team).collect::<Vec<_>>(),
         "browsers": browsers.iter().map(browser).collect::<Vec<_>>(),

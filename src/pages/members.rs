@@ -1,7 +1,7 @@
 //! `/teams/{team}/settings/members`: who is in a team, who is invited, and as what (docs/decisions.md, W15 and W22).
 //!
-//! What may not be done is not offered, and refused by the service all the same. The link of an invitation is seen once, as a
-//! key is (`api_keys`).
+//! What may not be done is not offered, and refused by the service all the same. The link of an invitation is mailed, or, where
+//! no mail is sent, seen once, as a key is (`api_keys`).
 
 use std::sync::Arc;
 
@@ -42,6 +42,9 @@ struct MembersPage {
     roles: Vec<Role>,
     /// The link of the invitation that was just made.
     made: Option<String>,
+    /// Whether one was just mailed.
+    is_mailed: bool,
+    sends_mail: bool,
     typed: Typed,
     complaint: Option<Complaint>,
     /// Why something cannot be done that no field is to blame for.
@@ -149,19 +152,33 @@ async fn invite(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
     if role.may_manage() {
         confirmed(&visit, &form, &fields).await?;
     }
-    let actor = visit.actor()?;
-    let invited = visit.app().invite(&actor, team.id, &typed.email, role);
-    let issued = match invited.await {
-        Ok(issued) => issued,
-        Err(Error::Invalid(complaint)) => {
-            return page(&visit, team, Shown::complaint(typed, complaint)).await;
+    // The secret is for whoever invites only where it is not mailed.
+    let invited = match visit.app().sends_mail() {
+        true => {
+            let mailed = visit
+                .app()
+                .invite_by_mail(visit.person()?, team.id, &typed.email, role);
+            mailed.await.map(|_| None)
         }
-        Err(error) => return Err(error.into()),
+        false => {
+            let actor = visit.actor()?;
+            let shown = visit.app().invite(&actor, team.id, &typed.email, role);
+            shown.await.map(|issued| Some(issued.secret))
+        }
     };
-    let mut answer = see_other(&self::path(&team));
-    let once = visit.once(&issued.secret)?;
-    answer.headers_mut().append(SET_COOKIE, once);
-    Ok(answer)
+    match invited {
+        Ok(None) => Ok(see_other(&format!("{}?done=mailed", self::path(&team)))),
+        Ok(Some(secret)) => {
+            let mut answer = see_other(&self::path(&team));
+            let once = visit.once(&secret)?;
+            answer.headers_mut().append(SET_COOKIE, once);
+            Ok(answer)
+        }
+        Err(Error::Invalid(complaint)) => {
+            page(&visit, team, Shown::complaint(typed, complaint)).await
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 async fn set_role(visit: Arc<Visit>, path: TeamPath, form: Form) -> Answer {
@@ -297,6 +314,8 @@ async fn page(visit: &Visit, team: FramedTeam, shown: Shown) -> Answer {
         roles: roles.filter(|role| own.may_give(*role)).collect(),
         frame: Frame::of_team(visit, team),
         made: shown.made,
+        is_mailed: visit.query("done").as_deref() == Some("mailed"),
+        sends_mail: visit.app().sends_mail(),
         typed: shown.typed,
         complaint: shown.complaint,
         refused: shown.refused,

@@ -32,6 +32,7 @@ struct SignInPage {
     next: String,
     email: String,
     complaint: Option<String>,
+    sends_mail: bool,
 }
 
 /// Adds the pages.
@@ -98,6 +99,7 @@ fn page(
         next,
         email,
         complaint,
+        sends_mail: visit.app().sends_mail(),
     };
     Ok(html(status, &page)?)
 }

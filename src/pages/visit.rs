@@ -80,7 +80,7 @@ impl Visit {
         self.renewed.get()
     }
 
-    pub(super) fn app(&self) -> &App {
+    pub(super) fn app(&self) -> &Arc<App> {
         &self.context.context().app
     }
 

@@ -22,6 +22,11 @@ impl Origin {
         &self.text
     }
 
+    /// The host, an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
     /// The port, also where the text leaves it out.
     pub fn port(&self) -> u16 {
         self.port

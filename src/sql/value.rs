@@ -23,6 +23,7 @@ use crate::domain::id::{
     ProductImportId, SessionId, ShareLinkId, TeamId, UserId,
 };
 use crate::domain::item::ItemType;
+use crate::domain::letter::Occasion;
 use crate::domain::member::Role;
 use crate::domain::oauth_client::ClientId;
 use crate::domain::one_time_link::Purpose;
@@ -394,7 +395,7 @@ macro_rules! string_enums {
 }
 
 ids! { ApiKeyId AuditEventId BrowserSessionId FileId FolderId InvitationId ProductId ProductImportId SessionId ShareLinkId TeamId UserId }
-string_enums! { Action Audience ItemType Mode ProductStatus Purpose Role Scope }
+string_enums! { Action Audience ItemType Mode Occasion ProductStatus Purpose Role Scope }
 
 /// The columns of a row, one after the other. By name, both drivers compare names for each value of each row, which was an
 /// eighth of what a request for one product costs.

@@ -119,6 +119,21 @@ pub fn delete_all_of(email: &str) -> impl Batch {
     .with(values![email])
 }
 
+/// Deletes the invitations of an email to the teams that a user is in, whatever the case of its letters.
+pub fn delete_of_member(user_id: UserId, email: &str) -> impl Batch {
+    sql!(
+        sqlite: [
+            "DELETE FROM invitation WHERE lower(email) = lower($2) \
+             AND team_id IN (SELECT team_id FROM member WHERE user_id = $1)",
+        ],
+        postgres: [
+            "DELETE FROM invitation WHERE lower(email COLLATE \"C\") = lower($2 COLLATE \"C\") \
+             AND team_id IN (SELECT team_id FROM member WHERE user_id = $1)",
+        ],
+    )
+    .with(values![user_id, email])
+}
+
 /// Deletes at most `limit` invitations that have expired; says how many.
 pub fn delete_expired(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(

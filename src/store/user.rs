@@ -96,6 +96,12 @@ pub fn remove(id: UserId, now: Timestamp) -> impl Batch<Out = u64> {
     .with(values![id, now])
 }
 
+/// Gives a user another email.
+pub fn set_email(id: UserId, email: &str) -> impl Batch {
+    sql!("UPDATE \"user\" SET email = $2 WHERE id = $1 AND removed_at IS NULL")
+        .with(values![id, email])
+}
+
 /// Gives a user another name. Says how many have one.
 pub fn set_name(id: UserId, name: &str) -> impl Batch<Out = u64> {
     sql!("UPDATE \"user\" SET name = $2 WHERE id = $1 AND name <> $2 AND removed_at IS NULL")

@@ -104,3 +104,20 @@ fn an_invitation_is_a_link_that_is_printed() {
     assert_time(&invited["expiresAt"]);
     place.run(&invite("ada")).failed(1, "no address");
 }
+
+#[test]
+fn an_email_is_changed_by_the_operator() {
+    let place = Place::with_database();
+    for email in ["ada@example.com", "ben@example.com"] {
+        place.make(&["user", "create", "--name", "A", "--email", email]);
+    }
+    let set = |email| ["user", "set-email", "ADA@example.com", "--email", email];
+    place.run(&set("ada")).failed(1, "no address");
+    place
+        .run(&set("Ben@example.com"))
+        .failed(1, "exists already");
+    let changed = place.json(&set("ada@example.org"));
+    assert_eq!(changed["email"], "ada@example.org");
+    assert_eq!(place.json(&["user", "show", "ada@example.org"]), changed);
+    place.run(&set("ada@example.net")).failed(1, "no user");
+}

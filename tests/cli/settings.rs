@@ -132,3 +132,43 @@ fn origins_are_read_from_everywhere_and_a_wrong_one_is_refused_with_2() {
         "invoicing.toml:1: cors_origins: ",
     );
 }
+
+#[test]
+fn a_mail_server_and_a_sender_go_together_and_a_password_is_not_repeated() {
+    let place = Place::new();
+    let url = "smtps://ada:hunter2@mail.example";
+    for (variable, value) in [
+        ("INVOICING_SMTP_URL", url),
+        ("INVOICING_MAIL_FROM", "a@b.example"),
+    ] {
+        let mut command = place.command(["serve"]);
+        let said = Said::by(command.env(variable, value), "");
+        said.failed(2, "smtp_url and mail_from go together");
+    }
+    for (name, value, why) in [
+        (
+            "INVOICING_SMTP_URL",
+            "smtp://ada:hunter2@mail.example",
+            "would travel in clear",
+        ),
+        (
+            "INVOICING_SMTP_URL",
+            "imap://ada:hunter2@mail.example",
+            "write something like smtps://",
+        ),
+        (
+            "INVOICING_MAIL_FROM",
+            "nobody",
+            "write something like invoices@example.com",
+        ),
+    ] {
+        let mut command = place.command(["serve"]);
+        let said = Said::by(command.env(name, value), "");
+        assert!(!said.errors.contains("hunter2"), "{}", said.errors);
+        said.failed(2, why);
+    }
+    let said = place.run(&["serve", "--smtp-url", "imap://ada:hunter2@mail.example"]);
+    assert!(!said.errors.contains("hunter2"), "{}", said.errors);
+    said.failed(2, "smtps://");
+    assert!(!place.path("invoicing.db").exists());
+}

@@ -11,6 +11,7 @@ mod browser;
 mod devices;
 mod headers;
 mod links;
+mod mail;
 mod matrix;
 mod members;
 mod product_import;

@@ -11,12 +11,18 @@ use invoicing::domain::Error;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::secret::Secret;
 use invoicing::domain::time::{ManualClock, Timestamp};
+use invoicing::mail::{Counts, Outbox};
+use invoicing::settings::MailSettings;
 use invoicing::store::Store;
+use test_support::mail::{MailServer, Manner};
 
 use super::engine::Database;
 
 /// When every test begins: 2026-11-20T21:49:00.123Z.
 pub const START: Timestamp = Timestamp::from_millis(1_795_211_340_123);
+
+/// Where people reach it, where it sends mail.
+pub const ORIGIN: &str = "https://links.example";
 
 /// A service over a database of its own. The database stays when the test fails.
 pub struct Service {
@@ -40,6 +46,14 @@ impl Service {
             clock,
             database: Some(database),
         }
+    }
+
+    /// The same, which sends mail.
+    pub async fn mailing() -> (Service, MailServer) {
+        let mut service = Service::new().await;
+        let mail = MailServer::start(Manner::Takes);
+        service.app = Arc::new(mailing(service.another().await, &mail));
+        (service, mail)
     }
 
     /// A new team's id.
@@ -74,6 +88,15 @@ impl Service {
             .await
             .unwrap()
     }
+}
+
+/// A service that sends mail by a server.
+pub fn mailing(app: App, mail: &MailServer) -> App {
+    let (server, from) = (mail.url().parse().unwrap(), "a@links.example".parse().unwrap());
+    let settings = MailSettings { server: &server, from: &from };
+    let log = slog::Logger::root(slog::Discard, slog::o!());
+    let outbox = Outbox::new(settings, &ORIGIN.parse().unwrap(), Counts::default(), &log);
+    app.reached_at(Some(ORIGIN.to_owned())).mailing_by(Some(outbox.unwrap()))
 }
 
 impl Drop for Service {

@@ -73,6 +73,8 @@ impl Demo {
             operations_listen: None,
             drain_delay: 0,
             redis: None,
+            smtp_url: None,
+            mail_from: None,
             ..settings.clone()
         };
         let (log, _written_at_the_end, begun) = log::to_standard_error_at_once(&settings)?;

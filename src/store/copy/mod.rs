@@ -20,9 +20,7 @@ mod checksum;
 mod error;
 
 use super::{
-    Address, OpenError, api_key, audit, auth_code, browser_session, idempotency, invitation, item,
-    member, oauth_client, one_time_link, open, password, product, product_import, refused_sign_in,
-    secret, session, share_link, team, user,
+    Address, OpenError, api_key, audit, auth_code, browser_session, email_change, idempotency, invitation, item, mail_count, member, oauth_client, one_time_link, open, password, product, product_import, refused_sign_in, secret, session, share_link, team, user,
 };
 use crate::domain::Cause;
 use crate::postgres;
@@ -60,6 +58,8 @@ pub const TABLES: &[Table] = &[
     browser_session::row::TABLE,
     one_time_link::row::TABLE,
     invitation::row::TABLE,
+    mail_count::row::TABLE,
+    email_change::row::TABLE,
     audit::row::TABLE,
 ];
 

@@ -14,7 +14,7 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
@@ -23,6 +23,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../../src/postgres/migrations/0006_product_import.sql"),
     include_str!("../../../src/postgres/migrations/0007_invitation.sql"),
     include_str!("../../../src/postgres/migrations/0008_rotation_and_refusals.sql"),
+    include_str!("../../../src/postgres/migrations/0009_mail.sql"),
 ];
 
 const PARTITIONS: usize = 4;

@@ -15,6 +15,7 @@ pub mod document;
 pub mod edit;
 pub mod emitted;
 pub mod load;
+pub mod mail;
 pub mod number;
 pub mod port;
 pub mod postgres;

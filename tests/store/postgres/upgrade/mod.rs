@@ -18,10 +18,11 @@ use std::sync::Arc;
 use invoicing::app::App;
 use invoicing::domain::time::ManualClock;
 use invoicing::store::open;
+use test_support::mail::{MailServer, Manner};
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};
-use super::support::START;
+use super::support::{START, mailing};
 use record::{Statement, replay, statements};
 
 /// Writes the file of this version.
@@ -51,7 +52,9 @@ pub async fn said() -> Vec<Statement> {
     let app = App::new(store, clock.clone(), "https://links.example")
         .await
         .unwrap();
-    scenario::run(&app, &clock).await;
+    let mail = MailServer::start(Manner::Takes);
+    let app = mailing(app, &mail);
+    scenario::run(&app, &clock, &mail).await;
     statements(&relay.take().concat())
 }
 

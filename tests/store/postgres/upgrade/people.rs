@@ -19,12 +19,14 @@ use invoicing::domain::product::{NewProduct, ProductChanges};
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::time::ManualClock;
+use test_support::mail::MailServer;
 
+use super::super::support::ORIGIN;
 use super::scenario::plan;
 
 const PASSWORD: &str = "lantern harbour tulip nine";
 
-pub async fn run(app: &App, clock: &ManualClock) {
+pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
     let in_browser = set_up(app).await;
     let person = person(&in_browser);
     let actor = Actor::Person(person.clone());
@@ -72,6 +74,7 @@ pub async fn run(app: &App, clock: &ManualClock) {
 
     keep_products(app, team, &person).await;
     meet(app, team, &person).await;
+    move_house(app, &person, mail).await;
 
     let link = app.create_reset_link(person.user_id).await.unwrap().secret;
     app.get_reset_link(&link).await.unwrap();
@@ -122,6 +125,20 @@ async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
         .unwrap();
     // The one that is left expires.
     keep().await;
+}
+
+/// Somebody changes their email, and changes it back.
+async fn move_house(app: &App, person: &Person, mail: &MailServer) {
+    let new = "ada@example.org";
+    app.ask_for_email_change(person.clone(), new).await.unwrap();
+    let link = mail.next().await.link(ORIGIN).unwrap();
+    let link = Secret::from_text(link.rsplit('/').next().unwrap());
+    app.find_email_change(person.user_id).await.unwrap();
+    app.get_email_change(person.user_id, &link).await.unwrap();
+    app.change_email(person.clone(), &link).await.unwrap();
+    app.set_email(person.user_id, "ada@example.com")
+        .await
+        .unwrap();
 }
 
 /// Somebody is invited, joins, gets another role, and goes; so does the team.

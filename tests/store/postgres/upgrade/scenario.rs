@@ -24,16 +24,18 @@ use invoicing::domain::team::NamedTeam;
 use invoicing::domain::time::ManualClock;
 use invoicing::domain::user::NamedUser;
 
+use test_support::mail::MailServer;
+
 use super::super::support::with_sku;
 use super::people;
 
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-pub async fn run(app: &App, clock: &ManualClock) {
+pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
     app.check_health().await.unwrap();
     app.overview().await.unwrap();
-    people::run(app, clock).await;
+    people::run(app, clock, mail).await;
     let team = app.create_team("Acme").await.unwrap().id;
     app.list_teams(Default::default()).await.unwrap();
     app.get_team(team.into()).await.unwrap();

@@ -1,0 +1,164 @@
+//! Changing an email ([`crate::domain::email_change`]).
+//!
+//! 1. What is asked for is kept, and a link mailed to the new address, or a notice if it is another user's: what is read and
+//!    written is the same, so that whoever asks does not find out. The letter is sent afterwards, and nobody waits for it.
+//! 2. It counts by a transaction that lets nobody make or change a user meanwhile, so that of two who want the same address,
+//!    one gets it.
+//! 3. With the old address ends what was good by it: links that were mailed there, and the count of wrong passwords, which is
+//!    by address. An invitation of the new one to a team in which the user is already ends, too (docs/decisions.md, P9).
+//! 4. Locks are taken in this order: the user, the session, all users.
+
+use super::App;
+use super::browser_session::require_person;
+use super::mail::one_more_letter;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent, Person};
+use crate::domain::email_change::{self, EmailChange, LIFETIME};
+use crate::domain::holder::Holder;
+use crate::domain::id::UserId;
+use crate::domain::letter::Occasion;
+use crate::domain::password::account;
+use crate::domain::secret::Secret;
+use crate::domain::user::{User, parse_email};
+use crate::mail::require_address;
+use crate::sql::ScriptError;
+use crate::store::{
+    Sql, audit, email_change as changes, invitation, one_time_link, password, user,
+};
+
+impl App {
+    /// Mails a link to an email that somebody wants to have, who has lately proven who they are: step 1.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about the email, also when there were too many letters; [`Error::LinkNotValid`] where no mail is
+    /// sent; [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    pub async fn ask_for_email_change(&self, person: Person, email: &str) -> Result<(), Error> {
+        let (outbox, letters) = self.mail()?;
+        let email = parse_email(email)?;
+        require_address(&email)?;
+        let place = outbox.reserve()?;
+        let (now, user_id) = (self.now(), person.user_id);
+        let secret = Secret::base64url();
+        let change = EmailChange {
+            user_id,
+            digest: secret.digest(),
+            email: email.clone(),
+            expires_at: now.after(LIFETIME),
+        };
+        let keep = async move |sql: Sql<'_>| {
+            sql.run(require_person(&person)).await?;
+            let find = (user::find(user_id), user::find_email(&change.email));
+            let (user, owner) = sql.run(find).await?;
+            let user = user.ok_or(Error::InvalidToken)?;
+            if user.email == change.email {
+                return Err(Error::invalid("email", "is yours already").into());
+            }
+            let counted = one_more_letter(user_id, Occasion::ChangeEmail, now);
+            sql.run((counted, changes::replace(&change))).await?;
+            Ok((user, owner.is_some_and(|it| it.id != user_id)))
+        };
+        let (user, is_taken) = self.store.write(user_id, keep).await?;
+        let url = email_change::url(letters.origin, &secret);
+        place.send(match is_taken {
+            true => letters.email_taken(&email),
+            false => letters.change_email(&email, &user.name, &url),
+        });
+        Ok(())
+    }
+
+    /// The email that a link makes that of a user.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`], also when the link is another user's; what the store answers.
+    pub async fn get_email_change(
+        &self,
+        user_id: UserId,
+        link: &Secret,
+    ) -> Result<EmailChange, Error> {
+        let (digest, now) = (link.digest(), self.now());
+        let find = async move |sql: Sql<'_>| {
+            let found = sql.run(changes::find(user_id, &digest, now)).await?;
+            Ok(found.ok_or(Error::LinkNotValid)?)
+        };
+        self.store.read(user_id, find).await
+    }
+
+    /// The email that a user wants to have, if the link to it is good still.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn find_email_change(&self, user_id: UserId) -> Result<Option<EmailChange>, Error> {
+        let now = self.now();
+        let find = async move |sql: Sql<'_>| sql.run(changes::find_pending(user_id, now)).await;
+        self.store.read(user_id, find).await
+    }
+
+    /// Gives somebody the email that a link was mailed to, and tells the old one: step 2.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`], also when the link is another user's; [`Error::Refused`] when the email is taken by now;
+    /// [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    pub async fn change_email(&self, person: Person, link: &Secret) -> Result<(), Error> {
+        let (outbox, letters) = self.mail()?;
+        let place = outbox.reserve()?;
+        let (now, user_id, digest) = (self.now(), person.user_id, link.digest());
+        let event = self.event(&Actor::Person(person.clone()), Action::ChangeEmail);
+        let event = event.to(user_id.0);
+        let change = async move |sql: Sql<'_>| {
+            sql.run((user::lock(user_id), require_person(&person)))
+                .await?;
+            let spent = sql.run(changes::spend(user_id, &digest, now)).await?;
+            let email = spent.ok_or(Error::LinkNotValid)?.email;
+            set_email(sql, user_id, &email, &event).await
+        };
+        let before = self.store.write(user_id, change).await?;
+        place.send(letters.email_changed(&before.email, &before.name));
+        Ok(())
+    }
+
+    /// Gives a user another email, for the operator.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an email that is none; [`Error::Refused`] for one that another user has; [`Error::Missing`] for
+    /// an unknown user; what the store answers.
+    pub async fn set_email(&self, user_id: UserId, email: &str) -> Result<User, Error> {
+        let email = parse_email(email)?;
+        let event = self.event(&Actor::Operator, Action::ChangeEmail);
+        let event = event.to(user_id.0);
+        let change = async move |sql: Sql<'_>| {
+            sql.run(user::lock(user_id)).await?;
+            let before = set_email(sql, user_id, &email, &event).await?;
+            let email = email.clone();
+            Ok(User { email, ..before })
+        };
+        self.store.write(Holder::Service, change).await
+    }
+}
+
+/// Steps 2 and 3, for a user who is locked. The user comes back as before.
+async fn set_email(
+    sql: Sql<'_>,
+    user_id: UserId,
+    email: &str,
+    event: &AuditEvent,
+) -> Result<User, ScriptError> {
+    sql.run(user::lock_all()).await?;
+    let (before, owner) = sql
+        .run((user::find(user_id), user::find_email(email)))
+        .await?;
+    let before = before.ok_or_else(|| User::missing(user_id))?;
+    if let Some(other) = owner.filter(|it| it.id != user_id) {
+        return Err(User::email_taken(email, Some(&other)).into());
+    }
+    let account = account(&before.email);
+    sql.run((
+        user::set_email(user_id, email),
+        one_time_link::delete_all(user_id),
+        changes::delete(user_id),
+        password::forget_all_wrong(&account),
+        invitation::delete_of_member(user_id, email),
+        audit::insert(event),
+    ))
+    .await?;
+    Ok(before)
+}

@@ -1,0 +1,123 @@
+//! Mail, where the service sends it ([`crate::mail`]): how much of it, and links to set a password anew.
+//!
+//! A reset is asked for by anybody, about anybody (docs/decisions.md, P13):
+//!
+//! 1. Whoever asks is answered before anything is looked up, so neither the answer nor its time says whether there is such an
+//!    account. Room for the letter is taken before, whether it is needed or not.
+//! 2. Look-ups follow one after another: whoever asks a thousand times does not keep the database from others.
+//! 3. The letter is counted, and the link kept, in one transaction. Of a fourth within an hour nothing comes.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::App;
+use super::user::require_user;
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::domain::letter::{Letter, Letters, Occasion};
+use crate::domain::one_time_link::Purpose;
+use crate::domain::time::Timestamp;
+use crate::domain::user::parse_email;
+use crate::mail::{Outbox, Place};
+use crate::store::{Batch, Sql, mail_count, one_time_link, user};
+
+impl App {
+    /// Whether people are written to.
+    pub fn sends_mail(&self) -> bool {
+        self.outbox.is_some()
+    }
+
+    /// Gives what is still to be sent its last chance, when the server stops.
+    pub async fn finish_mail(&self) {
+        if let Some(outbox) = &self.outbox {
+            outbox.finish().await;
+        }
+    }
+
+    /// Where letters go, and what is written.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`] where none are sent: there is no such page then.
+    pub(super) fn mail(&self) -> Result<(&Outbox, Letters<'_>), Error> {
+        let outbox = self.outbox.as_ref().ok_or(Error::LinkNotValid)?;
+        let origin = self.origin().unwrap_or_default();
+        Ok((outbox, Letters { origin }))
+    }
+
+    /// Mails a link to set a password anew to the user who has this email, if there is one, after the answer: step 1.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for an email that is none; [`Error::LinkNotValid`] where no mail is sent; [`Error::Unavailable`] when
+    /// too many letters wait.
+    pub fn ask_for_reset(self: &Arc<App>, email: &str) -> Result<(), Error> {
+        let (outbox, _) = self.mail()?;
+        let email = parse_email(email)?;
+        let place = outbox.reserve()?;
+        let app = Arc::clone(self);
+        tokio::spawn(async move { app.mail_reset(email, place).await });
+        Ok(())
+    }
+
+    /// Step 2.
+    async fn mail_reset(&self, email: String, place: Place) {
+        // It is never closed.
+        let _turn = self.reset_turn.acquire().await;
+        match self.write_reset(email).await {
+            Ok(Some(letter)) => place.send(letter),
+            // There is nothing to send, and nobody to tell.
+            Ok(None) => drop(place),
+            Err(error) => match error.cause() {
+                Some(cause) => place.fail(Occasion::Reset, cause),
+                None => place.fail(Occasion::Reset, error),
+            },
+        }
+    }
+
+    /// Step 3.
+    async fn write_reset(&self, email: String) -> Result<Option<Letter>, Error> {
+        let (_, letters) = self.mail()?;
+        let find = async move |sql: Sql<'_>| sql.run(user::find_email(&email)).await;
+        let Some(user) = self.store.read(Holder::Strangers, find).await? else {
+            return Ok(None);
+        };
+        let (now, user_id) = (self.now(), user.id);
+        let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
+        let keep = async move |sql: Sql<'_>| {
+            sql.run(require_user(user_id)).await?;
+            let counted = one_more_letter(user_id, Occasion::Reset, now);
+            sql.run((counted, one_time_link::replace(&link))).await?;
+            Ok(())
+        };
+        match self.store.write(Holder::Strangers, keep).await {
+            Ok(()) => {
+                let url = issued.url(letters.origin);
+                Ok(Some(letters.reset(&user.email, &user.name, &url)))
+            }
+            // One too many, or somebody who is gone.
+            Err(Error::Invalid(_) | Error::Missing { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Counts a letter to a user, or of a team.
+///
+/// # Errors
+/// [`Error::Invalid`] about the email when there were as many as there may be.
+pub(super) fn one_more_letter(
+    subject: impl Into<Uuid>,
+    occasion: Occasion,
+    now: Timestamp,
+) -> impl Batch<Out = ()> {
+    let most = occasion.most_an_hour();
+    mail_count::one_more(subject, occasion, now, now.before(Occasion::COUNTED_FOR)).rule(
+        move |count| match count <= most {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                "email",
+                format!("is one mail too many: {most} an hour are sent; try again later"),
+            )),
+        },
+    )
+}

@@ -1,0 +1,252 @@
+//! Mail: letters ([`crate::domain::letter`]) are handed to a mail server by SMTP.
+//!
+//! 1. Nobody waits for a mail server. Whoever is about to promise a letter takes a [`Place`] first, of which there are so many;
+//!    where none is free, the request is refused (503) before anything has changed. A letter has its place until it is sent or
+//!    given up, so what strangers ask for takes bounded memory.
+//! 2. A few letters at a time are on their way, by a connection each. One that hangs is given up after half a minute.
+//! 3. A letter that is not taken is tried again, after longer and longer pauses, for half an hour: most servers that refuse for
+//!    now mean a few minutes, and most of what a letter says is good for an hour. What is refused for good (5xx) is not.
+//! 4. When the server stops, what waits is tried once more at once, for ten seconds in all. What is left is counted as failed.
+//! 5. The log says what became of each letter: why it was written, the server's code, and never an address, a link or what a
+//!    mail server says, which may repeat both.
+//!
+//! Letters are kept in memory alone, and not in the database. They have the secrets of links, of which the database has the
+//! SHA-256 (docs/decisions.md, P34), and what a crash loses can be asked for again: whoever waits for a letter notices that it
+//! does not come. So each replica sends its own, and none has to find out what others have sent.
+
+mod message;
+mod transport;
+
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lettre::message::Mailbox;
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::Gauge;
+use slog::{Logger, error, info, o, warn};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::domain::Error;
+use crate::domain::letter::{Letter, Occasion};
+use crate::settings::{MailSettings, Origin};
+use transport::Failed;
+
+/// So many letters are promised at once: a few megabytes.
+const PLACES: u32 = 1_000;
+
+/// So many are on their way.
+const LINES: usize = 4;
+
+/// How long things take at most; tests have less time.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// For how long a letter is on its way.
+    attempt: Duration,
+    /// For how long a letter is tried.
+    patience: Duration,
+    /// The first pause, and the longest; each is twice as long as the one before.
+    pauses: (Duration, Duration),
+    /// For how long letters are still tried when the server stops.
+    last_chance: Duration,
+}
+
+const TIMES: Times = Times {
+    attempt: Duration::from_secs(30),
+    patience: Duration::from_secs(30 * 60),
+    pauses: (Duration::from_secs(5), Duration::from_secs(5 * 60)),
+    last_chance: Duration::from_secs(10),
+};
+
+/// What became of letters.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// The mail server has taken them.
+    pub sent: Counter,
+    /// They were given up.
+    pub failed: Counter,
+    /// They are still tried.
+    pub waiting: Gauge,
+}
+
+/// Where letters wait until a mail server has them.
+#[derive(Clone)]
+pub struct Outbox(Arc<Inner>);
+
+struct Inner {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    from: Mailbox,
+    host: String,
+    places: Arc<Semaphore>,
+    lines: Semaphore,
+    times: Times,
+    /// Whether the server stops.
+    stopping: watch::Sender<bool>,
+    counts: Counts,
+    log: Logger,
+}
+
+/// Room for a letter that is promised.
+#[must_use = "a letter is written, or the place is given up"]
+pub struct Place {
+    outbox: Outbox,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Outbox {
+    /// The outbox of a server whose pages are at `origin`. The mail server need not answer yet.
+    ///
+    /// # Errors
+    /// When the system's certificates cannot be read, as a text for the person who starts the program.
+    pub fn new(
+        settings: MailSettings<'_>,
+        origin: &Origin,
+        counts: Counts,
+        log: &Logger,
+    ) -> Result<Outbox, String> {
+        Outbox::with_times(settings, origin, counts, log, TIMES)
+    }
+
+    fn with_times(
+        settings: MailSettings<'_>,
+        origin: &Origin,
+        counts: Counts,
+        log: &Logger,
+        times: Times,
+    ) -> Result<Outbox, String> {
+        let transport = transport::transport(settings.server, origin.host(), times.attempt);
+        Ok(Outbox(Arc::new(Inner {
+            transport: transport?,
+            times,
+            from: settings.from.mailbox().clone(),
+            host: origin.host().to_owned(),
+            places: Arc::new(Semaphore::new(PLACES as usize)),
+            lines: Semaphore::new(LINES),
+            stopping: watch::Sender::new(false),
+            counts,
+            log: log.new(o!()),
+        })))
+    }
+
+    /// Room for a letter: step 1.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when there is none.
+    pub fn reserve(&self) -> Result<Place, Error> {
+        let permit = Arc::clone(&self.0.places).try_acquire_owned();
+        Ok(Place {
+            _permit: permit.map_err(Error::unavailable)?,
+            outbox: self.clone(),
+        })
+    }
+
+    /// Step 4.
+    pub async fn finish(&self) {
+        let inner = &self.0;
+        inner.stopping.send_replace(true);
+        if timeout(inner.times.last_chance, inner.places.acquire_many(PLACES))
+            .await
+            .is_err()
+        {
+            let left = u64::from(PLACES).saturating_sub(inner.places.available_permits() as u64);
+            inner.counts.failed.inc_by(left);
+            error!(inner.log, "stopped with mail unsent"; "letters" => left);
+        }
+        // Nobody is promised anything any more.
+        inner.places.close();
+    }
+}
+
+/// Refuses an address that no mail can be sent to.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn require_address(email: &str) -> Result<(), Error> {
+    let parsed = email.parse::<Address>();
+    let why = "is no address that mail can be sent to; write it like name@example.com";
+    parsed.map(drop).map_err(|_| Error::invalid("email", why))
+}
+
+impl Place {
+    /// Sends a letter, and does not wait for it.
+    pub fn send(self, letter: Letter) {
+        let inner = Arc::clone(&self.outbox.0);
+        let occasion = letter.occasion;
+        match message::message(letter, &inner.from, &inner.host) {
+            Ok(message) => {
+                inner.counts.waiting.inc();
+                tokio::spawn(async move {
+                    inner.deliver(occasion, &message).await;
+                    inner.counts.waiting.dec();
+                    drop(self);
+                });
+            }
+            // It may repeat the address.
+            Err(_) => self.fail(occasion, "no mail can be sent to the address"),
+        }
+    }
+
+    /// Says that there will be no letter, though one was promised.
+    pub fn fail(self, occasion: Occasion, why: impl Display) {
+        self.outbox.0.given_up(occasion, why);
+    }
+}
+
+impl Inner {
+    /// Steps 2 and 3.
+    async fn deliver(&self, occasion: Occasion, message: &Message) {
+        let deadline = Instant::now() + self.times.patience;
+        let mut stopping = self.stopping.subscribe();
+        let mut pause = self.times.pauses.0;
+        for attempt in 1_u32.. {
+            let is_last = *stopping.borrow() || deadline <= Instant::now() + pause;
+            match self.attempt(message, deadline + self.times.attempt).await {
+                Ok(()) => {
+                    self.counts.sent.inc();
+                    info!(self.log, "mail sent"; "occasion" => %occasion, "attempt" => attempt);
+                    return;
+                }
+                Err(Failed::ForNow(why)) if !is_last => {
+                    if attempt == 1 {
+                        warn!(
+                            self.log, "mail could not be sent and will be tried again";
+                            "occasion" => %occasion, "error" => why
+                        );
+                    }
+                }
+                Err(Failed::ForNow(why) | Failed::ForGood(why)) => {
+                    return self.given_up(occasion, why);
+                }
+            }
+            tokio::select! {
+                () = sleep(pause) => {}
+                // The sender is there for as long as `self` is.
+                _ = stopping.wait_for(|it| *it) => {}
+            }
+            pause = self.times.pauses.1.min(pause * 2);
+        }
+    }
+
+    /// Tries once.
+    async fn attempt(&self, message: &Message, until: Instant) -> Result<(), Failed> {
+        let line = timeout_at(until, self.lines.acquire()).await;
+        let Ok(Ok(_line)) = line else {
+            return Err(Failed::ForGood("others took too long".to_owned()));
+        };
+        match timeout(self.times.attempt, self.transport.send(message.clone())).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(transport::failed(&error)),
+            Err(_) => Err(Failed::ForNow("the mail server took too long".to_owned())),
+        }
+    }
+
+    fn given_up(&self, occasion: Occasion, why: impl Display) {
+        self.counts.failed.inc();
+        error!(self.log, "mail was given up"; "occasion" => %occasion, "error" => %why);
+    }
+}
+
+#[cfg(test)]
+mod tests;

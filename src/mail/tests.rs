@@ -1,0 +1,247 @@
+use std::io;
+use std::sync::Mutex;
+
+use slog::Drain as _;
+use test_support::mail::{MailServer, Manner};
+
+use super::*;
+use crate::domain::letter::Letters;
+use crate::domain::secret::Secret;
+use crate::settings::{MailFrom, SmtpUrl};
+
+const LINK: &str = "https://a.example/reset/secret";
+
+/// Short, but for what is to be cut off.
+const SHORT: Times = Times {
+    attempt: Duration::from_secs(20),
+    patience: Duration::from_secs(20),
+    pauses: (Duration::from_millis(5), Duration::from_millis(20)),
+    last_chance: Duration::from_secs(20),
+};
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Tried {
+    server: MailServer,
+    outbox: Outbox,
+    counts: Counts,
+    lines: Lines,
+}
+
+impl Tried {
+    fn new(manner: Manner, times: Times) -> Tried {
+        let server = MailServer::start(manner);
+        let lines = Lines::default();
+        let drain = slog_term::PlainSyncDecorator::new(lines.clone());
+        let drain = slog_term::FullFormat::new(drain).build().fuse();
+        let log = Logger::root(drain, o!());
+        let url: SmtpUrl = server.url().parse().unwrap();
+        let from: MailFrom = "invoices@a.example".parse().unwrap();
+        let settings = MailSettings {
+            server: &url,
+            from: &from,
+        };
+        let counts = Counts::default();
+        let origin = "https://a.example".parse().unwrap();
+        let outbox = Outbox::with_times(settings, &origin, counts.clone(), &log, times);
+        Tried {
+            server,
+            outbox: outbox.unwrap(),
+            counts,
+            lines,
+        }
+    }
+
+    fn send(&self, to: &str) {
+        let letters = Letters {
+            origin: "https://a.example",
+        };
+        let letter = letters.reset(to, "Bo", &Secret::from_text(LINK));
+        self.outbox.reserve().unwrap().send(letter);
+    }
+
+    /// Letters that were sent, that were given up, and that wait.
+    fn counted(&self) -> (u64, u64, i64) {
+        let Counts {
+            sent,
+            failed,
+            waiting,
+        } = &self.counts;
+        (sent.get(), failed.get(), waiting.get())
+    }
+
+    /// Waits until none waits.
+    async fn settled(&self) {
+        let all = self.outbox.0.places.acquire_many(PLACES).await;
+        drop(all.unwrap());
+    }
+
+    fn log(&self) -> String {
+        String::from_utf8(self.lines.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_letter_is_sent_and_counted() {
+    let tried = Tried::new(Manner::Takes, SHORT);
+    tried.send("bo@b.example");
+    let mail = tried.server.next().await;
+    assert_eq!(
+        (&*mail.from, &*mail.to),
+        ("invoices@a.example", &["bo@b.example".to_owned()][..])
+    );
+    assert!(mail.text().contains(LINK));
+    tried.settled().await;
+    assert_eq!(tried.counted(), (1, 0, 0));
+}
+
+#[tokio::test]
+async fn a_letter_is_tried_again_until_it_is_taken() {
+    for manner in [Manner::RefusesForNow, Manner::Drops] {
+        let tried = Tried::new(manner, SHORT);
+        tried.send("bo@b.example");
+        while tried.server.attempts() < 3 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(tried.counted(), (0, 0, 1), "{manner:?}");
+        tried.server.behave(Manner::Takes);
+        tried.server.next().await;
+        tried.settled().await;
+        assert_eq!(tried.counted(), (1, 0, 0), "{manner:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_waited_for_and_then_given_up() {
+    let times = Times {
+        patience: Duration::from_millis(50),
+        ..SHORT
+    };
+    let tried = Tried::new(Manner::RefusesForNow, times);
+    tried.send("bo@b.example");
+    tried.settled().await;
+    assert_eq!(tried.counted(), (0, 1, 0));
+    assert!(tried.server.attempts() > 1);
+}
+
+#[tokio::test]
+async fn what_is_refused_for_good_is_not_tried_again() {
+    let tried = Tried::new(Manner::RefusesForGood, SHORT);
+    tried.send("bo@b.example");
+    tried.settled().await;
+    assert_eq!((tried.counted(), tried.server.attempts()), ((0, 1, 0), 1));
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_given_up() {
+    let times = Times {
+        attempt: Duration::from_millis(50),
+        patience: Duration::ZERO,
+        ..SHORT
+    };
+    let tried = Tried::new(Manner::Hangs, times);
+    for number in 0..2 * LINES {
+        tried.send(&format!("bo{number}@b.example"));
+    }
+    tried.settled().await;
+    assert_eq!(tried.counted(), (0, 2 * LINES as u64, 0));
+}
+
+#[tokio::test]
+async fn so_many_letters_are_promised_and_no_more() {
+    let tried = Tried::new(Manner::Hangs, SHORT);
+    for number in 0..PLACES - 1 {
+        tried.send(&format!("bo{number}@b.example"));
+    }
+    let last = tried.outbox.reserve().unwrap();
+    let refused = tried.outbox.reserve().map(drop);
+    assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+    drop(last);
+    tried.outbox.reserve().map(drop).unwrap();
+    assert_eq!(tried.counted(), (0, 0, i64::from(PLACES) - 1));
+    // A few are on their way at once.
+    while tried.server.attempts() < LINES {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(tried.outbox.0.lines.available_permits(), 0);
+    assert_eq!(tried.server.attempts(), LINES);
+}
+
+#[tokio::test]
+async fn what_waits_when_the_server_stops_is_tried_once_more_at_once() {
+    let pauses = (Duration::from_secs(3600), Duration::from_secs(3600));
+    let times = Times {
+        patience: Duration::from_secs(36_000),
+        pauses,
+        ..SHORT
+    };
+    let tried = Tried::new(Manner::RefusesForNow, times);
+    tried.send("bo@b.example");
+    while !tried.log().contains("will be tried again") {
+        tokio::task::yield_now().await;
+    }
+    tried.server.behave(Manner::Takes);
+    tried.outbox.finish().await;
+    assert_eq!(tried.counted(), (1, 0, 0));
+    tried.outbox.reserve().map(drop).unwrap_err();
+}
+
+#[tokio::test]
+async fn what_is_left_when_the_server_stops_is_counted_as_failed() {
+    let times = Times {
+        last_chance: Duration::from_millis(50),
+        ..SHORT
+    };
+    let tried = Tried::new(Manner::Hangs, times);
+    tried.send("bo@b.example");
+    tried.send("eve@b.example");
+    tried.outbox.finish().await;
+    assert_eq!(tried.counted().1, 2);
+    assert!(tried.log().contains("letters: 2"), "{}", tried.log());
+}
+
+/// What the server says repeats the address.
+#[tokio::test]
+async fn the_log_has_neither_an_address_nor_a_link() {
+    for manner in [
+        Manner::RefusesForGood,
+        Manner::RefusesForNow,
+        Manner::Drops,
+        Manner::Takes,
+    ] {
+        let times = Times {
+            patience: Duration::from_millis(20),
+            ..SHORT
+        };
+        let tried = Tried::new(manner, times);
+        tried.send("bo@b.example");
+        tried.settled().await;
+        let log = tried.log();
+        assert!(log.contains("occasion: reset"), "{log}");
+        for secret in ["bo@", "secret", "http"] {
+            assert!(!log.contains(secret), "{manner:?}: {log}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_letter_to_what_is_no_address_is_a_failure_that_is_told() {
+    let tried = Tried::new(Manner::Takes, SHORT);
+    tried.send("bo@b.example\r\nRCPT TO:<eve@b.example>");
+    tried.settled().await;
+    assert_eq!(tried.counted(), (0, 1, 0));
+    assert!(!tried.log().contains("eve"), "{}", tried.log());
+}

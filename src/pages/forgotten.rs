@@ -1,0 +1,68 @@
+//! `/reset`: whoever has forgotten their password asks for a link to set a new one (docs/decisions.md, P13).
+//!
+//! What is answered is the same whoever asks for whom. Where no mail is sent, the page says who can make a link (P14).
+
+use std::sync::Arc;
+
+use askama::Template;
+use dropshot::ApiDescriptionRegisterError;
+use http::StatusCode;
+
+use super::answer::{html, see_other};
+use super::frame::Frame;
+use super::route::{Answer, NoVariables, Route};
+use super::site::Site;
+use super::visit::Visit;
+use crate::domain::Error;
+use crate::domain::error::Complaint;
+use crate::http::{Api, Form};
+
+#[derive(Template)]
+#[template(path = "forgotten.html")]
+struct ForgottenPage {
+    frame: Frame,
+    sends_mail: bool,
+    /// Whether somebody has just asked.
+    is_done: bool,
+    email: String,
+    complaint: Option<Complaint>,
+}
+
+/// Adds the page.
+///
+/// # Errors
+/// When another endpoint has its path.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, "/reset")
+        .shows("show_forgotten", show_forgotten)?
+        .takes("ask_for_reset", ask_for_reset)?
+        .and_no_more::<NoVariables>()
+}
+
+async fn show_forgotten(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    page(&visit, String::new(), None)
+}
+
+async fn ask_for_reset(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let [email] = form.fields(["email"])?;
+    match visit.app().ask_for_reset(&email) {
+        Ok(()) => Ok(see_other("/reset?done=asked")),
+        Err(Error::Invalid(complaint)) => page(&visit, email, Some(complaint)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn page(visit: &Visit, email: String, complaint: Option<Complaint>) -> Answer {
+    let status = match complaint {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let page = ForgottenPage {
+        frame: Frame::of(visit),
+        sends_mail: visit.app().sends_mail(),
+        is_done: visit.query("done").as_deref() == Some("asked"),
+        email,
+        complaint,
+    };
+    Ok(html(status, &page)?)
+}

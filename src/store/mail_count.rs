@@ -1,0 +1,50 @@
+//! How many letters there were, which replicas count together.
+
+use uuid::Uuid;
+
+use super::Batch;
+use crate::domain::letter::Occasion;
+use crate::domain::time::Timestamp;
+use crate::sql::{sql, table, values};
+
+table! {
+    /// The rows of counts.
+    pub(super) mod row = "mail_count", key [subject, occasion];
+    (subject: Uuid, occasion: Text, count: Integer, begun_at: Integer)
+    ()
+}
+
+/// Counts one more letter `now`, of those since `since` at the earliest; says how many there are. Nobody else counts for the
+/// same until the end of the transaction.
+pub fn one_more(
+    subject: impl Into<Uuid>,
+    occasion: Occasion,
+    now: Timestamp,
+    since: Timestamp,
+) -> impl Batch<Out = i64> {
+    sql!(
+        row::INSERT,
+        " ON CONFLICT (subject, occasion) DO UPDATE \
+         SET count = CASE WHEN mail_count.begun_at > $5 THEN mail_count.count + 1 ELSE 1 END, \
+             begun_at = CASE WHEN mail_count.begun_at > $5 THEN mail_count.begun_at ELSE excluded.begun_at END \
+         RETURNING count"
+    )
+    .with(values![subject.into(), occasion, 1_i64, now, since])
+    .first(|row| Ok(row.take()?))
+    // An insertion answers with its row.
+    .rule(|count: Option<i64>| Ok(count.unwrap_or(i64::MAX)))
+}
+
+/// Forgets all counts of a user.
+pub fn delete_all(subject: impl Into<Uuid>) -> impl Batch {
+    sql!("DELETE FROM mail_count WHERE subject = $1").with(values![subject.into()])
+}
+
+/// Deletes at most `limit` counts that began before `time`; says how many.
+pub fn delete_before(time: Timestamp, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM mail_count WHERE (subject, occasion) IN ( \
+             SELECT subject, occasion FROM mail_count WHERE begun_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)"
+    )
+    .with(values![time, limit])
+}
