@@ -29,7 +29,7 @@ const MIGRATIONS: [&str; 9] = [
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 21] = [
+const ASK_ALL: [&str; 22] = [
     // A request brings the key alone.
     "last_used_at, replaced_by FROM api_key WHERE digest",
     "FROM invitation WHERE digest",
@@ -48,7 +48,8 @@ const ASK_ALL: [&str; 21] = [
     "SELECT team_id, revoked_at IS NOT NULL FROM share_link",
     "DELETE FROM member WHERE user_id",
     "DELETE FROM product_import WHERE user_id",
-    "DELETE FROM invitation WHERE lower(email",
+    "DELETE FROM invitation WHERE lower(email COLLATE \"C\") = lower($1",
+    "DELETE FROM invitation WHERE lower(email COLLATE \"C\") = lower($2",
     "FROM api_key WHERE id = $1",
     "FROM api_key WHERE id > $1",
     "SELECT team_id, id, name, created_at FROM folder WHERE id",
