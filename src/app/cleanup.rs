@@ -24,7 +24,8 @@ use crate::domain::session::rules::GRACE;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{
-    Sql, api_key, audit, auth_code, browser_session, email_change, idempotency, invitation, mail_count, one_time_link, password, product_import, refused_sign_in, session,
+    Sql, api_key, audit, auth_code, browser_session, email_change, idempotency, invitation,
+    mail_count, one_time_link, password, product_import, refused_sign_in, session,
 };
 
 /// Rows deleted in one step: a few milliseconds of work.

@@ -11,7 +11,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::{
-    Batch, Sql, auth_code, browser_session, email_change, invitation, mail_count, member, one_time_link, password, product_import, refused_sign_in, user,
+    Batch, Sql, auth_code, browser_session, email_change, invitation, mail_count, member,
+    one_time_link, password, product_import, refused_sign_in, user,
 };
 
 use super::browser_session::end_app_sessions;

@@ -20,7 +20,9 @@ mod checksum;
 mod error;
 
 use super::{
-    Address, OpenError, api_key, audit, auth_code, browser_session, email_change, idempotency, invitation, item, mail_count, member, oauth_client, one_time_link, open, password, product, product_import, refused_sign_in, secret, session, share_link, team, user,
+    Address, OpenError, api_key, audit, auth_code, browser_session, email_change, idempotency,
+    invitation, item, mail_count, member, oauth_client, one_time_link, open, password, product,
+    product_import, refused_sign_in, secret, session, share_link, team, user,
 };
 use crate::domain::Cause;
 use crate::postgres;
