@@ -298,8 +298,8 @@ pub struct Settings {
 
     /// Mail server that invitations and links to set a password anew are sent by, as `smtps://USER:PASSWORD@HOST`.
     ///
-    /// `smtp://USER:PASSWORD@HOST?tls=required` is STARTTLS; `tls=opportunistic` takes it where the server offers it, without a
-    /// password. The usual ports are 465 and 587; without TLS, only a server on this machine will do (`smtp://localhost`, port
+    /// `smtp://USER:PASSWORD@HOST?tls=required` is STARTTLS. The usual ports are 465 and 587; without TLS, only a server on this
+    /// machine will do, and no password (`smtp://localhost`, port
     /// 25). The certificate is checked by the authorities that the system trusts. Without this setting, whoever invites is shown
     /// the link, and a password is set anew or an email changed by the command line alone. Goes together with `mail_from`. Write
     /// a password into the variable or the file: others on the machine can read a command line. What a URL cannot hold is written

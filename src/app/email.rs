@@ -46,7 +46,9 @@ impl App {
             expires_at: now.after(LIFETIME),
         };
         let keep = async move |sql: Sql<'_>| {
-            sql.run(require_person(&person)).await?;
+            // The user before the session, as who removes one does.
+            sql.run((user::lock(user_id), require_person(&person)))
+                .await?;
             let find = (user::find(user_id), user::find_email(&change.email));
             let (user, owner) = sql.run(find).await?;
             let user = user.ok_or(Error::InvalidToken)?;
@@ -55,13 +57,14 @@ impl App {
             }
             let counted = one_more_letter(user_id, Occasion::ChangeEmail, now);
             sql.run((counted, changes::replace(&change))).await?;
-            Ok((user, owner.is_some_and(|it| it.id != user_id)))
+            Ok((user, owner.filter(|it| it.id != user_id)))
         };
-        let (user, is_taken) = self.store.write(user_id, keep).await?;
+        let (user, owner) = self.store.write(user_id, keep).await?;
         let url = email_change::url(letters.origin, &secret);
-        place.send(match is_taken {
-            true => letters.email_taken(&email),
-            false => letters.change_email(&email, &user.name, &url),
+        place.send(match owner {
+            // To the address as it is stored: another way to write it may be another mailbox.
+            Some(owner) => letters.email_taken(&owner.email),
+            None => letters.change_email(&email, &user.name, &url),
         });
         Ok(())
     }
@@ -148,7 +151,9 @@ async fn set_email(
         .await?;
     let before = before.ok_or_else(|| User::missing(user_id))?;
     if let Some(other) = owner.filter(|it| it.id != user_id) {
-        return Err(User::email_taken(email, Some(&other)).into());
+        // Only the command line learns whose it is.
+        let other = event.actor.is_none().then_some(&other);
+        return Err(User::email_taken(email, other).into());
     }
     let account = account(&before.email);
     sql.run((

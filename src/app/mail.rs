@@ -53,9 +53,14 @@ impl App {
     pub fn ask_for_reset(self: &Arc<App>, email: &str) -> Result<(), Error> {
         let (outbox, _) = self.mail()?;
         let email = parse_email(email)?;
+        let waiting = Arc::clone(&self.resets).try_acquire_owned();
+        let waiting = waiting.map_err(Error::unavailable)?;
         let place = outbox.reserve()?;
         let app = Arc::clone(self);
-        tokio::spawn(async move { app.mail_reset(email, place).await });
+        tokio::spawn(async move {
+            app.mail_reset(email, place).await;
+            drop(waiting);
+        });
         Ok(())
     }
 
@@ -85,15 +90,21 @@ impl App {
         let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
         let keep = async move |sql: Sql<'_>| {
             sql.run(require_user(user_id)).await?;
+            // Whoever has the old mailbox gets no link, however late the email has changed.
+            let now_is = sql.run(user::find(user_id)).await?;
+            let same = now_is.filter(|it| it.email == user.email);
+            let Some(user) = same else {
+                return Ok(None);
+            };
             let counted = one_more_letter(user_id, Occasion::Reset, now);
             sql.run((counted, one_time_link::replace(&link))).await?;
-            Ok(())
+            Ok(Some(user))
         };
         match self.store.write(Holder::Strangers, keep).await {
-            Ok(()) => {
+            Ok(user) => Ok(user.map(|user| {
                 let url = issued.url(letters.origin);
-                Ok(Some(letters.reset(&user.email, &user.name, &url)))
-            }
+                letters.reset(&user.email, &user.name, &url)
+            })),
             // One too many, or somebody who is gone.
             Err(Error::Invalid(_) | Error::Missing { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -80,6 +80,8 @@ pub struct App {
     outbox: Option<Outbox>,
     /// The turn of whoever looks up for whom a reset was asked.
     reset_turn: Semaphore,
+    /// How many more resets may wait for it: strangers ask for them, and must leave places for other letters.
+    resets: Arc<Semaphore>,
 }
 
 /// A credential that has come, of the right form, and on whose behalf it is looked up: its holder's when it was found good
@@ -90,6 +92,9 @@ pub struct Presented {
     /// On whose behalf.
     pub holder: Holder,
 }
+
+/// As many resets wait to be looked up, a tenth of the letters that wait at most.
+const RESETS: usize = 100;
 
 impl App {
     /// The service over `store`, telling the time by `clock`. The links that it hands out begin with
@@ -120,6 +125,7 @@ impl App {
             origin: None,
             outbox: None,
             reset_turn: Semaphore::new(1),
+            resets: Arc::new(Semaphore::new(RESETS)),
         })
     }
 

@@ -98,7 +98,8 @@ pub(super) async fn remove_user(
     id: UserId,
     now: Timestamp,
 ) -> Result<(), ScriptError> {
-    let user = sql.run(user::find(id)).await?;
+    // Its email is not changed meanwhile.
+    let (_, user) = sql.run((user::lock(id), user::find(id))).await?;
     let User { email, .. } = user.ok_or_else(|| User::missing(id))?;
     let remove = user::remove(id, now).rule(|removed| match removed {
         0 => Err(User::missing(id)),

@@ -35,7 +35,6 @@ pub(super) fn transport(
     };
     let tls = match server.security() {
         Security::InClear => Tls::None,
-        Security::Opportunistic => Tls::Opportunistic(parameters()?),
         Security::Required => Tls::Required(parameters()?),
         Security::Wrapped => Tls::Wrapper(parameters()?),
     };

@@ -221,7 +221,7 @@ async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let turn = visit.site.turn(visit.user_id()?, Work::InMemory);
-    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let turn = turn.ok_or(Rejection::Error(Overloaded))?;
     let text = export(&visit).await?;
     let mut answer = http::Response::new(text.into());
     let headers = answer.headers_mut();
@@ -229,6 +229,7 @@ async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     headers.insert(header::CONTENT_TYPE, json);
     let file = header::HeaderValue::from_static("attachment; filename=\"account.json\"");
     headers.insert(header::CONTENT_DISPOSITION, file);
+    turn.until_sent(&mut answer);
     Ok(answer)
 }
 

@@ -143,7 +143,7 @@ async fn export_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let team = visit.managed_team(&path.team).await?;
     let user_id = visit.user_id()?;
     let turn = visit.site.turn(user_id, Work::InMemory);
-    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let turn = turn.ok_or(Rejection::Error(Overloaded))?;
     let after = visit.query("after").map(|text| text.parse());
     let mut part = Part {
         after: after.transpose().map_err(|_| Failure::NotFound)?,
@@ -173,6 +173,7 @@ async fn export_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
     headers.insert(header::CONTENT_TYPE, csv);
     let file = HeaderValue::from_static("attachment; filename=\"audit.csv\"");
     headers.insert(header::CONTENT_DISPOSITION, file);
+    turn.until_sent(&mut answer);
     Ok(answer)
 }
 

@@ -3,7 +3,12 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
+use futures::stream;
+use http::Response;
+
 use crate::domain::id::UserId;
+use crate::http::Rest;
 use crate::settings::Origin;
 
 /// As many do what takes memory at once.
@@ -59,6 +64,19 @@ impl Site {
 pub(super) struct Turn {
     site: Arc<Site>,
     of: (UserId, Work),
+}
+
+impl Turn {
+    /// Lasts until the answer is on its way: it is in memory until then.
+    pub(super) fn until_sent(self, answer: &mut Response<Bytes>) {
+        let sent = async move {
+            drop(self);
+            Ok(Bytes::new())
+        };
+        answer
+            .extensions_mut()
+            .insert(Rest::new(stream::once(sent)));
+    }
 }
 
 impl Drop for Turn {

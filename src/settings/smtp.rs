@@ -21,8 +21,6 @@ pub struct SmtpUrl {
 pub enum Security {
     /// Not at all: the server is on this machine.
     InClear,
-    /// By STARTTLS, if the server offers it.
-    Opportunistic,
     /// By STARTTLS, or nothing is sent.
     Required,
     /// By TLS from the first byte.
@@ -67,7 +65,6 @@ impl FromStr for SmtpUrl {
         let (security, usual_port) = match (scheme, uri.query()) {
             ("smtps", None) => (Security::Wrapped, 465),
             ("smtp", Some("tls=required")) => (Security::Required, 587),
-            ("smtp", Some("tls=opportunistic")) => (Security::Opportunistic, 587),
             ("smtp", None) if is_here => (Security::InClear, 25),
             ("smtp", None) => {
                 return Err(format!(
@@ -91,10 +88,8 @@ impl FromStr for SmtpUrl {
             Some(user) => Some(credentials(user).ok_or(EXAMPLE)?),
             None => None,
         };
-        if credentials.is_some() && security == Security::Opportunistic {
-            return Err(format!(
-                "a password needs TLS: write tls=required instead of tls=opportunistic; {EXAMPLE}"
-            ));
+        if credentials.is_some() && security == Security::InClear {
+            return Err(format!("a password needs TLS; {EXAMPLE}"));
         }
         Ok(SmtpUrl {
             host,
@@ -175,14 +170,8 @@ mod tests {
                 587,
                 Security::Required,
             ),
-            (
-                "smtp://a.example:25?tls=opportunistic",
-                "a.example",
-                25,
-                Security::Opportunistic,
-            ),
             ("smtp://localhost", "localhost", 25, Security::InClear),
-            ("smtp://u:p@[::1]:1025", "::1", 1025, Security::InClear),
+            ("smtp://[::1]:1025", "::1", 1025, Security::InClear),
             (
                 "smtp://127.0.0.1:1025",
                 "127.0.0.1",
@@ -207,7 +196,8 @@ mod tests {
             "smtps://",
             "http://mail.example",
             "smtp://mail.example",
-            "smtp://u:p@mail.example?tls=opportunistic",
+            "smtp://mail.example?tls=opportunistic",
+            "smtp://u:p@[::1]:1025",
             "smtp://mail.example?tls=never",
             "smtps://mail.example?tls=opportunistic",
             "smtps://mail.example/path",

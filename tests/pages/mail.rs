@@ -292,7 +292,7 @@ async fn a_new_email_needs_a_fresh_sign_in_and_one_of_somebody_else_is_not_told(
     let page = ada.submit("/account/email", &fields).await;
     page.expect(200, "sent a link to your new email");
     let told = mail.next().await;
-    assert_eq!(told.to, ["Ben@example.com"]);
+    assert_eq!(told.to, ["ben@example.com"], "as it is stored");
     assert_eq!(told.link(ORIGIN), None, "{}", told.text());
     assert!(
         told.text().contains("which is yours already"),
