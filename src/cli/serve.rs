@@ -92,7 +92,7 @@ fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
     }
 }
 
-/// What mail is sent by, if it is sent, and what is left to the command line otherwise.
+/// What mail is sent by, if it is sent.
 fn outbox(
     settings: &Settings,
     replica: &ReplicaState,
@@ -108,11 +108,6 @@ fn outbox(
         return Ok(None);
     };
     let Some(mail) = settings.mail() else {
-        info!(
-            log,
-            "no mail is sent: invitations are shown to whoever makes them, and passwords are set anew and emails changed by \
-             `invoicing user reset-link` and `invoicing user set-email`; smtp_url and mail_from change that"
-        );
         return Ok(None);
     };
     let counts = replica.metrics.mail.clone();
@@ -131,6 +126,13 @@ async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), C
         info!(
             log, "the schema of the database was brought up to date";
             "from" => found, "to" => SCHEMA_VERSION
+        );
+    }
+    if settings.origin().is_some_and(|it| it.may_sign_in()) && settings.mail().is_none() {
+        info!(
+            log,
+            "no mail is sent: invitations are shown to whoever makes them, and passwords are set anew and emails changed by \
+             `invoicing user reset-link` and `invoicing user set-email`; smtp_url and mail_from change that"
         );
     }
     let overview = app.overview().await?;
