@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::App;
 use super::Presented;
 use super::lease;
-use super::member::{require_manager, require_managing};
+use super::member::{require_manager, require_role};
 use super::membership::lock_team;
 use super::team::require_team;
 use crate::domain::Error;
@@ -19,6 +19,7 @@ use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::input::end_of;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
+use crate::domain::member::Role;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
@@ -132,7 +133,9 @@ impl App {
     ) -> Result<Vec<ListedApiKey>, Error> {
         let calls = async move |sql: Sql<'_>| {
             let keys = api_key::list_newest(team_id, limit);
-            let ((), keys) = sql.run((require_managing(team_id, user_id), keys)).await?;
+            let (_, keys) = sql
+                .run((require_role(team_id, user_id, Role::may_manage), keys))
+                .await?;
             Ok(keys)
         };
         self.store.read(user_id, calls).await

@@ -6,9 +6,10 @@ use crate::domain::audit::{Action, Actor, AuditEvent, ListedAuditEvent};
 use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
+use crate::domain::member::Role;
 use crate::store::{Sql, audit};
 
-use super::member::require_managing;
+use super::member::require_role;
 use super::team::require_team;
 
 impl App {
@@ -30,8 +31,8 @@ impl App {
     ) -> Result<Vec<ListedAuditEvent>, Error> {
         let calls = async move |sql: Sql<'_>| {
             let events = audit::list_named(team_id, part);
-            let ((), events) = sql
-                .run((require_managing(team_id, user_id), events))
+            let (_, events) = sql
+                .run((require_role(team_id, user_id, Role::may_manage), events))
                 .await?;
             Ok(events)
         };

@@ -170,7 +170,7 @@ pub(super) async fn require_manager(
     by: &Actor,
     team_id: TeamId,
 ) -> Result<Option<Role>, ScriptError> {
-    require_role(sql, by, team_id, Role::may_manage).await
+    require_actor(sql, by, team_id, Role::may_manage).await
 }
 
 /// The same, for whoever may change products and links.
@@ -179,10 +179,10 @@ pub(super) async fn require_writer(
     by: &Actor,
     team_id: TeamId,
 ) -> Result<Option<Role>, ScriptError> {
-    require_role(sql, by, team_id, Role::may_write).await
+    require_actor(sql, by, team_id, Role::may_write).await
 }
 
-async fn require_role(
+async fn require_actor(
     sql: Sql<'_>,
     by: &Actor,
     team_id: TeamId,
@@ -191,24 +191,38 @@ async fn require_role(
     let Actor::Person(person) = by else {
         return Ok(None);
     };
-    let role = member::hold_role(team_id, person.user_id).rule(|role| match role {
-        Some(role) if may(role) => Ok(role),
-        Some(_) => Err(Error::RoleInsufficient),
-        None => Err(Error::NotAMember),
-    });
+    let role = hold_role(team_id, person.user_id, may);
     let ((), role) = sql.run((require_person(person), role)).await?;
     Ok(Some(role))
 }
 
-/// Refuses a user who does not manage a team.
-pub(super) fn require_managing(team_id: TeamId, user_id: UserId) -> impl Batch<Out = ()> {
-    require_member(team_id, user_id).rule(|role| match role.may_manage() {
-        true => Ok(()),
-        false => Err(Error::RoleInsufficient),
-    })
+/// Refuses a user whose role in a team does not allow it; nobody takes the role away before the end of the transaction.
+pub(super) fn hold_role(
+    team_id: TeamId,
+    user_id: UserId,
+    may: fn(Role) -> bool,
+) -> impl Batch<Out = Role> {
+    member::hold_role(team_id, user_id).rule(move |role| allowed(role, may))
+}
+
+/// The same, for what is only read.
+pub(super) fn require_role(
+    team_id: TeamId,
+    user_id: UserId,
+    may: fn(Role) -> bool,
+) -> impl Batch<Out = Role> {
+    member::role(team_id, user_id).rule(move |role| allowed(role, may))
+}
+
+fn allowed(role: Option<Role>, may: fn(Role) -> bool) -> Result<Role, Error> {
+    match role {
+        Some(role) if may(role) => Ok(role),
+        Some(_) => Err(Error::RoleInsufficient),
+        None => Err(Error::NotAMember),
+    }
 }
 
 /// Refuses a user who is not in a team.
 pub(super) fn require_member(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Role> {
-    member::role(team_id, user_id).rule(|role| role.ok_or(Error::NotAMember))
+    require_role(team_id, user_id, |_| true)
 }

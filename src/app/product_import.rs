@@ -16,12 +16,13 @@ use std::collections::HashMap;
 
 use super::App;
 use super::author::require_author;
-use super::member::require_member;
+use super::member::require_role;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::author::{Author, Right};
 use crate::domain::catalog::Catalog;
 use crate::domain::id::{ProductId, ProductImportId, UserId};
+use crate::domain::member::Role;
 use crate::domain::product::{NewProduct, Product, ProductChanges, StatusFilter};
 use crate::domain::product_csv::Lines;
 use crate::domain::product_import::{
@@ -108,7 +109,8 @@ impl App {
         self.store
             .write(user_id, async move |sql| {
                 let keep = product_import::keep(catalog, user_id, &kept);
-                sql.run((require_writer(catalog, user_id), keep)).await?;
+                let role = require_role(catalog.team_id, user_id, Role::may_write);
+                sql.run((role, keep)).await?;
                 Ok(kept.id)
             })
             .await
@@ -188,9 +190,10 @@ impl App {
         let find = async move |sql: Sql<'_>| {
             let kept = product_import::find_kept(catalog, user_id, id, expired)
                 .rule(|kept| kept.ok_or(Error::ImportNotKept));
-            sql.run((require_writer(catalog, user_id), kept)).await
+            let role = require_role(catalog.team_id, user_id, Role::may_write);
+            sql.run((role, kept)).await
         };
-        let ((), kept) = self.store.read(user_id, find).await?;
+        let (_, kept) = self.store.read(user_id, find).await?;
         // It was read before it was kept.
         let lines = Lines::read(&kept.csv).map_err(Error::internal)?;
         Ok((lines, kept.rests_on))
@@ -290,12 +293,4 @@ fn taken_meanwhile(error: Error) -> Error {
         Error::DuplicateSku => Error::CatalogChanged,
         other => other,
     }
-}
-
-/// Refuses a user who is not in the team, or only looks on.
-fn require_writer(catalog: Catalog, user_id: UserId) -> impl Batch<Out = ()> {
-    require_member(catalog.team_id, user_id).rule(|role| match role.may_write() {
-        true => Ok(()),
-        false => Err(Error::RoleInsufficient),
-    })
 }
