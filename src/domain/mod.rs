@@ -14,6 +14,7 @@ pub mod author;
 pub mod authorization;
 pub mod browser_session;
 pub mod catalog;
+pub mod csv_file;
 pub mod cursor;
 pub(crate) mod device_cookie;
 pub mod email_change;

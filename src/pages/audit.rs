@@ -1,36 +1,30 @@
 //! `/teams/{team}/settings/audit`: what was done in a team, by whom, when and from where (docs/decisions.md, W7, W16 and
-//! T1 to T5). What somebody is called is looked up when it is shown.
-//!
-//! As CSV, it has the newest [`EVENTS`] of them, and behind `?after=` with the id of its last line the next ones: a file is in
-//! memory until it is sent, and a user has one at a time.
+//! T1 to T5). What somebody is called is looked up when it is shown. As CSV, it has all events.
 
 use std::sync::Arc;
 
 use askama::Template;
-use codegen_runtime::Rejection;
 use dropshot::ApiDescriptionRegisterError;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::StatusCode;
 
 use super::answer::html;
-use super::failure::Failure;
+use super::download::{Lines, download};
 use super::frame::{Frame, FramedTeam};
 use super::pager::Pager;
 use super::route::{Answer, Route, TeamPath};
-use super::site::{Site, Work};
+use super::site::Site;
 use super::text::{Time, device_name};
 use super::visit::Visit;
+use crate::app::App;
 use crate::domain::Error;
 use crate::domain::audit::{Action, AuditEvent, ListedAuditEvent};
+use crate::domain::csv_file::Writer;
+use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
-use crate::domain::product_csv::guarded;
 use crate::http::Api;
-use crate::http::Error::Overloaded;
 
 /// As many events are read at once for a file.
 const STEP: u32 = 1_000;
-
-/// As many are in one.
-const EVENTS: usize = 10_000;
 
 const COLUMNS: [&str; 10] = [
     "id",
@@ -141,40 +135,38 @@ async fn show_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
 
 async fn export_audit(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let team = visit.managed_team(&path.team).await?;
-    let user_id = visit.user_id()?;
-    let turn = visit.site.turn(user_id, Work::InMemory);
-    let turn = turn.ok_or(Rejection::Error(Overloaded))?;
-    let after = visit.query("after").map(|text| text.parse());
-    let mut part = Part {
-        after: after.transpose().map_err(|_| Failure::NotFound)?,
-        limit: STEP,
+    let events = Events {
+        app: Arc::clone(visit.app()),
+        user_id: visit.user_id()?,
+        team_id: team.id,
+        part: Part::first(STEP),
     };
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    csv.write_record(COLUMNS).map_err(Error::internal)?;
-    let mut written = 0;
-    while written < EVENTS {
-        let some = visit.app().list_team_events(user_id, team.id, part).await?;
-        let Some(last) = some.last() else { break };
-        part.after = Some(last.event.id);
-        for listed in &some {
-            let cells = cells(listed);
-            let cells = cells.iter().map(|cell| guarded(cell));
-            csv.write_record(cells.map(|cell| cell.into_owned()))
-                .map_err(Error::internal)?;
+    download(&visit, "attachment; filename=\"audit.csv\"", events).await
+}
+
+/// The events of a team, newest first.
+struct Events {
+    app: Arc<App>,
+    user_id: UserId,
+    team_id: TeamId,
+    part: Part<AuditEventId>,
+}
+
+impl Lines for Events {
+    async fn write_some(&mut self, file: &mut Writer<Vec<u8>>) -> Result<bool, Error> {
+        if self.part.after.is_none() {
+            file.line(COLUMNS).map_err(Error::internal)?;
         }
-        written += some.len();
+        let some = self
+            .app
+            .list_team_events(self.user_id, self.team_id, self.part);
+        let some = some.await?;
+        for listed in &some {
+            file.line(cells(listed)).map_err(Error::internal)?;
+        }
+        self.part.after = some.last().map(|it| it.event.id);
+        Ok(some.len() == STEP as usize)
     }
-    let text = csv
-        .into_inner()
-        .map_err(|error| Error::internal(error.into_error()))?;
-    let mut answer = Response::new(text.into());
-    let headers = answer.headers_mut();
-    let csv = HeaderValue::from_static("text/csv; charset=utf-8");
-    headers.insert(header::CONTENT_TYPE, csv);
-    let file = HeaderValue::from_static("attachment; filename=\"audit.csv\"");
-    headers.insert(header::CONTENT_DISPOSITION, file);
-    turn.until_sent(&mut answer);
-    Ok(answer)
 }
 
 /// A line, in the order of [`COLUMNS`].

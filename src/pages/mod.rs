@@ -25,6 +25,7 @@ mod authorize;
 mod confirm;
 mod cookies;
 mod devices;
+mod download;
 mod email;
 mod error;
 mod export;

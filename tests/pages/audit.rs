@@ -40,10 +40,12 @@ async fn what_was_done_is_shown_with_who_and_from_where_and_no_sign_in() {
     let rest = browser.get(&format!("{path}?after={id}")).await;
     rest.expect(200, "Add member").expect(200, "Newest");
     assert!(!rest.text().contains("Create API key"));
+    let odd = browser.get(&format!("{path}?after=x")).await;
+    assert_eq!(odd.status(), 404);
 }
 
 #[tokio::test]
-async fn the_csv_has_no_formula_and_goes_on_behind_its_last_line() {
+async fn the_csv_has_every_event_and_no_formula() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
     let mut browser = signed_in(&service, &team, "owner").await;
@@ -68,11 +70,6 @@ async fn the_csv_has_no_formula_and_goes_on_behind_its_last_line() {
     assert!(lines[1].contains(",create-api-key,"), "{text}");
     assert!(lines[1].contains(",\"'=HYPERLINK("), "{text}");
     assert_eq!(lines.len(), 3, "{text}");
-    let first = lines[1].split(',').next().expect("an id");
-    let rest = browser.get(&format!("{path}?after={first}")).await.text();
-    assert_eq!(rest.lines().collect::<Vec<_>>(), [lines[0], lines[2]]);
-    let odd = browser.get(&format!("{path}?after=x")).await;
-    assert_eq!(odd.status(), 404);
 }
 
 #[tokio::test]

@@ -260,7 +260,9 @@ async fn a_long_list_comes_in_pages() {
         "{first:?}"
     );
     let text = first.text();
-    let (before, _) = text.split_once("\">Older").expect("there are more");
+    let (before, _) = text
+        .split_once("\" rel=\"next\">Older")
+        .expect("there are more");
     let link = before.rsplit("href=\"").next().expect("a link");
     let link = link.replace("&amp;", "&").replace("&#38;", "&");
     let second = browser.get(&link).await;

@@ -13,7 +13,8 @@ use invoicing::domain::author::Caller;
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::member::Role;
 use invoicing::domain::product::{NewProduct, Product, ProductChanges, StatusFilter};
-use invoicing::domain::product_csv::{Lines, Writer};
+use invoicing::domain::csv_file::Writer;
+use invoicing::domain::product_csv::{Lines, cells, names};
 use invoicing::domain::product_import::{Counts, ImportPlan, Planned, Seen};
 
 use super::signed_in::{join, told};
@@ -41,9 +42,10 @@ async fn all(app: &App, catalog: Catalog) -> Vec<Product> {
 
 fn exported(products: &[Product]) -> String {
     let mut csv = Vec::new();
-    let mut writer = Writer::new(&mut csv).unwrap();
+    let mut writer = Writer::new(&mut csv);
+    writer.line(names()).unwrap();
     for product in products {
-        writer.write(product).unwrap();
+        writer.line(cells(product)).unwrap();
     }
     writer.flush().unwrap();
     drop(writer);

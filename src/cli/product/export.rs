@@ -10,8 +10,9 @@ use crate::cli::command_error::CommandError;
 use crate::cli::output::Output;
 use crate::cli::word::one_of;
 use crate::domain::catalog::{Catalog, Mode};
+use crate::domain::csv_file::Writer;
 use crate::domain::product::StatusFilter;
-use crate::domain::product_csv::Writer;
+use crate::domain::product_csv::{cells, names};
 use crate::domain::team::NamedTeam;
 
 /// Products that are read at once.
@@ -73,7 +74,8 @@ impl Export {
 
     /// Writes all of them; says how many.
     async fn write(&self, app: &App, catalog: Catalog, file: impl Write) -> Result<u64, Failed> {
-        let mut writer = Writer::new(file).map_err(Failed::Writing)?;
+        let mut writer = Writer::new(file);
+        writer.line(names()).map_err(Failed::Writing)?;
         let (mut after, mut written) = (None, 0);
         loop {
             let page = app
@@ -81,7 +83,7 @@ impl Export {
                 .await
                 .map_err(|error| Failed::Reading(error.into()))?;
             for product in &page {
-                writer.write(product).map_err(Failed::Writing)?;
+                writer.line(cells(product)).map_err(Failed::Writing)?;
             }
             written += page.len() as u64;
             after = page.last().map(|last| last.id);

@@ -1,4 +1,4 @@
-//! What reading and writing have in common: the columns, how large a file may be, and cells that look like formulas.
+//! What reading and writing have in common: the columns, and how large a file may be.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -85,48 +85,6 @@ impl fmt::Display for Reason {
         match self.column {
             Some(column) => write!(f, "{column} {}", self.text),
             None => f.write_str(&self.text),
-        }
-    }
-}
-
-/// How a cell begins that a spreadsheet takes for a formula, or that looks as if it were guarded from that.
-const GUARDED: [char; 7] = ['=', '+', '-', '@', '\'', '\t', '\r'];
-
-/// The text of a cell, as no spreadsheet takes it for a formula.
-pub(crate) fn guarded(text: &str) -> Cow<'_, str> {
-    match text.starts_with(GUARDED) {
-        true => format!("'{text}").into(),
-        false => text.into(),
-    }
-}
-
-/// The text that [`guarded`] was given. A `'` that guards nothing is part of it: somebody typed it.
-pub(super) fn unguarded(cell: &str) -> &str {
-    let text = cell.strip_prefix('\'');
-    text.filter(|text| text.starts_with(GUARDED))
-        .unwrap_or(cell)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_that_looks_like_a_formula_gets_a_quote_which_is_taken_off_again() {
-        for begin in GUARDED {
-            let text = format!("{begin}1+1");
-            assert_eq!(guarded(&text), format!("'{text}"));
-            assert_eq!(unguarded(&guarded(&text)), text);
-        }
-        for text in ["", "a", "1=1", "''", "'='", "''="] {
-            assert_eq!(unguarded(&guarded(text)), text, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_quote_that_guards_nothing_stays() {
-        for text in ["'s-Hertogenbosch", "'"] {
-            assert_eq!(unguarded(text), text);
         }
     }
 }

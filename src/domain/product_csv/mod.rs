@@ -15,8 +15,7 @@ mod lines;
 mod read;
 mod write;
 
-pub(crate) use cell::guarded;
 pub use cell::{Column, FIELDS, MAX_BYTES, MAX_LINES, Reason};
 pub use lines::Lines;
 pub use read::{Cells, Line, Reader, Unreadable};
-pub use write::{Writer, text_of};
+pub use write::{cells, names, text_of};

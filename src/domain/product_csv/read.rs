@@ -8,7 +8,8 @@ use std::io::{self, Read};
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 
-use super::cell::{Column, MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, Reason, unguarded};
+use super::cell::{Column, MAX_BYTES, MAX_LINE_BYTES, MAX_LINES, Reason};
+use crate::domain::csv_file::unguarded;
 
 /// A line that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,95 @@
+//! Files in CSV that are made while they are sent, so that the largest takes the memory of some lines: the next ones are read
+//! when the browser has taken those before. A user has one such file on the way at a time.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use codegen_runtime::Rejection;
+use futures::stream::{self, Stream};
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderValue, Response};
+
+use super::failure::Failure;
+use super::site::{Turn, Work};
+use super::visit::Visit;
+use crate::domain::Error;
+use crate::domain::csv_file::Writer;
+use crate::http::Error::Overloaded;
+use crate::http::{BrokenOff, RequestContext, Rest, problem};
+
+/// The least bytes of a piece, but for the last: of smaller ones, the server could not tell that a peer takes none.
+const PIECE: usize = 128 * 1024;
+
+/// Where the lines of a file come from.
+pub(super) trait Lines: Send + 'static {
+    /// Writes some more; says whether there may be others behind them. What SQLite reads for them takes some milliseconds of
+    /// an async thread.
+    fn write_some(
+        &mut self,
+        file: &mut Writer<Vec<u8>>,
+    ) -> impl Future<Output = Result<bool, Error>> + Send;
+}
+
+/// The answer with a file of that name.
+///
+/// # Errors
+/// [`Overloaded`] while the user downloads another; what the first lines say.
+pub(super) async fn download(
+    visit: &Visit,
+    file_name: &'static str,
+    lines: impl Lines,
+) -> Result<Response<Bytes>, Failure> {
+    let turn = visit.site.turn(visit.user_id()?, Work::Download);
+    let mut download = Download {
+        context: Arc::clone(&visit.context),
+        lines,
+        goes_on: true,
+        _turn: turn.ok_or(Rejection::Error(Overloaded))?,
+    };
+    let mut answer = Response::new(download.piece().await?);
+    let headers = answer.headers_mut();
+    let csv = HeaderValue::from_static("text/csv; charset=utf-8");
+    headers.insert(CONTENT_TYPE, csv);
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static(file_name));
+    if download.goes_on {
+        let rest = Rest::new(download.pieces());
+        answer.extensions_mut().insert(rest);
+    }
+    Ok(answer)
+}
+
+/// A download that is under way.
+struct Download<L> {
+    context: Arc<RequestContext>,
+    lines: L,
+    goes_on: bool,
+    _turn: Turn,
+}
+
+impl<L: Lines> Download<L> {
+    /// What comes next; empty at the end.
+    async fn piece(&mut self) -> Result<Bytes, Error> {
+        let mut piece = Vec::new();
+        while self.goes_on && piece.len() < PIECE {
+            let mut file = Writer::new(piece);
+            self.goes_on = self.lines.write_some(&mut file).await?;
+            piece = file.into_inner().map_err(Error::internal)?;
+            // SQLite has read on this thread, and a peer that is quick never has it wait.
+            tokio::task::yield_now().await;
+        }
+        Ok(piece.into())
+    }
+
+    /// All that comes next.
+    fn pieces(self) -> impl Stream<Item = Result<Bytes, BrokenOff>> + Send + 'static {
+        stream::try_unfold(self, async |mut download| match download.piece().await {
+            Ok(piece) if piece.is_empty() => Ok(None),
+            Ok(piece) => Ok(Some((piece, download))),
+            Err(error) => {
+                // It is written to the log there, as every failure is.
+                problem(&download.context, error.into());
+                Err(BrokenOff)
+            }
+        })
+    }
+}
