@@ -69,6 +69,18 @@ fn the_start_says_where_the_documentation_is() {
 }
 
 #[test]
+fn a_server_with_pages_and_without_mail_says_what_is_left_to_the_command_line() {
+    let place = Place::new();
+    let mut command = place.command(SERVE);
+    command.args(["--origin", "http://localhost:8080"]);
+    let mut server = Server::start(&mut command);
+    server.wait_for(
+        "no mail is sent: invitations are shown to whoever makes them, and passwords are set anew and emails changed by \
+         `invoicing user reset-link` and `invoicing user set-email`; smtp_url and mail_from change that",
+    );
+}
+
+#[test]
 fn a_request_is_one_line_of_the_log_without_what_it_carries() {
     let place = Place::new();
     let mut server = Server::start(&mut place.command(SERVE));

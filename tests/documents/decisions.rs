@@ -3,7 +3,7 @@
 //! `docs/decisions.md` gives each decision an id, in bold at the start of a bullet or of a row: `**E7**`.
 //! `tests/decisions.txt` lists the ids in the same order, and below each:
 //!
-//! - the tests that prove it, as `path/of/the/file.rs::name_of_the_test`;
+//! - the tests that prove it, as `path/of/the/file.rs::name_of_the_test` or `path/of/the/file.test.mjs::name of the test`;
 //! - or `not built: which part`, alone or beside tests of the part that is;
 //! - or `nothing to prove: why`.
 //!
@@ -158,6 +158,10 @@ pub fn exists(test: &str) -> bool {
     let Ok(text) = std::fs::read_to_string(repository().join(file)) else {
         return false;
     };
+    // Those that a browser carries out, which are named by sentences.
+    if file.ends_with(".test.mjs") {
+        return text.contains(&format!("\ntest(\"{name}\","));
+    }
     let lines: Vec<_> = text.lines().collect();
     let function = format!("fn {name}(");
     // The list of `tests/contract/coverage.rs` makes tests: `200 every_200_is_produced`.
@@ -180,6 +184,7 @@ fn a_test_that_is_not_there_is_noticed() {
     assert!(exists("tests/contract/coverage.rs::every_200_is_produced"));
     for absent in [
         "nothing.rs::name",
+        "tests/interop/pages/people.test.mjs::somebody",
         "name",
         &format!("{here}::exists"),
         &format!("{here}::none"),

@@ -19,6 +19,7 @@ mod products;
 mod setup;
 mod sign_in;
 mod team;
+mod weight;
 
 /// The server and command line under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_invoicing");

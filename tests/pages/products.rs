@@ -117,6 +117,9 @@ async fn a_refused_product_comes_back_as_it_was_typed() {
         ("taxRate", "101"),
     ];
     let page = add(&mut browser, &new, &wrong).await;
+    let nul = add(&mut browser, &new, &[("name", "a\0b"), ("sku", "\0")]).await;
+    nul.expect(422, "id=\"name-complaint\"")
+        .expect(422, "id=\"sku-complaint\"");
     page.expect(422, "It must be a number, such as 19.90.")
         .expect(422, "id=\"currency-complaint\"")
         .expect(422, "It must be at most 100, but is 101.")

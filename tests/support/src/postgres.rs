@@ -254,6 +254,18 @@ impl Locked {
     }
 }
 
+impl Locked {
+    /// Lets what the statement has done count; without this, it never was.
+    ///
+    /// # Panics
+    ///
+    /// When psql has gone.
+    pub fn commit(mut self) {
+        let commands = self.commands.as_mut().expect("it is there until the end");
+        writeln!(commands, "COMMIT;").expect("psql listens");
+    }
+}
+
 impl Drop for Locked {
     fn drop(&mut self) {
         drop(self.commands.take()); // psql ends at the end of its input, and its transaction with it.

@@ -161,6 +161,17 @@ impl Service {
         own.ok_or_else(|| Skip("needs to change the database".to_owned()))
     }
 
+    /// What the server has written to its log so far; a line may be on its way still.
+    ///
+    /// # Panics
+    ///
+    /// When the tests run against a deployment.
+    pub fn log(&self) -> String {
+        let folder = self.own.as_ref().and_then(|own| own.folder.as_ref());
+        let folder = folder.expect("an own server");
+        std::fs::read_to_string(folder.path().join("server.log")).unwrap_or_default()
+    }
+
     /// Runs a command on the database, and gives what it prints.
     ///
     /// # Errors
