@@ -144,8 +144,8 @@ async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Sc
     Ok(STEP - left)
 }
 
-/// Deletes at most [`STEP`] rows of browser sessions that are over, of links, invitations, emails that users want, and counts that
-/// are too old, and of what was done or refused more than [`AUDIT_KEPT`] ago; says how many.
+/// Deletes at most [`STEP`] rows of browser sessions that are over, of links, invitations, emails that users want, and counts
+/// that are too old, and of what was done or refused more than [`AUDIT_KEPT`] ago; says how many.
 async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
     let mut left = STEP;
     left -= sql.run(browser_session::delete_over(now, left)).await? as u32; // at most `left`

@@ -114,9 +114,21 @@ impl App {
             let email = spent.ok_or(Error::LinkNotValid)?.email;
             set_email(sql, user_id, &email, &event).await
         };
-        let before = self.store.write(user_id, change).await?;
-        place.send(letters.email_changed(&before.email, &before.name));
-        Ok(())
+        match self.store.write(user_id, change).await {
+            Ok(before) => {
+                place.send(letters.email_changed(&before.email, &before.name));
+                Ok(())
+            }
+            // It may have counted, and then the old address should be told: somebody has to look.
+            Err(error @ Error::Unavailable(_)) => {
+                place.fail(
+                    Occasion::EmailChanged,
+                    "whether the email has changed is not known",
+                );
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Gives a user another email, for the operator.

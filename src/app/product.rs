@@ -77,7 +77,8 @@ impl App {
     /// Changes a product of the caller's catalog, active or archived.
     ///
     /// # Errors
-    /// As for a creation; [`Error::ProductNotFound`], [`Error::ProductChanged`], [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
+    /// As for a creation; [`Error::ProductNotFound`], [`Error::ProductChanged`],
+    /// [`Error::DuplicateSku`], [`Error::IdempotencyKeyReused`]; what the store answers.
     pub async fn update_product(
         &self,
         caller: &impl Caller,
@@ -96,7 +97,8 @@ impl App {
     /// Archives a product of the caller's catalog, unless it was changed after `unchanged_since`, if that is given.
     ///
     /// # Errors
-    /// As for a creation; [`Error::ProductNotFound`], [`Error::AlreadyArchived`], [`Error::ProductChanged`]; what the store answers.
+    /// As for a creation; [`Error::ProductNotFound`], [`Error::AlreadyArchived`], [`Error::ProductChanged`]; what the store
+    /// answers.
     pub async fn archive_product(
         &self,
         caller: &impl Caller,

@@ -58,7 +58,7 @@ pub(crate) fn guarded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text that [`guarded`] was given. A `'` that guards nothing is part of it: somebody typed it.
+/// The text that `guarded` was given. A `'` that guards nothing is part of it: somebody typed it.
 pub fn unguarded(cell: &str) -> &str {
     let text = cell.strip_prefix('\'');
     text.filter(|text| text.starts_with(GUARDED))

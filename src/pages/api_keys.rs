@@ -73,6 +73,7 @@ impl KeyRow {
             _ if key.replaced_by.is_some() => "Replaced, valid until it expires",
             _ => "Valid",
         };
+        let may_rotate = key.require_valid(now).is_ok() && key.replaced_by.is_none();
         let scope = match key.scope {
             Scope::ReadOnly => "Read",
             Scope::ReadWrite => "Read and write",
@@ -87,7 +88,7 @@ impl KeyRow {
             last_used_at: key.last_used_at.map(Time),
             expires_at: key.expires_at.map(Time),
             is_revoked: key.revoked_at.is_some(),
-            may_rotate: state == "Valid",
+            may_rotate,
             state,
         }
     }

@@ -25,6 +25,7 @@ macro_rules! every_test {
             idempotency "../idempotency.rs"
             invitation "../invitation.rs"
             item "../item.rs"
+            kept_import "../kept_import.rs"
             mail "../mail.rs"
             member "../member.rs"
             oauth_client "../oauth_client.rs"

@@ -8,7 +8,7 @@ use codegen_runtime::Field;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
-use invoicing::domain::audit::{Action, Actor, Person};
+use invoicing::domain::audit::Person;
 use invoicing::domain::author::Caller;
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::member::Role;
@@ -17,25 +17,25 @@ use invoicing::domain::csv_file::Writer;
 use invoicing::domain::product_csv::{Lines, cells, names};
 use invoicing::domain::product_import::{Counts, ImportPlan, Planned, Seen};
 
-use super::signed_in::{join, told};
+use super::signed_in::join;
 use super::support::{Service, plain, with_sku};
 
 const HEADER: &str = "id,name,unitPrice,currency,description,sku,taxRate,type,unitOfMeasure,status\n";
 
-async fn plan(app: &App, catalog: Catalog, csv: &str) -> ImportPlan {
+pub async fn plan(app: &App, catalog: Catalog, csv: &str) -> ImportPlan {
     let lines = Lines::read(csv.as_bytes()).unwrap();
     let mut seen = Seen::default();
     app.plan_import(catalog, lines, &mut seen).await.unwrap()
 }
 
 /// Plans and carries out.
-async fn import(app: &App, catalog: Catalog, csv: &str) -> Counts {
+pub async fn import(app: &App, catalog: Catalog, csv: &str) -> Counts {
     let plan = plan(app, catalog, csv).await;
     app.carry_out_import(&plan).await.unwrap();
     plan.counts()
 }
 
-async fn all(app: &App, catalog: Catalog) -> Vec<Product> {
+pub async fn all(app: &App, catalog: Catalog) -> Vec<Product> {
     let products = app.export_products(catalog, StatusFilter::All, None, 100_000);
     products.await.unwrap()
 }
@@ -65,7 +65,7 @@ fn refused(plan: &ImportPlan) -> Vec<(u64, String)> {
 }
 
 /// A team's live catalog, and somebody who writes to it.
-async fn catalog(service: &Service) -> (Catalog, Person) {
+pub async fn catalog(service: &Service) -> (Catalog, Person) {
     let team_id = service.team().await;
     let email = format!("{team_id}@example.com");
     let person = join(&service.app, team_id, &email, Role::Member).await;
@@ -74,7 +74,7 @@ async fn catalog(service: &Service) -> (Catalog, Person) {
 }
 
 /// A file of so many new products.
-fn large(lines: usize, price: &str) -> String {
+pub fn large(lines: usize, price: &str) -> String {
     let mut csv = String::from("sku,name,unitPrice,currency,description\n");
     for number in 0..lines {
         writeln!(csv, "S-{number},Product {number},{price},EUR,It is one of many").unwrap();
@@ -309,105 +309,6 @@ async fn of_two_imports_at_once_one_is_carried_out_and_the_other_is_refused() {
         assert!(matches!(failed, Error::CatalogChanged), "{failed:?}");
         assert_eq!(all(&service.app, catalog).await.len(), 700);
     }
-}
-
-#[tokio::test]
-async fn a_kept_plan_is_good_once_and_for_its_user_team_and_mode_alone() {
-    let service = Service::new().await;
-    let app = &service.app;
-    let (catalog, person) = catalog(&service).await;
-    let user = person.user_id;
-    let (elsewhere, stranger) = self::catalog(&service).await;
-    let colleague = join(app, catalog.team_id, "grace@example.com", Role::Owner).await;
-    let csv = large(3, "1");
-    let plan = plan(app, catalog, &csv).await;
-    let id = app.keep_import_plan(user, &plan, csv.into()).await.unwrap();
-    let test = Catalog { mode: Mode::Test, ..catalog };
-    for (somebody, catalog) in [(&colleague, catalog), (&person, test), (&stranger, elsewhere)] {
-        let done = app.carry_out_kept_import(somebody.clone(), catalog, id).await;
-        assert!(matches!(done, Err(Error::ImportNotKept)), "{done:?}");
-    }
-    let done = app.carry_out_kept_import(stranger.clone(), catalog, id).await;
-    assert!(matches!(done, Err(Error::NotAMember)), "{done:?}");
-    let shown = app.get_kept_import(user, catalog, id).await.unwrap();
-    assert_eq!(shown.planned, plan.planned);
-    let both = tokio::join!(
-        app.carry_out_kept_import(person.clone(), catalog, id),
-        app.carry_out_kept_import(person.clone(), catalog, id)
-    );
-    let (done, again) = match both {
-        (done @ Ok(_), again) | (again, done) => (done, again),
-    };
-    assert_eq!(done.unwrap().new, 3);
-    assert!(matches!(again, Err(Error::ImportNotKept)), "{again:?}");
-    assert_eq!(service.database().rows("product_import"), 0);
-    assert_eq!(all(app, catalog).await.len(), 3);
-    assert_eq!(told(app, catalog.team_id, Action::ImportProducts).await, 1);
-}
-
-#[tokio::test]
-async fn a_kept_plan_is_carried_out_by_nobody_who_has_signed_out() {
-    let service = Service::new().await;
-    let app = &service.app;
-    let (catalog, person) = catalog(&service).await;
-    let csv = large(3, "1");
-    let plan = plan(app, catalog, &csv).await;
-    let id = app.keep_import_plan(person.user_id, &plan, csv.into()).await.unwrap();
-    app.sign_out(person.clone()).await.unwrap();
-    let done = app.carry_out_kept_import(person, catalog, id).await;
-    assert!(matches!(done, Err(Error::InvalidToken)), "{done:?}");
-    assert_eq!(all(app, catalog).await.len(), 0);
-    assert_eq!(told(app, catalog.team_id, Action::ImportProducts).await, 0);
-}
-
-#[tokio::test]
-async fn a_kept_plan_ends_after_an_hour_with_the_next_one_and_with_the_role() {
-    let service = Service::new().await;
-    let app = &service.app;
-    let (catalog, person) = catalog(&service).await;
-    let user = person.user_id;
-    let csv = large(3, "1");
-    let plan = plan(app, catalog, &csv).await;
-    let keep = async || app.keep_import_plan(user, &plan, csv.clone().into()).await.unwrap();
-    let first = keep().await;
-    let second = keep().await;
-    let done = app.carry_out_kept_import(person.clone(), catalog, first).await;
-    assert!(matches!(done, Err(Error::ImportNotKept)), "replaced: {done:?}");
-
-    app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
-    app.add_member(catalog.team_id, user, Role::Viewer).await.unwrap();
-    let done = app.carry_out_kept_import(person.clone(), catalog, second).await;
-    assert!(matches!(done, Err(Error::RoleInsufficient)), "{done:?}");
-    app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
-    app.add_member(catalog.team_id, user, Role::Admin).await.unwrap();
-
-    service.clock.advance(Duration::from_millis(3_599_999));
-    app.get_kept_import(user, catalog, second).await.unwrap();
-    app.delete_expired().await.unwrap();
-    assert_eq!(service.database().rows("product_import"), 1);
-    service.clock.advance(Duration::from_millis(1));
-    let done = app.carry_out_kept_import(person.clone(), catalog, second).await;
-    assert!(matches!(done, Err(Error::ImportNotKept)), "expired: {done:?}");
-    app.delete_expired().await.unwrap();
-    assert_eq!(service.database().rows("product_import"), 0);
-    assert_eq!(all(app, catalog).await.len(), 0);
-}
-
-#[tokio::test]
-async fn a_kept_plan_of_a_catalog_that_has_changed_is_refused() {
-    let service = Service::new().await;
-    let app = &service.app;
-    let (catalog, person) = catalog(&service).await;
-    let user = person.user_id;
-    let csv = large(3, "1");
-    let plan = plan(app, catalog, &csv).await;
-    let id = app.keep_import_plan(user, &plan, csv.into()).await.unwrap();
-    assert_eq!(import(app, catalog, "sku,name,unitPrice,currency\nS-1,Mine,1,EUR\n").await.new, 1);
-    let shown = app.get_kept_import(user, catalog, id).await;
-    assert!(matches!(shown, Err(Error::CatalogChanged)), "{shown:?}");
-    let done = app.carry_out_kept_import(person.clone(), catalog, id).await;
-    assert!(matches!(done, Err(Error::CatalogChanged)), "{done:?}");
-    assert_eq!(all(app, catalog).await.len(), 1);
 }
 
 /// Carries out ten thousand lines while another team creates products; says how long the import and the longest create

@@ -1,0 +1,111 @@
+//! Plans that are kept for a user who is to confirm them.
+
+use std::time::Duration;
+
+use invoicing::domain::Error;
+use invoicing::domain::audit::{Action, Actor};
+use invoicing::domain::catalog::{Catalog, Mode};
+use invoicing::domain::member::Role;
+
+use super::product_import::{all, catalog, import, large, plan};
+use super::signed_in::{join, told};
+use super::support::Service;
+
+#[tokio::test]
+async fn a_kept_plan_is_good_once_and_for_its_user_team_and_mode_alone() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (catalog, person) = catalog(&service).await;
+    let user = person.user_id;
+    let (elsewhere, stranger) = self::catalog(&service).await;
+    let colleague = join(app, catalog.team_id, "grace@example.com", Role::Owner).await;
+    let csv = large(3, "1");
+    let plan = plan(app, catalog, &csv).await;
+    let id = app.keep_import_plan(user, &plan, csv.into()).await.unwrap();
+    let test = Catalog { mode: Mode::Test, ..catalog };
+    for (somebody, catalog) in [(&colleague, catalog), (&person, test), (&stranger, elsewhere)] {
+        let done = app.carry_out_kept_import(somebody.clone(), catalog, id).await;
+        assert!(matches!(done, Err(Error::ImportNotKept)), "{done:?}");
+    }
+    let done = app.carry_out_kept_import(stranger.clone(), catalog, id).await;
+    assert!(matches!(done, Err(Error::NotAMember)), "{done:?}");
+    let shown = app.get_kept_import(user, catalog, id).await.unwrap();
+    assert_eq!(shown.planned, plan.planned);
+    let both = tokio::join!(
+        app.carry_out_kept_import(person.clone(), catalog, id),
+        app.carry_out_kept_import(person.clone(), catalog, id)
+    );
+    let (done, again) = match both {
+        (done @ Ok(_), again) | (again, done) => (done, again),
+    };
+    assert_eq!(done.unwrap().new, 3);
+    assert!(matches!(again, Err(Error::ImportNotKept)), "{again:?}");
+    assert_eq!(service.database().rows("product_import"), 0);
+    assert_eq!(all(app, catalog).await.len(), 3);
+    assert_eq!(told(app, catalog.team_id, Action::ImportProducts).await, 1);
+}
+
+#[tokio::test]
+async fn a_kept_plan_is_carried_out_by_nobody_who_has_signed_out() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (catalog, person) = catalog(&service).await;
+    let csv = large(3, "1");
+    let plan = plan(app, catalog, &csv).await;
+    let id = app.keep_import_plan(person.user_id, &plan, csv.into()).await.unwrap();
+    app.sign_out(person.clone()).await.unwrap();
+    let done = app.carry_out_kept_import(person, catalog, id).await;
+    assert!(matches!(done, Err(Error::InvalidToken)), "{done:?}");
+    assert_eq!(all(app, catalog).await.len(), 0);
+    assert_eq!(told(app, catalog.team_id, Action::ImportProducts).await, 0);
+}
+
+#[tokio::test]
+async fn a_kept_plan_ends_after_an_hour_with_the_next_one_and_with_the_role() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (catalog, person) = catalog(&service).await;
+    let user = person.user_id;
+    let csv = large(3, "1");
+    let plan = plan(app, catalog, &csv).await;
+    let keep = async || app.keep_import_plan(user, &plan, csv.clone().into()).await.unwrap();
+    let first = keep().await;
+    let second = keep().await;
+    let done = app.carry_out_kept_import(person.clone(), catalog, first).await;
+    assert!(matches!(done, Err(Error::ImportNotKept)), "replaced: {done:?}");
+
+    app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
+    app.add_member(catalog.team_id, user, Role::Viewer).await.unwrap();
+    let done = app.carry_out_kept_import(person.clone(), catalog, second).await;
+    assert!(matches!(done, Err(Error::RoleInsufficient)), "{done:?}");
+    app.remove_member(&Actor::Operator, catalog.team_id, user, false).await.unwrap();
+    app.add_member(catalog.team_id, user, Role::Admin).await.unwrap();
+
+    service.clock.advance(Duration::from_millis(3_599_999));
+    app.get_kept_import(user, catalog, second).await.unwrap();
+    app.delete_expired().await.unwrap();
+    assert_eq!(service.database().rows("product_import"), 1);
+    service.clock.advance(Duration::from_millis(1));
+    let done = app.carry_out_kept_import(person.clone(), catalog, second).await;
+    assert!(matches!(done, Err(Error::ImportNotKept)), "expired: {done:?}");
+    app.delete_expired().await.unwrap();
+    assert_eq!(service.database().rows("product_import"), 0);
+    assert_eq!(all(app, catalog).await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_kept_plan_of_a_catalog_that_has_changed_is_refused() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (catalog, person) = catalog(&service).await;
+    let user = person.user_id;
+    let csv = large(3, "1");
+    let plan = plan(app, catalog, &csv).await;
+    let id = app.keep_import_plan(user, &plan, csv.into()).await.unwrap();
+    assert_eq!(import(app, catalog, "sku,name,unitPrice,currency\nS-1,Mine,1,EUR\n").await.new, 1);
+    let shown = app.get_kept_import(user, catalog, id).await;
+    assert!(matches!(shown, Err(Error::CatalogChanged)), "{shown:?}");
+    let done = app.carry_out_kept_import(person.clone(), catalog, id).await;
+    assert!(matches!(done, Err(Error::CatalogChanged)), "{done:?}");
+    assert_eq!(all(app, catalog).await.len(), 1);
+}
