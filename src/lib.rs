@@ -16,6 +16,7 @@ pub mod http;
 mod limit;
 pub mod log;
 pub mod mail;
+mod oidc;
 mod openapi;
 mod pace;
 pub mod pages;

@@ -19,6 +19,7 @@
 //! about, because an environment is shared with other programs.
 #![doc = include_str!("settings/page.md")]
 
+mod oidc;
 mod origin;
 mod origins;
 pub mod page;
@@ -33,7 +34,13 @@ use std::path::PathBuf;
 use codegen_runtime::header_value;
 use http::HeaderValue;
 
+use crate::domain::passkey::RelyingParty;
+use crate::domain::secret::Secret;
+use crate::domain::ways_to_sign_in::SwitchedOn;
+
 pub use crate::store::Address as Database;
+pub(crate) use oidc::is_loopback;
+pub use oidc::{Issuer, Oidc};
 pub use origin::Origin;
 pub use origins::CorsOrigins;
 pub use redis::RedisUrl;
@@ -91,6 +98,70 @@ pub struct Settings {
         help_heading = heading::ADDRESSES
     )]
     pub origin: Option<Origin>,
+
+    /// Whether people may sign in by a password: on or off.
+    ///
+    /// `off` leaves passkeys and the OpenID provider (`oidc_issuer`); one of them has to be possible, and passkeys are not where
+    /// `origin` has an IP address. Nobody types or sets a password then; those that there are stay, and count again when it is
+    /// `on`. A user who has nothing else is found by the email that the provider says is proven. Without a provider, nobody new
+    /// comes in: switch passwords off once everybody has a passkey.
+    #[arg(
+        long,
+        env = "INVOICING_PASSWORD_SIGN_IN",
+        default_value = "on",
+        value_name = "on|off",
+        hide_possible_values = true,
+        help_heading = heading::SIGN_IN
+    )]
+    pub password_sign_in: Toggle,
+
+    /// The OpenID provider by which people may sign in: its issuer, such as `https://accounts.example.com`.
+    ///
+    /// None unless given; goes together with `oidc_client_id` and `oidc_client_secret`. Every character counts, a final slash
+    /// too. Register this service there as a confidential client (code flow), with the redirect URI
+    /// `https://invoices.example.com/sign-in/callback`, where the first part is `origin`. Its ID tokens should say `email` and
+    /// `email_verified`: by these, people accept invitations, and somebody without another way to sign in is found the first
+    /// time. Identities of another issuer count for nothing, but stay.
+    #[arg(
+        long,
+        env = "INVOICING_OIDC_ISSUER",
+        value_name = "URL",
+        help_heading = heading::SIGN_IN
+    )]
+    pub oidc_issuer: Option<Issuer>,
+
+    /// Who this service is at the OpenID provider.
+    #[arg(
+        long,
+        env = "INVOICING_OIDC_CLIENT_ID",
+        value_name = "ID",
+        value_parser = oidc::credential,
+        help_heading = heading::SIGN_IN
+    )]
+    pub oidc_client_id: Option<String>,
+
+    /// By what it proves that to the provider.
+    ///
+    /// Write it into the variable or the file: others on the machine can read a command line.
+    #[arg(
+        long,
+        env = "INVOICING_OIDC_CLIENT_SECRET",
+        hide_env_values = true,
+        value_name = "SECRET",
+        value_parser = oidc::secret,
+        help_heading = heading::SIGN_IN
+    )]
+    pub oidc_client_secret: Option<Secret>,
+
+    /// What people call the provider: the pages say "Sign in by" and this. The host of the issuer unless given.
+    #[arg(
+        long,
+        env = "INVOICING_OIDC_NAME",
+        value_name = "NAME",
+        value_parser = oidc::name,
+        help_heading = heading::SIGN_IN
+    )]
+    pub oidc_name: Option<String>,
 
     /// Address and port to listen on; port 0 takes any free one.
     ///
@@ -355,6 +426,7 @@ pub struct Settings {
 mod heading {
     pub(super) const DATABASE: &str = "Database and settings";
     pub(super) const ADDRESSES: &str = "Addresses";
+    pub(super) const SIGN_IN: &str = "Sign-in";
     pub(super) const TLS: &str = "TLS";
     pub(super) const LOAD: &str = "Load";
     pub(super) const RATES: &str = "Rate limits";
@@ -410,6 +482,35 @@ impl Settings {
                 "smtp_url and mail_from go together: give both (INVOICING_SMTP_URL and --mail-from ADDRESS) or neither\n",
             ));
         }
+        self.check_sign_in()
+            .map_err(|why| clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, why))
+    }
+
+    /// Refuses a provider of which something is missing, and a server where nobody could sign in.
+    fn check_sign_in(&self) -> Result<(), &'static str> {
+        let given = [
+            self.oidc_issuer.is_some(),
+            self.oidc_client_id.is_some(),
+            self.oidc_client_secret.is_some(),
+        ];
+        let (any, all) = (given.contains(&true), !given.contains(&false));
+        if (any && !all) || (self.oidc_name.is_some() && !any) {
+            return Err(
+                "oidc_issuer, oidc_client_id and oidc_client_secret go together: give all three or none; oidc_name is for \
+                 them\n",
+            );
+        }
+        if any && !self.origin().is_some_and(|it| it.may_sign_in()) {
+            return Err(
+                "oidc_issuer is for the pages, and there are none: give origin (--origin https://invoices.example.com)\n",
+            );
+        }
+        if self.switched_on().is_none() {
+            return Err(
+                "password_sign_in is off, and there is no other way to sign in: give oidc_issuer, oidc_client_id and \
+                 oidc_client_secret, or an origin with a host name, at which there are passkeys, or let it be on\n",
+            );
+        }
         Ok(())
     }
 
@@ -417,6 +518,30 @@ impl Settings {
     pub fn mail(&self) -> Option<MailSettings<'_>> {
         let (server, from) = self.smtp_url.as_ref().zip(self.mail_from.as_ref())?;
         Some(MailSettings { server, from })
+    }
+
+    /// The OpenID provider, if there is one.
+    pub fn oidc(&self) -> Option<Oidc> {
+        let issuer = self.oidc_issuer.clone()?;
+        Some(Oidc {
+            client_id: self.oidc_client_id.clone()?,
+            client_secret: self.oidc_client_secret.clone()?,
+            name: match &self.oidc_name {
+                Some(name) => name.clone(),
+                None => issuer.host().to_owned(),
+            },
+            issuer,
+        })
+    }
+
+    /// Which ways to sign in are switched on.
+    pub fn switched_on(&self) -> SwitchedOn {
+        let origin = self.origin().filter(Origin::may_sign_in);
+        SwitchedOn {
+            password: self.password_sign_in == Toggle::On,
+            relying_party: origin.and_then(|it| RelyingParty::of(it.as_str())),
+            issuer: self.oidc().map(|it| it.issuer.as_str().to_owned()),
+        }
     }
 
     /// Where the pages are, if there are any.

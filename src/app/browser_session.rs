@@ -2,7 +2,7 @@
 
 use super::{App, Presented};
 use crate::domain::Error;
-use crate::domain::audit::{Action, Actor, Person};
+use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
 use crate::domain::id::{BrowserSessionId, SessionId, UserId};
 use crate::domain::list::Part;
@@ -124,6 +124,28 @@ impl App {
             .await
     }
 
+    /// Ends the sessions of all apps of a user.
+    ///
+    /// # Errors
+    /// [`Error::InvalidToken`] when the person is not signed in any more; what the store answers.
+    pub async fn end_app_sessions(&self, person: Person) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let now = self.now();
+        let event = self.event(&Actor::Person(person.clone()), Action::EndSession);
+        let event = event.to(user_id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(require_person(&person)).await?;
+                // First, so that no code that is being exchanged begins a session behind this.
+                sql.run(auth_code::delete_all(user_id)).await?;
+                if end_app_sessions(sql, user_id, now).await? {
+                    sql.run(audit::insert(&event)).await?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
     /// Ends all sessions of a user but that of the browser that asks for it: browsers and apps.
     ///
     /// # Errors
@@ -137,10 +159,7 @@ impl App {
         self.store
             .write(user_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
-                let others = browser_session::delete_others(user_id, Some(person.session_id));
-                if sql.run(others).await? > 0 {
-                    sql.run(audit::insert(&browsers)).await?;
-                }
+                end_other_browsers(sql, &person, &browsers).await?;
                 // First, so that no code that is being exchanged begins a session behind this.
                 sql.run(auth_code::delete_all(user_id)).await?;
                 if end_app_sessions(sql, user_id, now).await? {
@@ -150,6 +169,19 @@ impl App {
             })
             .await
     }
+}
+
+/// Ends the sessions of all other browsers of a person; `event` tells of it, if there was one.
+pub(super) async fn end_other_browsers(
+    sql: Sql<'_>,
+    person: &Person,
+    event: &AuditEvent,
+) -> Result<(), ScriptError> {
+    let others = browser_session::delete_others(person.user_id, Some(person.session_id));
+    if sql.run(others).await? > 0 {
+        sql.run(audit::insert(event)).await?;
+    }
+    Ok(())
 }
 
 /// As many apps of a user are listed, the newest.

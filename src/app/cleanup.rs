@@ -25,7 +25,7 @@ use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{
     Sql, api_key, audit, auth_code, browser_session, email_change, idempotency, invitation,
-    mail_count, one_time_link, password, product_import, refused_sign_in, session,
+    mail_count, one_time_link, passkey, password, product_import, refused_sign_in, session,
 };
 
 /// Rows deleted in one step: a few milliseconds of work.
@@ -144,8 +144,8 @@ async fn delete_expired_sessions(sql: Sql<'_>, now: Timestamp) -> Result<u32, Sc
     Ok(STEP - left)
 }
 
-/// Deletes at most [`STEP`] rows of browser sessions that are over, of links, invitations, emails that users want, and counts
-/// that are too old, and of what was done or refused more than [`AUDIT_KEPT`] ago; says how many.
+/// Deletes at most [`STEP`] rows of browser sessions that are over, of links, invitations, emails that users want, spent
+/// challenges and counts that are too old, and of what was done or refused more than [`AUDIT_KEPT`] ago; says how many.
 async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, ScriptError> {
     let mut left = STEP;
     left -= sql.run(browser_session::delete_over(now, left)).await? as u32; // at most `left`
@@ -154,6 +154,7 @@ async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, S
     left -= sql.run(email_change::delete_expired(now, left)).await? as u32; // the same
     let mailed = now.before(Occasion::COUNTED_FOR);
     left -= sql.run(mail_count::delete_before(mailed, left)).await? as u32; // the same
+    left -= sql.run(passkey::delete_expired(now, left)).await? as u32; // the same
     let counted = now.before(OF_ACCOUNT.within);
     left -= sql
         .run(password::delete_wrong_before(counted, left))

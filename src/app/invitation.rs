@@ -31,6 +31,7 @@ use crate::domain::secret::{Digest, Secret};
 use crate::domain::team::Team;
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
+use crate::domain::ways_to_sign_in::Way;
 use crate::mail::require_address;
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, invitation, member, password, team, user};
@@ -226,6 +227,7 @@ impl App {
     /// # Errors
     /// [`Error::LinkNotValid`], also when a user has the email; [`Error::Invalid`] about a field; what the store answers.
     pub async fn join_as_new(&self, join: JoinAsNew) -> Result<(TeamId, Cookies), Error> {
+        self.require_passwords()?;
         // Nobody without a link has a password judged and hashed.
         let found = self.get_invitation(&join.link).await?;
         if found.has_user {
@@ -241,7 +243,7 @@ impl App {
         let user_id = made.id;
         let hash = self.hash_new_password(join.password, &made).await?;
         let device = self.device_cookies().await?.issue(user_id, &hash);
-        let (begin, cookie) = self.new_browser_session(user_id, &join.browser);
+        let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
         let digest = join.link.digest();
         self.store
@@ -257,7 +259,7 @@ impl App {
             .await?;
         let cookies = Cookies {
             session: cookie,
-            device,
+            device: Some(device),
         };
         Ok((team_id, cookies))
     }
@@ -318,7 +320,7 @@ async fn replace(
 }
 
 /// Spends an invitation for the user who is invited: steps 1 and 3.
-async fn accept(
+pub(super) async fn accept(
     sql: Sql<'_>,
     digest: &Digest,
     user: &User,

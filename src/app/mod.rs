@@ -19,6 +19,7 @@ mod email;
 mod hashing;
 pub(crate) mod health;
 mod idempotency;
+mod identity;
 pub mod invitation;
 mod item;
 mod known;
@@ -29,6 +30,7 @@ mod member;
 mod membership;
 mod oauth_client;
 mod overview;
+mod passkey;
 mod password;
 mod product;
 pub(crate) mod product_import;
@@ -39,6 +41,7 @@ mod share_link;
 pub mod sign_in;
 mod team;
 mod user;
+mod ways_to_sign_in;
 
 use std::sync::{Arc, OnceLock};
 
@@ -46,13 +49,16 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::domain::Error;
+use crate::domain::authentication_request::AuthenticationRequests;
 use crate::domain::cursor::Cursors;
 use crate::domain::device_cookie::DeviceCookies;
 use crate::domain::holder::Holder;
 use crate::domain::id::{ApiKeyId, BrowserSessionId, IdSource, SessionId};
+use crate::domain::passkey::challenge::Challenges;
 use crate::domain::refused_sign_in::RefusedCounts;
 use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
+use crate::domain::ways_to_sign_in::SwitchedOn;
 use crate::mail::Outbox;
 use crate::store::Store;
 use crate::store::secret::{self, SharedSecret};
@@ -75,6 +81,9 @@ pub struct App {
     hashing: Hashing,
     device_cookies: OnceLock<DeviceCookies>,
     refused_sign_ins: RefusedCounts,
+    challenges: OnceLock<Challenges>,
+    authentication_requests: OnceLock<AuthenticationRequests>,
+    switched_on: SwitchedOn,
     public_url: String,
     origin: Option<String>,
     outbox: Option<Outbox>,
@@ -121,6 +130,9 @@ impl App {
             hashing: Hashing::default(),
             device_cookies: OnceLock::new(),
             refused_sign_ins: RefusedCounts::default(),
+            challenges: OnceLock::new(),
+            authentication_requests: OnceLock::new(),
+            switched_on: SwitchedOn::default(),
             public_url: public_url.into().trim_end_matches('/').to_owned(),
             origin: None,
             outbox: None,

@@ -1,7 +1,7 @@
 //! Setting a password: anew, by the link of a reset, or another one (docs/decisions.md, P13 to P15, V5).
 
 use super::App;
-use super::browser_session::{end_app_sessions, require_person};
+use super::browser_session::{end_app_sessions, end_other_browsers, require_person};
 use super::sign_in::{Browser, Cookies};
 use super::user::require_user;
 use crate::domain::Error;
@@ -13,6 +13,7 @@ use crate::domain::one_time_link::{IssuedLink, Purpose};
 use crate::domain::password::normalized;
 use crate::domain::secret::Secret;
 use crate::domain::user::User;
+use crate::domain::ways_to_sign_in::Way;
 use crate::store::{Sql, audit, auth_code, browser_session, one_time_link, password, user};
 
 impl App {
@@ -74,12 +75,13 @@ impl App {
         typed: Secret,
         browser: Browser,
     ) -> Result<Cookies, Error> {
+        self.require_passwords()?;
         // Nobody without a link has a password judged and hashed.
         let user = self.get_reset_link(link).await?;
         let hash = self.hash_new_password(typed, &user).await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
         let device = self.device_cookies().await?.issue(user_id, &hash);
-        let (begin, cookie) = self.new_browser_session(user_id, &browser);
+        let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &browser);
         let event = begin.event_of(Action::ResetPassword, self.ids.next(now));
         self.store
             .write(Holder::Strangers, async move |sql| {
@@ -99,7 +101,7 @@ impl App {
             .await?;
         Ok(Cookies {
             session: cookie,
-            device,
+            device: Some(device),
         })
     }
 
@@ -114,16 +116,19 @@ impl App {
         in_browser: &InBrowser,
         typed: Secret,
     ) -> Result<Secret, Error> {
+        self.require_passwords()?;
         let hash = self.hash_new_password(typed, &in_browser.user).await?;
         let (now, user_id) = (self.now(), person.user_id);
         let device = self.device_cookies().await?.issue(user_id, &hash);
-        let event = self.event(&Actor::Person(person.clone()), Action::ChangePassword);
+        let actor = Actor::Person(person.clone());
+        let event = self.event(&actor, Action::ChangePassword);
+        let ended = self.event(&actor, Action::EndBrowserSession).to(user_id.0);
         self.store
             .write(user_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
                 sql.run(password::set(user_id, &hash, now)).await?;
-                let others = browser_session::delete_others(user_id, Some(person.session_id));
-                sql.run((others, audit::insert(&event))).await.map(drop)
+                end_other_browsers(sql, &person, &ended).await?;
+                sql.run(audit::insert(&event)).await.map(drop)
             })
             .await?;
         Ok(device)

@@ -18,6 +18,7 @@ use crate::domain::password::new_password;
 use crate::domain::secret::Secret;
 use crate::domain::team::Team;
 use crate::domain::user::{User, parse_email};
+use crate::domain::ways_to_sign_in::Way;
 use crate::sql::ScriptError;
 use crate::store::{Sql, audit, member, one_time_link, password, team, user};
 
@@ -79,6 +80,7 @@ impl App {
     /// # Errors
     /// [`Error::LinkNotValid`]; [`Error::Invalid`] about a field; what the store answers.
     pub async fn set_up(&self, set_up: SetUp) -> Result<Cookies, Error> {
+        self.require_passwords()?;
         // Nobody without a link has a password judged and hashed.
         let makes_team = self.get_set_up_link(&set_up.link).await?;
         let now = self.now();
@@ -98,7 +100,7 @@ impl App {
         };
         let hash = self.hash_new_password(set_up.password, &owner).await?;
         let device = self.device_cookies().await?.issue(owner.id, &hash);
-        let (begin, cookie) = self.new_browser_session(owner.id, &set_up.browser);
+        let (begin, cookie) = self.new_browser_session(owner.id, Way::Password, &set_up.browser);
         let event = begin.event_of(Action::SetUp, self.ids.next(now));
         let digest = set_up.link.digest();
         self.store
@@ -125,7 +127,7 @@ impl App {
             .await?;
         Ok(Cookies {
             session: cookie,
-            device,
+            device: Some(device),
         })
     }
 

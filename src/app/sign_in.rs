@@ -25,6 +25,7 @@ use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
 use crate::domain::user::{User, parse_email};
+use crate::domain::ways_to_sign_in::Way;
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
 use crate::store::{Batch, Sql, audit, browser_session, password, refused_sign_in, user};
@@ -60,8 +61,8 @@ pub struct Browser {
 pub struct Cookies {
     /// The cookie of the session.
     pub session: Secret,
-    /// The device cookie.
-    pub device: Secret,
+    /// The device cookie, for who has a password.
+    pub device: Option<Secret>,
 }
 
 impl App {
@@ -75,6 +76,7 @@ impl App {
             password,
             browser,
         } = sign_in;
+        self.require_passwords()?;
         let account = account(&email);
         // What is no email is nobody's; it is looked up all the same.
         let email = parse_email(&email).unwrap_or_default();
@@ -107,6 +109,7 @@ impl App {
         password: Secret,
         browser: Browser,
     ) -> Result<Secret, Error> {
+        self.require_passwords()?;
         let user_id = in_browser.user.id;
         let find = async move |sql: Sql<'_>| sql.run(password::find(user_id)).await;
         let known = Known {
@@ -187,7 +190,7 @@ impl App {
         browser: Browser,
     ) -> Result<Cookies, Error> {
         let device = self.device_cookies().await?.issue(user.id, &hash);
-        let (begin, cookie) = self.new_browser_session(user.id, &browser);
+        let (begin, cookie) = self.new_browser_session(user.id, Way::Password, &browser);
         self.store
             .write(user.id, async move |sql| {
                 sql.run(require_user(begin.session.user_id)).await?;
@@ -198,7 +201,7 @@ impl App {
             .await?;
         Ok(Cookies {
             session: cookie,
-            device,
+            device: Some(device),
         })
     }
 
@@ -206,6 +209,7 @@ impl App {
     pub(super) fn new_browser_session(
         &self,
         user_id: UserId,
+        way: Way,
         browser: &Browser,
     ) -> (BeginSession, Secret) {
         let now = self.now();
@@ -228,7 +232,8 @@ impl App {
             digest: cookie.digest(),
             event: self
                 .event(&Actor::Person(person), Action::SignIn)
-                .to(session.id.0),
+                .to(session.id.0)
+                .by(way),
             replaced: replaced.map(|it| (it.user.id, it.session.id)),
             session,
         };
@@ -327,11 +332,17 @@ pub(super) struct BeginSession {
 }
 
 impl BeginSession {
+    /// Takes a proof of who the user is that was given elsewhere.
+    pub(super) fn prove_at(&mut self, at: Option<Timestamp>) {
+        self.session.prove_at(at);
+    }
+
     /// What else its user does now.
     pub(super) fn event_of(&self, action: Action, id: AuditEventId) -> AuditEvent {
         let event = AuditEvent {
             id,
             action,
+            detail: None,
             ..self.event.clone()
         };
         event.to(self.session.user_id.0)

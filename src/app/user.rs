@@ -11,8 +11,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::{
-    Batch, Sql, auth_code, browser_session, email_change, invitation, mail_count, member,
-    one_time_link, password, product_import, refused_sign_in, user,
+    Batch, Sql, auth_code, browser_session, email_change, identity, invitation, mail_count, member,
+    one_time_link, passkey, password, product_import, refused_sign_in, user,
 };
 
 use super::browser_session::end_app_sessions;
@@ -107,7 +107,12 @@ pub(super) async fn remove_user(
     });
     let gone = (member::delete_all(id), auth_code::delete_all(id));
     sql.run((remove, gone)).await?;
-    let ways_in = (password::delete(id), one_time_link::delete_all(id));
+    let ways_in = (
+        password::delete(id),
+        passkey::delete_all(id),
+        identity::delete_all(id),
+        one_time_link::delete_all(id),
+    );
     let mail = (email_change::delete(id), mail_count::delete_all(id));
     let account = account(&email);
     let wrong = password::forget_all_wrong(&account);

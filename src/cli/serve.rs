@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::http;
 use crate::log::{self, Quotas};
 use crate::mail::Outbox;
+use crate::oidc::Provider;
 use crate::pages;
 use crate::server::{Ended, Server};
 use crate::settings::{Database, Origin, Settings};
@@ -51,13 +52,18 @@ impl Serve {
             let app = open_or_make(settings).await?.mailing_by(outbox);
             let app = Arc::new(app);
             let quotas = Arc::clone(&replica.quotas);
+            let provider = provider(settings)?;
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
+            let context = context.signing_in_by(provider.clone());
             let server = {
                 let api = pages::api(settings.origin())?;
                 start(settings, api, context, Arc::clone(&replica), &log)?
             };
             introduce(&app, settings, &log).await?;
+            if let Some(provider) = provider {
+                tokio::spawn(warn_if_it_does_not_answer(provider, log.clone()));
+            }
             // Last, because a balancer that finds it sends requests.
             let _listener = settings
                 .operations_listen
@@ -68,6 +74,25 @@ impl Serve {
         // Requests that were left behind must not hold up the end.
         runtime.shutdown_background();
         result
+    }
+}
+
+/// The OpenID provider of the settings; nothing is asked of it yet.
+fn provider(settings: &Settings) -> Result<Option<Arc<Provider>>, CommandError> {
+    let (Some(oidc), Some(origin)) = (settings.oidc(), settings.origin()) else {
+        return Ok(None);
+    };
+    let provider = Provider::new(oidc, &origin).map_err(CommandError::Failed)?;
+    Ok(Some(Arc::new(provider)))
+}
+
+/// Asks the provider, so that an operator who mistyped its settings reads of it before anybody signs in. Nothing waits for it.
+async fn warn_if_it_does_not_answer(provider: Arc<Provider>, log: Logger) {
+    if let Err(error) = provider.check().await {
+        warn!(
+            log, "people cannot sign in by the OpenID provider until it answers";
+            "issuer" => provider.issuer(), "error" => %error
+        );
     }
 }
 
@@ -133,6 +158,14 @@ async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), C
             log,
             "no mail is sent: invitations are shown to whoever makes them, and passwords are set anew and emails changed by \
              `invoicing user reset-link` and `invoicing user set-email`; smtp_url and mail_from change that"
+        );
+    }
+    let elsewhere = app.count_passkeys_elsewhere().await?;
+    if elsewhere > 0 {
+        warn!(
+            log,
+            "passkeys that were made at another host than that of the origin do not count, and their users cannot sign in by them";
+            "passkeys" => elsewhere, "origin" => app.origin().unwrap_or("none")
         );
     }
     let overview = app.overview().await?;

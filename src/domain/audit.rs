@@ -12,6 +12,7 @@ use super::id::{ApiKeyId, AuditEventId, BrowserSessionId, TeamId, UserId};
 use super::member::Role;
 use super::string_enum::string_enum;
 use super::time::Timestamp;
+use super::ways_to_sign_in::Way;
 use uuid::Uuid;
 
 /// On whose behalf something is done.
@@ -98,6 +99,16 @@ string_enum! {
         ChangePassword = "change-password",
         /// Products were imported: a file, or a step of one.
         ImportProducts = "import-products",
+        /// A passkey was added.
+        AddPasskey = "add-passkey",
+        /// A passkey was removed.
+        RemovePasskey = "remove-passkey",
+        /// A passkey was refused, as there are two of the same key.
+        RefusePasskey = "refuse-passkey",
+        /// An identity at the OpenID provider became a way to sign in.
+        LinkIdentity = "link-identity",
+        /// It is none any more.
+        UnlinkIdentity = "unlink-identity",
     }
 }
 
@@ -188,6 +199,15 @@ impl AuditEvent {
     pub(crate) fn with_successor(self, id: ApiKeyId) -> Self {
         AuditEvent {
             detail: Some(id.to_string()),
+            ..self
+        }
+    }
+
+    /// The same, with the way to sign in as what else there is to say.
+    #[must_use]
+    pub(crate) fn by(self, way: Way) -> Self {
+        AuditEvent {
+            detail: Some(way.as_str().to_owned()),
             ..self
         }
     }

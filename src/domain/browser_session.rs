@@ -51,6 +51,12 @@ impl BrowserSession {
         }
     }
 
+    /// Takes a proof of who the user is that was given elsewhere, before this session began; if it is not known when, not lately.
+    pub(crate) fn prove_at(&mut self, at: Option<Timestamp>) {
+        let long_ago = self.created_at.before(FRESH);
+        self.signed_in_at = at.map_or(long_ago, |at| at.min(self.created_at));
+    }
+
     /// Whether the user has proven who they are so lately that they need not do it again.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         now < self.signed_in_at.after(FRESH)

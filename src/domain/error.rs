@@ -100,12 +100,25 @@ pub enum Error {
     /// The email and the password do not belong together, or nobody has that email.
     #[error("the email or the password is wrong")]
     WrongPassword,
+    /// A passkey is not known here, or what it has signed does not hold; nobody is told which.
+    #[error("the passkey is not accepted here, or the page was too old")]
+    PasskeyRefused,
     /// There were too many wrong passwords; the account can be tried again at that time.
     #[error("there were too many wrong passwords; try again later")]
     TooManyWrongPasswords(Timestamp),
     /// A link that is good once was used, has been replaced, or is too old.
     #[error("the link is not valid any more")]
     LinkNotValid,
+
+    /// Passwords are switched off.
+    #[error("people do not sign in by passwords here")]
+    PasswordsOff,
+    /// No user has the identity at the OpenID provider.
+    #[error("no user has this identity")]
+    IdentityUnknown,
+    /// Another user has the identity at the OpenID provider.
+    #[error("another user has this identity")]
+    IdentityTaken,
 
     /// The store cannot answer in time (`unavailable`). Whether a change that was asked for has been
     /// made is then not known, only that it was not acknowledged.

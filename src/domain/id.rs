@@ -80,6 +80,10 @@ ids! {
     AuditEventId
     /// Identifies an invitation; it is not its link, and no secret.
     InvitationId
+    /// Identifies an identity at an OpenID provider, here; it is not its subject.
+    IdentityId
+    /// Identifies a passkey; it is not what its authenticator calls it.
+    PasskeyId
     /// Identifies a folder.
     FolderId
     /// Identifies a file.

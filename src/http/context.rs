@@ -14,6 +14,7 @@ use crate::admin::ReplicaState;
 use crate::app::App;
 use crate::budget::Budget;
 use crate::limit::Limits;
+use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
 
 /// What all requests share.
@@ -32,6 +33,8 @@ pub struct Context {
     pub(super) cors: Option<Cors>,
     pub(super) log: Logger,
     pub(super) interceptor: Option<Box<dyn Interceptor>>,
+    /// By which people sign in, if there is one.
+    pub(crate) provider: Option<Arc<Provider>>,
 }
 
 /// A request as dropshot hands it over.
@@ -58,7 +61,13 @@ impl Context {
             cors: Cors::new(&settings.cors_origins),
             log: log.clone(),
             interceptor: None,
+            provider: None,
         }
+    }
+
+    /// The same, with an OpenID provider by which people sign in.
+    pub(crate) fn signing_in_by(self, provider: Option<Arc<Provider>>) -> Context {
+        Context { provider, ..self }
     }
 
     /// The same, but requests pass this interceptor before their handlers.

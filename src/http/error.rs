@@ -192,9 +192,13 @@ fn of_domain(error: &domain::Error) -> Problem {
         | Error::Refused(_)
         | Error::Invalid(_)
         | Error::WrongPassword
+        | Error::PasskeyRefused
         | Error::TooManyWrongPasswords(_)
         | Error::LinkNotValid
         | Error::ProductChanged
+        | Error::PasswordsOff
+        | Error::IdentityUnknown
+        | Error::IdentityTaken
         | Error::CatalogChanged
         | Error::ImportNotKept
         | Error::Internal(_) => internal(),

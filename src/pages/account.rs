@@ -17,6 +17,7 @@ use super::cookies::Cookie;
 use super::export::export;
 use super::failure::Failure;
 use super::frame::Frame;
+use super::provider;
 use super::route::{Answer, NoVariables, Route};
 use super::site::{Site, Work};
 use super::text::{Time, device_name};
@@ -24,10 +25,14 @@ use super::visit::Visit;
 use crate::domain::Error;
 use crate::domain::audit::AuditEvent;
 use crate::domain::error::Complaint;
+use crate::domain::id::IdentityId;
+use crate::domain::identity::Identity;
 use crate::domain::list::Part;
 use crate::domain::member::ListedMember;
+use crate::domain::passkey::{Passkey, RelyingParty};
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::secret::Secret;
+use crate::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
 use crate::http::Error::Overloaded;
 use crate::http::{Api, Form};
 
@@ -49,6 +54,14 @@ struct AccountPage {
     teams: Vec<ListedMember>,
     sign_ins: Vec<SignInRow>,
     refused_sign_ins: Vec<RefusedRow>,
+    passkeys: Vec<PasskeyRow>,
+    offers_passkeys: bool,
+    /// Whether to offer to sign out the apps, too (docs/decisions.md, V5).
+    offers_apps: bool,
+    ways: WaysToSignIn,
+    identities: Vec<IdentityRow>,
+    /// What people call the OpenID provider, where there is one.
+    provider: Option<String>,
     complaint: Option<Complaint>,
     /// What was done, or cannot be done, that no field is to blame for.
     done: Option<&'static str>,
@@ -60,6 +73,29 @@ struct SignInRow {
     at: Time,
     device: String,
     address: String,
+    /// How, where it is known.
+    way: Option<String>,
+}
+
+/// An identity as the list shows it.
+struct IdentityRow {
+    id: IdentityId,
+    label: String,
+    /// The provider, unless it is the one by which people sign in now.
+    elsewhere: Option<String>,
+    at: Time,
+}
+
+impl IdentityRow {
+    fn new(identity: Identity, on: &SwitchedOn) -> IdentityRow {
+        let counts = on.issuer.as_ref() == Some(&identity.issuer);
+        IdentityRow {
+            id: identity.id,
+            label: identity.email.unwrap_or(identity.subject),
+            elsewhere: (!counts).then_some(identity.issuer),
+            at: Time(identity.created_at),
+        }
+    }
 }
 
 impl From<AuditEvent> for SignInRow {
@@ -68,6 +104,30 @@ impl From<AuditEvent> for SignInRow {
             at: Time(event.created_at),
             device: device_name(event.user_agent.as_deref()),
             address: event.client_address.unwrap_or_default(),
+            way: event.detail,
+        }
+    }
+}
+
+/// A passkey as the list of the account shows it.
+struct PasskeyRow {
+    id: String,
+    name: String,
+    created_at: Time,
+    last_used_at: Option<Time>,
+    /// The host that it is good at, if that is another one.
+    elsewhere: Option<String>,
+}
+
+impl PasskeyRow {
+    fn new(passkey: Passkey, party: Option<&RelyingParty>) -> PasskeyRow {
+        let is_here = party.is_some_and(|it| it.id() == passkey.rp_id);
+        PasskeyRow {
+            id: passkey.id.to_string(),
+            name: passkey.name,
+            created_at: Time(passkey.created_at),
+            last_used_at: passkey.last_used_at.map(Time),
+            elsewhere: (!is_here).then_some(passkey.rp_id),
         }
     }
 }
@@ -114,6 +174,9 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/account/leave")
         .takes("leave_team", leave_team)?
         .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/unlink")
+        .takes("unlink_identity", unlink_identity)?
+        .and_no_more::<NoVariables>()?;
     Route::new(api, site, "/account/export")
         .shows("export_account", export_account)?
         .and_no_more::<NoVariables>()?;
@@ -124,21 +187,44 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
 }
 
 async fn show_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
-    let done = match visit.query("done").as_deref() {
-        Some("password") => Some(
-            "Your password is changed, and other browsers are signed out. Apps are not; Devices has them.",
+    let (done, offers_apps) = match visit.query("done").as_deref() {
+        Some("password") => (
+            "Your password is changed, and other browsers are signed out. Apps are not.",
+            true,
         ),
-        Some("email-asked") => Some(
+        Some("reset") => (
+            "Your password is set, and everything else is signed out, apps too. What else lets somebody in as you is below: \
+             remove what you do not know.",
+            false,
+        ),
+        Some("passkey-added") => ("You can sign in by the new passkey.", false),
+        Some("passkey-removed") => (
+            "The passkey is removed, and other browsers are signed out. Apps are not. Delete it on your device, too.",
+            true,
+        ),
+        Some("linked") => ("You can sign in by it from now on.", false),
+        Some("unlinked") => (
+            "Nobody signs in to your account by it any more, and other browsers are signed out. Apps are not.",
+            true,
+        ),
+        Some("email-asked") => (
             "We have sent a link to your new email. Follow it within an hour, in a browser in which you are signed in.",
+            false,
         ),
-        Some("email") => Some("Your email is changed."),
-        _ => None,
+        Some("email") => ("Your email is changed.", false),
+        _ => return page(&visit, Shown::default()).await,
     };
     let shown = Shown {
-        done,
+        done: Some(done),
+        offers_apps,
         ..Shown::default()
     };
     page(&visit, shown).await
+}
+
+/// What somebody asked for and cannot have, on this page.
+pub(super) async fn refuse(visit: &Visit, why: String) -> Answer {
+    page(visit, Shown::refused(why)).await
 }
 
 async fn change_name(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
@@ -219,6 +305,17 @@ async fn leave_team(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
     }
 }
 
+async fn unlink_identity(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let [id] = form.fields(["id"])?;
+    confirmed(&visit, &form, &[("id", id.as_str())]).await?;
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    match visit.app().unlink_identity(visit.person()?, id).await {
+        Ok(()) => Ok(see_other("/account?done=unlinked")),
+        Err(Error::Refused(why)) => page(&visit, Shown::refused(why)).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let turn = visit.site.turn(visit.user_id()?, Work::InMemory);
     let turn = turn.ok_or(Rejection::Error(Overloaded))?;
@@ -264,6 +361,7 @@ struct Shown {
     new_email: Option<String>,
     complaint: Option<Complaint>,
     done: Option<&'static str>,
+    offers_apps: bool,
     refused: Option<String>,
 }
 
@@ -300,6 +398,11 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let refused_sign_ins = visit.app().list_refused_sign_ins(user.id).await?;
     let refused_sign_ins = refused_sign_ins.into_iter().map(RefusedRow::from);
     let pending = visit.app().find_email_change(user.id).await?;
+    let passkeys = visit.app().list_passkeys(user.id).await?;
+    let offers_apps = shown.offers_apps && !visit.app().list_devices(user.id).await?.1.is_empty();
+    let party = visit.app().relying_party();
+    let identities = visit.app().list_identities(user.id).await?;
+    let on = visit.app().switched_on();
     let status = match shown.complaint.is_some() || shown.refused.is_some() {
         true => StatusCode::UNPROCESSABLE_ENTITY,
         false => StatusCode::OK,
@@ -314,6 +417,18 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
         teams,
         sign_ins: sign_ins.into_iter().map(SignInRow::from).collect(),
         refused_sign_ins: refused_sign_ins.collect(),
+        passkeys: passkeys
+            .into_iter()
+            .map(|it| PasskeyRow::new(it, party))
+            .collect(),
+        offers_passkeys: party.is_some(),
+        offers_apps,
+        ways: visit.app().ways_to_sign_in(user.id).await?,
+        identities: identities
+            .into_iter()
+            .map(|it| IdentityRow::new(it, on))
+            .collect(),
+        provider: provider::name(visit),
         complaint: shown.complaint,
         done: shown.done,
         refused: shown.refused,

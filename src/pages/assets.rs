@@ -1,4 +1,4 @@
-//! What pages load: one stylesheet, one script and an icon, all in this binary. A browser keeps them, and asks each time
+//! What pages load: one stylesheet, two scripts and an icon, all in this binary. A browser keeps them, and asks each time
 //! whether they are still the same.
 
 use dropshot::ApiDescriptionRegisterError;
@@ -21,6 +21,11 @@ pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError>
             "/assets/page.js",
             JAVASCRIPT,
             include_str!("assets/page.js"),
+        ),
+        (
+            "/assets/passkey.js",
+            JAVASCRIPT,
+            include_str!("assets/passkey.js"),
         ),
         ("/assets/icon.svg", SVG, include_str!("assets/icon.svg")),
     ];

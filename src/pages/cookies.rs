@@ -1,4 +1,4 @@
-//! The cookies of the pages (docs/decisions.md, V1 to V3 and P32).
+//! The cookies of the pages (docs/decisions.md, V1 to V3, P29 and P32).
 //!
 //! Their names begin with `__Host-`, by which a browser takes them from this host alone, by TLS, for all paths. On loopback in
 //! clear no browser would keep such a cookie, so the name has the port instead: cookies do not tell ports apart.
@@ -17,6 +17,10 @@ pub(super) enum Cookie {
     Device,
     /// Something to be shown once, on the next page.
     Once,
+    /// Which browser asks to sign in by a passkey; for as long as a challenge is good.
+    Passkey,
+    /// What goes with a browser to the OpenID provider and back.
+    Provider,
 }
 
 impl Cookie {
@@ -26,6 +30,8 @@ impl Cookie {
             Cookie::Session => 90 * DAY,
             Cookie::Device => 400 * DAY,
             Cookie::Once => 60,
+            Cookie::Passkey => 5 * 60,
+            Cookie::Provider => 10 * 60,
         }
     }
 
@@ -35,6 +41,8 @@ impl Cookie {
             Cookie::Session => "",
             Cookie::Device => "-device",
             Cookie::Once => "-once",
+            Cookie::Passkey => "-passkey",
+            Cookie::Provider => "-provider",
         };
         match site.origin.is_secure() {
             true => format!("__Host-invoicing{suffix}"),

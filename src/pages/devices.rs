@@ -53,6 +53,9 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/account/devices/end-session")
         .takes("end_session", end_session)?
         .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/devices/end-app-sessions")
+        .takes("end_app_sessions", end_app_sessions)?
+        .and_no_more::<NoVariables>()?;
     Route::new(api, site, "/account/devices/end-other-sessions")
         .takes("end_other_sessions", end_other_sessions)?
         .and_no_more::<NoVariables>()
@@ -98,6 +101,11 @@ async fn end_session(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
     let [id] = form.fields(["id"])?;
     let id = id.parse().map_err(|_| Failure::NotFound)?;
     visit.app().end_session(person, id).await?;
+    Ok(see_other(PATH))
+}
+
+async fn end_app_sessions(visit: Arc<Visit>, _: NoVariables, _: Form) -> Answer {
+    visit.app().end_app_sessions(visit.person()?).await?;
     Ok(see_other(PATH))
 }
 

@@ -29,13 +29,18 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
         Failure::OtherOrigin => (
             StatusCode::FORBIDDEN,
             "This did not come from our page",
-            "The form was sent from another site, or by a browser that does not say from where. Nothing was changed."
+            "The form or link is of another site, or the browser does not say from where it comes. Nothing was changed."
                 .to_owned(),
         ),
         Failure::WrongApp(why) => (
             StatusCode::BAD_REQUEST,
             "The app cannot sign you in",
             format!("{why} Nothing was sent to it. Whoever makes the app can mend this."),
+        ),
+        Failure::PasswordsOff => (
+            StatusCode::FORBIDDEN,
+            "Passwords are switched off",
+            "People sign in here in other ways, and nobody types or sets a password.".to_owned(),
         ),
         Failure::NotFound => (
             StatusCode::NOT_FOUND,
@@ -67,18 +72,8 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
 
 /// The sign-in page, from which one comes back; after a form, to the page that it was on.
 fn to_sign_in(visit: &Visit) -> Response<Bytes> {
-    let asked = visit.path_and_query();
-    let (path, query) = asked.split_at(asked.find('?').unwrap_or(asked.len()));
-    let page = match visit.context.request.method().is_safe() || visit.has_page {
-        true => path,
-        // What only takes forms lies below the page that has them.
-        false => path.rsplit_once('/').map_or("/", |(page, _)| page),
-    };
-    match page {
+    match visit.page().as_str() {
         "/" => see_other("/sign-in"),
-        page => see_other(&format!(
-            "/sign-in?next={}",
-            encoded(&format!("{page}{query}"))
-        )),
+        back => see_other(&format!("/sign-in?next={}", encoded(back))),
     }
 }

@@ -7,8 +7,10 @@ use super::visit::Visit;
 use crate::domain::Error;
 use crate::domain::audit::AuditEvent;
 use crate::domain::browser_session::BrowserSession;
+use crate::domain::identity::Identity;
 use crate::domain::list::Part;
 use crate::domain::member::ListedMember;
+use crate::domain::passkey::Passkey;
 use crate::domain::refused_sign_in::RefusedSignIn;
 use crate::domain::session::Session;
 
@@ -34,6 +36,8 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
     let teams = app.list_memberships(user.id, Part::first(TEAMS)).await?;
     let (browsers, apps) = app.list_devices(user.id).await?;
     let pending = app.find_email_change(user.id).await?;
+    let passkeys = app.list_passkeys(user.id).await?;
+    let identities = app.list_identities(user.id).await?;
     let mut events = Vec::new();
     let mut part = Part::first(STEP);
     while events.len() < EVENTS {
@@ -55,6 +59,8 @@ pub(super) async fn export(visit: &Visit) -> Result<String, Failure> {
             "newEmail": pending.map(|it| it.email),
         },
         "teams": teams.iter().map(team).collect::<Vec<_>>(),
+        "passkeys": passkeys.iter().map(passkey).collect::<Vec<_>>(),
+        "identities": identities.iter().map(identity).collect::<Vec<_>>(),
         "browsers": browsers.iter().map(browser).collect::<Vec<_>>(),
         "apps": apps.iter().map(app_session).collect::<Vec<_>>(),
         "refusedSignIns": told.map(refused_sign_in).collect::<Vec<_>>(),
@@ -73,6 +79,26 @@ fn team(it: &ListedMember) -> Value {
         "name": it.team_name,
         "role": it.member.role,
         "since": it.member.created_at.to_string(),
+    })
+}
+
+fn passkey(it: &Passkey) -> Value {
+    json!({
+        "id": it.id,
+        "name": it.name,
+        "host": it.rp_id,
+        "createdAt": it.created_at.to_string(),
+        "lastUsedAt": it.last_used_at.map(|at| at.to_string()),
+    })
+}
+
+fn identity(it: &Identity) -> Value {
+    json!({
+        "id": it.id,
+        "issuer": it.issuer,
+        "subject": it.subject,
+        "email": it.email,
+        "createdAt": it.created_at.to_string(),
     })
 }
 

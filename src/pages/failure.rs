@@ -14,6 +14,8 @@ pub(super) enum Failure {
     NotSignedIn,
     /// A change that no page of ours has asked for.
     OtherOrigin,
+    /// What was asked for needs a password, and these are switched off.
+    PasswordsOff,
     /// There is no such page, or not for this person.
     NotFound,
     /// An app has sent somebody here in a wrong way, and cannot be told.
@@ -28,6 +30,7 @@ impl From<domain::Error> for Failure {
     fn from(error: domain::Error) -> Failure {
         match error {
             domain::Error::InvalidToken => Failure::NotSignedIn,
+            domain::Error::PasswordsOff => Failure::PasswordsOff,
             // Whoever is no member learns nothing (docs/decisions.md, W21).
             domain::Error::NotAMember
             | domain::Error::Missing { .. }

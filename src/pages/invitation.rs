@@ -11,6 +11,7 @@ use http::StatusCode;
 
 use super::answer::{html, see_other};
 use super::frame::Frame;
+use super::provider;
 use super::route::{Answer, Route, TokenPath};
 use super::sign_in::signed_in;
 use super::site::Site;
@@ -34,6 +35,12 @@ struct InvitationPage {
     /// What was typed.
     name: String,
     complaint: Option<Complaint>,
+    /// Whether passwords are switched on.
+    password: bool,
+    /// What people call the OpenID provider, where there is one.
+    provider: Option<String>,
+    /// The path of the page.
+    path: String,
 }
 
 /// How somebody who has the link goes on.
@@ -106,6 +113,9 @@ async fn page(visit: &Visit, link: &Secret, name: String, complaint: Option<Comp
     };
     let page = InvitationPage {
         frame: Frame::of(visit),
+        password: visit.app().switched_on().password,
+        provider: provider::name(visit),
+        path: visit.context.request.uri().path().to_owned(),
         team: found.team_name,
         email: found.invitation.email,
         role: found.invitation.role,

@@ -1,4 +1,4 @@
-//! `/reset/{token}`: a password is set anew.
+//! `/reset/{token}`: a password is set anew. The account then shows which passkeys remain (docs/decisions.md, P15).
 
 use std::sync::Arc;
 
@@ -23,6 +23,8 @@ struct ResetPage {
     frame: Frame,
     email: String,
     complaint: Option<Complaint>,
+    /// Whether passwords are switched on.
+    password: bool,
 }
 
 /// Adds the page.
@@ -46,7 +48,7 @@ async fn reset_password(visit: Arc<Visit>, path: TokenPath, form: Form) -> Answe
     let password = Secret::from_text(password);
     let browser = visit.browser();
     match visit.app().reset_password(&link, password, browser).await {
-        Ok(cookies) => Ok(signed_in(&visit, &cookies, "/account/devices")),
+        Ok(cookies) => Ok(signed_in(&visit, &cookies, "/account?done=reset")),
         Err(Error::Invalid(complaint)) => page(&visit, &link, Some(complaint)).await,
         Err(error) => Err(error.into()),
     }
@@ -60,6 +62,7 @@ async fn page(visit: &Visit, link: &Secret, complaint: Option<Complaint>) -> Ans
     };
     let page = ResetPage {
         frame: Frame::of(visit),
+        password: visit.app().switched_on().password,
         email: user.email,
         complaint,
     };

@@ -27,6 +27,10 @@ struct SetupPage {
     name: String,
     email: String,
     complaint: Option<Complaint>,
+    /// Whether passwords are switched on.
+    password: bool,
+    /// Whether there is an OpenID provider.
+    provider: bool,
 }
 
 /// Adds the page.
@@ -45,6 +49,8 @@ async fn show_setup(visit: Arc<Visit>, path: TokenPath) -> Answer {
     let makes_team = visit.app().get_set_up_link(&link).await?;
     let page = SetupPage {
         frame: Frame::of(&visit),
+        password: visit.app().switched_on().password,
+        provider: visit.app().switched_on().issuer.is_some(),
         makes_team,
         team: String::new(),
         name: String::new(),
@@ -72,6 +78,8 @@ async fn set_up(visit: Arc<Visit>, path: TokenPath, form: Form) -> Answer {
     };
     let page = SetupPage {
         frame: Frame::of(&visit),
+        password: visit.app().switched_on().password,
+        provider: visit.app().switched_on().issuer.is_some(),
         makes_team: visit.app().get_set_up_link(&link).await?,
         team,
         name,

@@ -1,4 +1,7 @@
 //! `/sign-in` and `/sign-out`.
+//!
+//! GET of `/sign-in` keeps nothing: the challenge for a passkey is in the page, sealed, and good in the browser that is given a
+//! cookie with it.
 
 use std::sync::Arc;
 
@@ -12,12 +15,14 @@ use super::answer::{html, see_other};
 use super::cookies::Cookie;
 use super::failure::Failure;
 use super::frame::Frame;
+use super::provider;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
-use super::text::Time;
+use super::text::{Time, encoded};
 use super::visit::{Visit, way_back};
 use crate::app::sign_in::{Cookies, SignIn};
 use crate::domain::Error;
+use crate::domain::passkey::ceremony::{self as passkey, Asked};
 use crate::domain::secret::Secret;
 use crate::http::{Api, Form};
 
@@ -32,7 +37,22 @@ struct SignInPage {
     next: String,
     email: String,
     complaint: Option<String>,
+    /// Whether the complaint is about the password.
+    wrong_password: bool,
+    /// What a passkey is asked for, if they are offered.
+    asked: Option<Asked>,
+    /// Whether passwords are switched on.
+    password: bool,
     sends_mail: bool,
+    provider: Option<ProviderLink>,
+}
+
+/// The link to the OpenID provider, where there is one.
+struct ProviderLink {
+    /// What people call it.
+    name: String,
+    /// Where to go afterwards, as a query has it.
+    next: String,
 }
 
 /// Adds the pages.
@@ -43,6 +63,9 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
     Route::new(api, site, "/sign-in")
         .shows("show_sign_in", show_sign_in)?
         .takes("sign_in", sign_in)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/sign-in/passkey")
+        .takes("sign_in_by_passkey", sign_in_by_passkey)?
         .and_no_more::<NoVariables>()?;
     Route::new(api, site, "/sign-out")
         .takes("sign_out", sign_out)?
@@ -58,7 +81,7 @@ async fn show_sign_in(visit: Arc<Visit>, _: NoVariables) -> Answer {
     }
     let email = visit.query("email").unwrap_or_default();
     let email = email.chars().take(EMAIL_LENGTH).collect();
-    page(&visit, StatusCode::OK, next, email, None)
+    page(&visit, next, email, None).await
 }
 
 async fn sign_in(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
@@ -69,12 +92,37 @@ async fn sign_in(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
         password: Secret::from_text(password),
         browser: visit.browser(),
     };
-    let complaint = match visit.app().sign_in(attempt).await {
-        Ok(cookies) => return Ok(signed_in(&visit, &cookies, &next)),
-        Err(error) => wrong_password(error)?,
+    match visit.app().sign_in(attempt).await {
+        Ok(cookies) => Ok(signed_in(&visit, &cookies, &next)),
+        Err(error) => page(&visit, next, email, Some(error)).await,
+    }
+}
+
+async fn sign_in_by_passkey(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let [challenge, credential, next] = form.fields(["challenge", "passkey", "next"])?;
+    let next = way_back(&next).unwrap_or("/").to_owned();
+    // The script had a page that was too old.
+    if credential.is_empty() {
+        let anew = format!("/sign-in?anew=1&next={}", encoded(&next));
+        return Ok(see_other(&anew));
+    }
+    let answer = passkey::Answer {
+        challenge,
+        credential,
     };
-    let status = StatusCode::UNPROCESSABLE_ENTITY;
-    page(&visit, status, next, email, Some(complaint))
+    let (secret, browser) = (asking_browser(&visit), visit.browser());
+    let app = visit.app();
+    match app.sign_in_by_passkey(&answer, &secret, browser).await {
+        Ok(cookies) => Ok(signed_in(&visit, &cookies, &next)),
+        Err(error) => page(&visit, next, String::new(), Some(error)).await,
+    }
+}
+
+/// The secret by which a browser is known in which nobody is signed in: the one that it has, or a new one.
+fn asking_browser(visit: &Visit) -> Secret {
+    let known = visit.cookie(Cookie::Passkey);
+    let known = known.filter(|it| Secret::is_base64url(it));
+    known.map_or_else(Secret::base64url, Secret::from_text)
 }
 
 async fn sign_out(visit: Arc<Visit>, _: NoVariables, _: Form) -> Answer {
@@ -87,30 +135,46 @@ async fn sign_out(visit: Arc<Visit>, _: NoVariables, _: Form) -> Answer {
     Ok(answer)
 }
 
-fn page(
-    visit: &Visit,
-    status: StatusCode,
-    next: String,
-    email: String,
-    complaint: Option<String>,
-) -> Answer {
+async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) -> Answer {
+    let browser = asking_browser(visit);
+    let asked = visit.app().ask_to_sign_in(&browser).await?;
+    let asks = asked.is_some();
+    let status = match error {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
     let page = SignInPage {
         frame: Frame::of(visit),
+        password: visit.app().switched_on().password,
+        provider: provider::name(visit).map(|name| ProviderLink {
+            name,
+            next: encoded(&next),
+        }),
         next,
         email,
-        complaint,
+        wrong_password: !matches!(error, None | Some(Error::PasskeyRefused)),
+        complaint: error.map(not_proven).transpose()?,
         sends_mail: visit.app().sends_mail(),
+        asked,
     };
-    Ok(html(status, &page)?)
+    let mut answer = html(status, &page)?;
+    if asks {
+        let cookie = Cookie::Passkey.set(&visit.site, browser.reveal());
+        answer.headers_mut().append(SET_COOKIE, cookie);
+    }
+    Ok(answer)
 }
 
-/// What is said of a password that does not let its user in.
+/// What is said of a password or passkey that does not let its user in.
 ///
 /// # Errors
 /// What else went wrong.
-pub(super) fn wrong_password(error: Error) -> Result<String, Failure> {
+pub(super) fn not_proven(error: Error) -> Result<String, Failure> {
     match error {
         Error::WrongPassword => Ok("The email or the password is wrong.".to_owned()),
+        Error::PasskeyRefused => {
+            Ok("This passkey is not accepted here, or the page was too old. Try again.".to_owned())
+        }
         Error::TooManyWrongPasswords(until) => Ok(format!(
             "There were too many wrong passwords. Try again after {}.",
             Time(until)
@@ -123,7 +187,9 @@ pub(super) fn wrong_password(error: Error) -> Result<String, Failure> {
 pub(super) fn signed_in(visit: &Visit, cookies: &Cookies, next: &str) -> Response<Bytes> {
     visit.renew(&cookies.session);
     let mut answer = see_other(next);
-    let device = Cookie::Device.set(&visit.site, cookies.device.reveal());
-    answer.headers_mut().append(SET_COOKIE, device);
+    if let Some(device) = &cookies.device {
+        let device = Cookie::Device.set(&visit.site, device.reveal());
+        answer.headers_mut().append(SET_COOKIE, device);
+    }
     answer
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use codegen_runtime::Rejection;
 use http::Method;
-use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, USER_AGENT};
+use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER, USER_AGENT};
 
 use super::cookies::Cookie;
 use super::failure::Failure;
@@ -17,6 +17,7 @@ use crate::domain::browser_session::InBrowser;
 use crate::domain::id::UserId;
 use crate::domain::secret::{Digest, Secret};
 use crate::http::{Error, RequestContext, address, cookie};
+use crate::oidc::CALLBACK;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -184,6 +185,43 @@ impl Visit {
             false => Err(Failure::OtherOrigin),
         }
     }
+
+    /// Refuses a way to the OpenID provider on which another site has sent somebody. A browser that does not say from where it
+    /// comes sends the address of the page, as our `Referrer-Policy` has it.
+    ///
+    /// # Errors
+    /// [`Failure::OtherOrigin`].
+    pub(super) fn require_own_link(&self) -> Result<(), Failure> {
+        let headers = self.context.request.headers();
+        match is_own_link(headers, self.site.origin.as_str()) {
+            true => Ok(()),
+            false => Err(Failure::OtherOrigin),
+        }
+    }
+
+    /// The page from which this was asked for, to come back to it: after a form, the one that it was on.
+    pub(super) fn page(&self) -> String {
+        let asked = self.path_and_query();
+        let (path, query) = asked.split_at(asked.find('?').unwrap_or(asked.len()));
+        let page = match self.context.request.method().is_safe() || self.has_page {
+            true => path,
+            // What only takes forms lies below the page that has them.
+            false => path.rsplit_once('/').map_or("/", |(page, _)| page),
+        };
+        format!("{page}{query}")
+    }
+}
+
+fn is_own_link(headers: &HeaderMap, origin: &str) -> bool {
+    match (headers.get(&SEC_FETCH_SITE), headers.get(REFERER)) {
+        (Some(site), _) => site == "same-origin",
+        (None, Some(page)) => {
+            let page = page.to_str().unwrap_or_default();
+            let path = page.strip_prefix(origin);
+            path.is_some_and(|path| path.starts_with('/'))
+        }
+        (None, None) => false,
+    }
 }
 
 fn is_safe(method: &Method) -> bool {
@@ -203,14 +241,21 @@ fn is_own(headers: &HeaderMap, origin: &str) -> bool {
     }
 }
 
-/// A way back: a path of this server with its query, and nothing that a browser could take for another host.
+/// A way back: a path of this server with its query, and nothing that a browser could take for another host. It is none that
+/// leads on to the provider: what follows a form of ours looks like a link of ours, and whoever gave the way back is not us.
 pub(super) fn way_back(text: &str) -> Option<&str> {
     const LENGTH: usize = 8_000;
     let is_path = text.starts_with('/') && !text.starts_with("//");
     let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\' && byte != b'#';
     let parsed = || text.parse::<http::Uri>().ok();
     let fits = text.len() <= LENGTH && text.bytes().all(is_plain);
-    (is_path && fits && parsed().is_some_and(|uri| uri.authority().is_none())).then_some(text)
+    let stays = |uri: http::Uri| uri.authority().is_none() && !leads_on(uri.path());
+    (is_path && fits && parsed().is_some_and(stays)).then_some(text)
+}
+
+/// Whether it is a page that leads to the provider, or back from there. A path that is written in another way is none.
+fn leads_on(path: &str) -> bool {
+    path == "/account/link" || path == CALLBACK || path.ends_with("/provider")
 }
 
 #[cfg(test)]
@@ -256,6 +301,28 @@ mod tests {
     }
 
     #[test]
+    fn a_link_of_ours_is_followed_from_a_page_of_ours() {
+        for (name, value, own) in [
+            ("sec-fetch-site", "same-origin", true),
+            ("sec-fetch-site", "same-site", false),
+            ("sec-fetch-site", "cross-site", false),
+            ("sec-fetch-site", "none", false),
+            ("referer", "https://a.example/account", true),
+            ("referer", "https://a.example.b.example/", false),
+            ("referer", "https://b.example/https://a.example/", false),
+            ("x-other", "1", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.append(name, value.parse().unwrap());
+            assert_eq!(is_own_link(&headers, "https://a.example"), own, "{value}");
+            // What a browser says of the site goes before the page.
+            headers.append("referer", "https://a.example/".parse().unwrap());
+            let own = own || name == "x-other";
+            assert_eq!(is_own_link(&headers, "https://a.example"), own, "{value}");
+        }
+    }
+
+    #[test]
     fn a_way_back_is_a_path_of_this_server() {
         for text in ["/", "/a/b?c=d&e=%2F", "/a?next=https://b.example"] {
             assert_eq!(way_back(text), Some(text));
@@ -272,6 +339,12 @@ mod tests {
             "/a\r\nset-cookie: b",
             "/\t/b.example",
             "/a#b",
+            "/account/link",
+            "/account/link?x",
+            "/confirm/provider?next=/account",
+            "/sign-in/provider",
+            "/sign-in/callback?state=a",
+            "/invitation/x/provider",
             "/ü",
             &format!("/{}", "x".repeat(9_000)),
         ] {

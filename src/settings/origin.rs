@@ -1,9 +1,9 @@
 //! The address that people type: where the pages are (docs/decisions.md, P1).
 
 use std::fmt;
-use std::net::IpAddr;
 use std::str::FromStr;
 
+use super::oidc::is_loopback;
 use super::values::PublicUrl;
 
 /// A scheme, a host and a port, as browsers write them in `Origin` (RFC 6454, section 6.2): small letters, and no port that
@@ -39,12 +39,7 @@ impl Origin {
 
     /// Whether people may type a password there: nobody listens on the way.
     pub fn may_sign_in(&self) -> bool {
-        self.secure || self.is_loopback()
-    }
-
-    fn is_loopback(&self) -> bool {
-        let address = self.host.trim_matches(['[', ']']).parse::<IpAddr>();
-        self.host == "localhost" || address.is_ok_and(|it| it.is_loopback())
+        self.secure || is_loopback(&self.host)
     }
 
     /// The origin of an address without a path; none where it has one.

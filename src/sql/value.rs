@@ -19,8 +19,8 @@ use crate::domain::audit::Action;
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::catalog::Mode;
 use crate::domain::id::{
-    ApiKeyId, AuditEventId, BrowserSessionId, FileId, FolderId, InvitationId, ProductId,
-    ProductImportId, SessionId, ShareLinkId, TeamId, UserId,
+    ApiKeyId, AuditEventId, BrowserSessionId, FileId, FolderId, IdentityId, InvitationId,
+    PasskeyId, ProductId, ProductImportId, SessionId, ShareLinkId, TeamId, UserId,
 };
 use crate::domain::item::ItemType;
 use crate::domain::letter::Occasion;
@@ -394,7 +394,7 @@ macro_rules! string_enums {
     };
 }
 
-ids! { ApiKeyId AuditEventId BrowserSessionId FileId FolderId InvitationId ProductId ProductImportId SessionId ShareLinkId TeamId UserId }
+ids! { ApiKeyId AuditEventId BrowserSessionId FileId FolderId IdentityId InvitationId PasskeyId ProductId ProductImportId SessionId ShareLinkId TeamId UserId }
 string_enums! { Action Audience ItemType Mode Occasion ProductStatus Purpose Role Scope }
 
 /// The columns of a row, one after the other. By name, both drivers compare names for each value of each row, which was an

@@ -18,6 +18,10 @@ string_enum! {
         Cursor = "cursor",
         /// It signs device cookies.
         Device = "device",
+        /// It seals the challenges of passkeys.
+        Passkey = "passkey",
+        /// It seals what a browser carries to the OpenID provider and back.
+        AuthenticationRequest = "authentication-request",
     }
 }
 

@@ -81,6 +81,40 @@ fn a_server_with_pages_and_without_mail_says_what_is_left_to_the_command_line() 
 }
 
 #[test]
+fn a_start_warns_of_passkeys_that_another_origin_has_made_worthless() {
+    let place = Place::with_database();
+    let user = [
+        "user",
+        "create",
+        "--email",
+        "ada@example.com",
+        "--name",
+        "Ada",
+    ];
+    place.make(&user);
+    let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
+    let insert = "INSERT INTO passkey SELECT id, id, 'Phone', 'old.example', zeroblob(16), 1, 0, x'', x'', 0, NULL FROM user";
+    file.execute(insert, []).unwrap();
+    drop(file);
+    let warns = |origin: &str| {
+        let mut server = Server::start(place.command(SERVE).args(["--origin", origin]));
+        server.wait_for("in the database");
+        server.signal("TERM");
+        let log = server.whole_log();
+        let told = |it: &Value| {
+            it["msg"]
+                .as_str()
+                .is_some_and(|it| it.starts_with("passkeys "))
+        };
+        let line = log.into_iter().find(told);
+        line.map(|it| it["passkeys"].clone())
+    };
+    assert_eq!(warns("https://new.example"), Some(json!(1)));
+    assert_eq!(warns("http://127.0.0.1:8080"), Some(json!(1)));
+    assert_eq!(warns("https://old.example"), None);
+}
+
+#[test]
 fn a_request_is_one_line_of_the_log_without_what_it_carries() {
     let place = Place::new();
     let mut server = Server::start(&mut place.command(SERVE));

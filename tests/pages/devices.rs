@@ -9,7 +9,7 @@ use crate::team::{PASSWORD, person};
 const ADA: &str = "ada@example.com";
 
 /// A device of that user, signed in by the command line: its access token.
-async fn app(service: &Service, user: &str, client: &str) -> String {
+pub async fn app(service: &Service, user: &str, client: &str) -> String {
     use test_support::service::{CODE_CHALLENGE, CODE_VERIFIER};
     let uri = "com.example.app:/signed-in";
     let create = [
@@ -44,7 +44,7 @@ async fn app(service: &Service, user: &str, client: &str) -> String {
     tokens["access_token"].as_str().expect("a token").to_owned()
 }
 
-async fn is_alive(service: &Service, token: &str) -> bool {
+pub async fn is_alive(service: &Service, token: &str) -> bool {
     let path = format!("/api/mobile/items/file/{}/links", uuid::Uuid::nil());
     let request = Request::new("GET", path)
         .bearer(token)

@@ -70,7 +70,12 @@ async fn behind_tls_the_cookie_is_bound_to_the_host() {
 async fn what_pages_load_is_kept_by_its_tag_and_small() {
     let Some(service) = server() else { return };
     let mut all = Browser::new(&service).get("/sign-in").await.0.body.len();
-    for path in ["/assets/style.css", "/assets/page.js", "/assets/icon.svg"] {
+    for path in [
+        "/assets/style.css",
+        "/assets/page.js",
+        "/assets/passkey.js",
+        "/assets/icon.svg",
+    ] {
         let file = Browser::new(&service).get(path).await.0;
         assert_eq!(file.status, 200, "{path}");
         assert_eq!(file.header("cache-control"), Some("no-cache"), "{path}");

@@ -54,7 +54,7 @@ const MEMBERS_ALL: &[Who] = &[Viewer, Member, Admin, Owner];
 
 const WRITERS: &[Who] = &[Member, Admin, Owner];
 
-const ROWS: [Row; 42] = [
+const ROWS: [Row; 55] = [
     row("GET", PRODUCTS, MEMBERS_ALL, 200),
     row("GET", "/teams/{team}/products/export.csv", MEMBERS_ALL, 200),
     row("GET", "/teams/{team}/products/new", WRITERS, 200),
@@ -80,6 +80,17 @@ const ROWS: [Row; 42] = [
         SIGNED_IN,
         303,
     ),
+    row("POST", "/account/devices/end-app-sessions", SIGNED_IN, 303),
+    row("POST", "/sign-in/passkey", &ALL, 303),
+    row("GET", "/account/passkeys", SIGNED_IN, 200),
+    Row {
+        fresh: true,
+        ..row("POST", "/account/passkeys", SIGNED_IN, 303)
+    },
+    Row {
+        fresh: true,
+        ..row("POST", "/account/passkeys/remove", SIGNED_IN, 404)
+    },
     row("GET", KEYS, MANAGERS, 200),
     Row {
         fresh: true,
@@ -115,6 +126,21 @@ const ROWS: [Row; 42] = [
     },
     row("GET", "/teams/{team}/settings/audit", MANAGERS, 200),
     row("GET", "/teams/{team}/settings/audit.csv", MANAGERS, 200),
+    row("GET", "/confirm", SIGNED_IN, 303),
+    Row {
+        fresh: true,
+        ..row("POST", "/confirm", SIGNED_IN, 303)
+    },
+    // Nobody's, as there is no provider; with one, tests/pages/provider.
+    row("GET", "/sign-in/provider", &[], 303),
+    row("GET", "/sign-in/callback", &[], 400),
+    row("GET", "/confirm/provider", &[], 303),
+    row("GET", "/account/link", &[], 303),
+    row("GET", "/invitation/{token}/provider", &[], 303),
+    Row {
+        fresh: true,
+        ..row("POST", "/account/unlink", SIGNED_IN, 404)
+    },
     row("GET", "/account", SIGNED_IN, 200),
     row("GET", "/account/export", SIGNED_IN, 200),
     row("GET", "/account/delete", SIGNED_IN, 200),
@@ -168,7 +194,7 @@ const ROWS: [Row; 42] = [
 ];
 
 /// What is not in the table, and why.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 18] = [
     ("GET", "/"), // leads to the products of the one team; products.rs
     ("POST", "/teams/{team}/products/import"), // takes a file; product_import.rs
     ("GET", "/teams/{team}/products/import/plan"), // for whoever has made the plan; product_import.rs
@@ -180,6 +206,7 @@ const ELSEWHERE: [(&str, &str); 17] = [
     ("POST", "/reset/{token}"), // for whoever has the link; sign_in.rs
     ("GET", "/assets/style.css"), // headers.rs
     ("GET", "/assets/page.js"), // the same
+    ("GET", "/assets/passkey.js"), // the same
     ("GET", "/assets/icon.svg"), // the same
     ("GET", "/docs"),      // tests/contract/docs.rs, like all below it
     ("POST", "/api/auth/mobile/revoke"), // tests/contract/revocation.rs
@@ -332,7 +359,8 @@ fn checksum(service: &test_support::service::Service) -> String {
          (SELECT count(*) FROM invitation) || ' ' || (SELECT count(*) FROM auth_code) || ' ' || \
          (SELECT count(*) FROM session) || ' ' || (SELECT count(*) FROM product_import) || ' ' || \
          (SELECT count(*) FROM product) || ' ' || (SELECT count(*) FROM idempotency) || ' ' || \
-         (SELECT count(*) FROM wrong_password) || ' ' || (SELECT sum(changed_at) FROM password)";
+         (SELECT count(*) FROM wrong_password) || ' ' || (SELECT sum(changed_at) FROM password) || ' ' || \
+         (SELECT count(*) FROM passkey) || ' ' || (SELECT count(*) FROM spent_challenge)";
     match database.strip_prefix("sqlite:") {
         Some(path) => {
             let file = rusqlite::Connection::open(path).expect("it is there");

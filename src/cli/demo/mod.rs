@@ -18,7 +18,7 @@ use crate::admin::ReplicaState;
 use crate::http;
 use crate::log;
 use crate::pages;
-use crate::settings::{Database, Origin, PublicUrl, Settings};
+use crate::settings::{Database, Origin, PublicUrl, Settings, Toggle};
 use crate::start_error::StartError;
 
 use super::command_error::CommandError;
@@ -75,6 +75,9 @@ impl Demo {
             redis: None,
             smtp_url: None,
             mail_from: None,
+            // Its user has a password, and nobody elsewhere knows of it.
+            password_sign_in: Toggle::On,
+            oidc_issuer: None,
             ..settings.clone()
         };
         let (log, _written_at_the_end, begun) = log::to_standard_error_at_once(&settings)?;

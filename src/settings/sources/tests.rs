@@ -217,3 +217,70 @@ fn an_address_may_be_of_this_machine_or_of_all_its_networks() {
         );
     }
 }
+
+#[test]
+fn a_provider_is_there_as_a_whole_and_somebody_can_sign_in() {
+    const ISSUER: (&str, &str) = ("INVOICING_OIDC_ISSUER", "https://accounts.example.com/x/");
+    const ID: (&str, &str) = ("INVOICING_OIDC_CLIENT_ID", "invoicing");
+    const SECRET: (&str, &str) = ("INVOICING_OIDC_CLIENT_SECRET", "hunter2");
+    const NAME: (&str, &str) = ("INVOICING_OIDC_NAME", "Example");
+    const OFF: (&str, &str) = ("INVOICING_PASSWORD_SIGN_IN", "off");
+    for (given, why) in [
+        (&[ISSUER][..], "go together"),
+        (&[ISSUER, ID], "go together"),
+        (&[ID, SECRET], "go together"),
+        (&[NAME], "go together"),
+        (
+            &[OFF, ("INVOICING_ORIGIN", "http://127.0.0.1:8080")],
+            "no other way to sign in",
+        ),
+        (
+            &[OFF, ("INVOICING_ORIGIN", "http://a.example")],
+            "no other way to sign in",
+        ),
+        (
+            &[OFF, ("INVOICING_PUBLIC_URL", "https://a.example/x")],
+            "no other way to sign in",
+        ),
+        (
+            &[
+                ISSUER,
+                ID,
+                SECRET,
+                ("INVOICING_PUBLIC_URL", "https://a.example/x"),
+            ],
+            "for the pages",
+        ),
+        (
+            &[ISSUER, ID, SECRET, ("INVOICING_ORIGIN", "http://a.example")],
+            "for the pages",
+        ),
+        (
+            &[("INVOICING_OIDC_ISSUER", "http://a.example"), ID, SECRET],
+            "https://",
+        ),
+    ] {
+        let refused = resolve_all(&[], given, None).expect_err(why);
+        assert!(refused.contains(why), "{given:?}: {refused}");
+        assert!(!refused.contains(SECRET.1), "{refused}");
+    }
+    let (settings, _) = resolve_all(&[], &[ISSUER, ID, SECRET, OFF], None).unwrap();
+    let oidc = settings.oidc().unwrap();
+    assert_eq!(oidc.name, "accounts.example.com");
+    assert_eq!(settings.switched_on().issuer.as_deref(), Some(ISSUER.1));
+    assert!(!settings.switched_on().password);
+    assert!(!format!("{settings:?}").contains(SECRET.1));
+    let (settings, _) = resolve_all(&[], &[ISSUER, ID, SECRET, NAME], None).unwrap();
+    assert_eq!(settings.oidc().unwrap().name, "Example");
+    assert!(settings.switched_on().password);
+}
+
+#[test]
+fn passwords_are_switched_off_where_there_are_passkeys() {
+    const OFF: (&str, &str) = ("INVOICING_PASSWORD_SIGN_IN", "off");
+    let origin = ("INVOICING_ORIGIN", "https://invoices.example.com");
+    let (settings, _) = resolve_all(&[], &[OFF, origin], None).unwrap();
+    let on = settings.switched_on();
+    assert_eq!(on.relying_party.unwrap().id(), "invoices.example.com");
+    assert!(!on.password);
+}

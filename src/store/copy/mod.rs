@@ -21,8 +21,8 @@ mod error;
 
 use super::{
     Address, OpenError, api_key, audit, auth_code, browser_session, email_change, idempotency,
-    invitation, item, mail_count, member, oauth_client, one_time_link, open, password, product,
-    product_import, refused_sign_in, secret, session, share_link, team, user,
+    identity, invitation, item, mail_count, member, oauth_client, one_time_link, open, passkey,
+    password, product, product_import, refused_sign_in, secret, session, share_link, team, user,
 };
 use crate::domain::Cause;
 use crate::postgres;
@@ -57,6 +57,9 @@ pub const TABLES: &[Table] = &[
     password::row::TABLE,
     password::wrong_row::TABLE,
     refused_sign_in::row::TABLE,
+    passkey::row::TABLE,
+    passkey::spent_row::TABLE,
+    identity::row::TABLE,
     browser_session::row::TABLE,
     one_time_link::row::TABLE,
     invitation::row::TABLE,

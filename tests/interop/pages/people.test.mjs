@@ -73,10 +73,10 @@ test("whoever has no scripts does the same", async () => {
   await page.goto(`${server.origin}/account/devices`);
   await page.getByLabel("Email").fill("ada@example.com");
   await page.getByLabel("Password").fill("wrong wrong wrong wrong");
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   assert.match(await page.locator(".complaint").innerText(), /is wrong/);
   await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   assert.equal(await title(page), "Devices");
   await page.goto(server.origin);
   await page.getByRole("link", { name: "API keys" }).click();
@@ -137,6 +137,7 @@ test("whoever has no mouse signs in", async () => {
   const page = await browser.open();
   await page.goto(`${server.origin}/sign-in`);
   // The first field has the focus.
+  await page.locator("#email:focus").waitFor();
   await page.keyboard.type("ada@example.com");
   await page.keyboard.press("Tab");
   await page.keyboard.type(PASSWORD);
@@ -151,7 +152,7 @@ test("no page of another site sends a form here or holds one of these in a frame
   await page.goto(`${server.origin}/sign-in`);
   await page.getByLabel("Email").fill("ada@example.com");
   await page.getByLabel("Password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
   // Another origin of the same site, to which the browser sends the cookie.
   const form = `<form method="post" action="${server.origin}/sign-out"><button>Win</button></form>`;
   const frame = `<iframe src="${server.origin}/account/devices"></iframe>`;

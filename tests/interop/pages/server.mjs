@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
@@ -31,8 +32,11 @@ export const freePort = () =>
     });
   });
 
-/** A server on an empty database; `command` runs a command there and gives its JSON. */
-export async function start() {
+/**
+ * A server on an empty database, with what `more` says of its origin as settings; `command` runs a command there and gives its
+ * JSON, and `ageSignIns` has everybody have signed in an hour ago.
+ */
+export async function start(more = () => []) {
   const folder = mkdtempSync(join(tmpdir(), "invoicing-pages-"));
   const port = await freePort();
   const origin = `http://localhost:${port}`;
@@ -40,6 +44,7 @@ export async function start() {
   const database = `sqlite:${join(folder, "invoicing.db")}`;
   const binary = process.env.INVOICING;
   const settings = ["--database", database, "--listen", `127.0.0.1:${port}`, "--origin", origin];
+  settings.push(...(await more(origin)));
   const server = spawn(binary, ["serve", ...settings], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
   await new Promise((resolve, reject) => {
     let log = "";
@@ -57,11 +62,16 @@ export async function start() {
     server.kill("SIGTERM");
     rmSync(folder, { recursive: true });
   };
-  return { origin, command, stop };
+  const ageSignIns = () => {
+    const file = new DatabaseSync(join(folder, "invoicing.db"));
+    file.exec("UPDATE browser_session SET signed_in_at = signed_in_at - 3600000");
+    file.close();
+  };
+  return { origin, command, ageSignIns, stop };
 }
 
-/** A browser; each of its pages is closed with what it complained of. */
-export async function browse() {
+/** A browser; each of its pages is closed with what it complained of, but not of the pages of `others`. */
+export async function browse(others = "none") {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
   const complaints = [];
   const open = async (options = {}) => {
@@ -71,7 +81,8 @@ export async function browse() {
     // others cannot do with one.
     page.on("console", (message) => {
       const expected = /^(Failed to load resource|Framing '[^']*' violates)/;
-      if (!expected.test(message.text())) complaints.push(message.text());
+      const ours = !message.location().url.startsWith(others);
+      if (ours && !expected.test(message.text())) complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
     return page;

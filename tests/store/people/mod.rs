@@ -1,7 +1,9 @@
 //! People in browsers: how they sign in, for how long, and what the audit says of it.
 
 mod audit;
+mod identity;
 mod links;
+mod passkey;
 mod refused;
 mod session;
 mod sign_in;

@@ -103,7 +103,7 @@ async fn a_browser_that_has_signed_in_before_counts_by_itself_for_its_user_alone
     let known = known.unwrap();
     let with_cookie = || {
         let mut browser = browser("192.0.2.9");
-        browser.device = Some(known.device.clone());
+        browser.device = known.device.clone();
         browser
     };
     for email in [EMAIL, "ben@example.com"] {
@@ -148,7 +148,7 @@ async fn a_device_cookie_ends_with_the_password_that_it_was_given_for() {
     let reset = reset.await.unwrap();
     for (device, counts_by_itself) in [(known.device, false), (reset.device, true)] {
         let mut browser = browser("192.0.2.9");
-        browser.device = Some(device);
+        browser.device = device;
         let signed_in = sign_in(&service, EMAIL, new, browser).await;
         assert_eq!(signed_in.is_ok(), counts_by_itself, "{signed_in:?}");
     }

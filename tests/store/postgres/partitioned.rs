@@ -14,7 +14,7 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
@@ -24,6 +24,8 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../../../src/postgres/migrations/0007_invitation.sql"),
     include_str!("../../../src/postgres/migrations/0008_rotation_and_refusals.sql"),
     include_str!("../../../src/postgres/migrations/0009_mail.sql"),
+    include_str!("../../../src/postgres/migrations/0010_passkey.sql"),
+    include_str!("../../../src/postgres/migrations/0011_identity.sql"),
 ];
 
 const PARTITIONS: usize = 4;

@@ -17,6 +17,7 @@ pub mod emitted;
 pub mod load;
 pub mod mail;
 pub mod number;
+pub mod passkey;
 pub mod port;
 pub mod postgres;
 pub mod redis;

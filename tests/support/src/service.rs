@@ -146,6 +146,19 @@ impl Service {
         self.caller = Caller::new(url);
     }
 
+    /// The same, with more settings.
+    ///
+    /// # Panics
+    ///
+    /// When it is not the test's own.
+    pub fn restart_with(&mut self, settings: &[(&str, &str)]) {
+        let own = self.own.as_mut().expect("only an own server is killed");
+        let more = settings.iter();
+        let more = more.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        own.settings.extend(more);
+        self.crash_and_restart();
+    }
+
     /// The process id of an own server.
     pub fn process_id(&self) -> Option<u32> {
         self.own.as_ref().map(|own| own.process.id())

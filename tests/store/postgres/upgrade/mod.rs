@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use invoicing::app::App;
+use invoicing::domain::passkey::RelyingParty;
 use invoicing::domain::time::ManualClock;
+use invoicing::domain::ways_to_sign_in::SwitchedOn;
 use invoicing::store::open;
 use test_support::mail::{MailServer, Manner};
 use test_support::postgres::ask;
@@ -49,9 +51,14 @@ pub async fn said() -> Vec<Statement> {
     let store = open(&url.parse().unwrap()).await.unwrap();
     relay.take(); // Migrating is the business of the newest binary alone.
     let clock = Arc::new(ManualClock::new(START));
+    let on = SwitchedOn {
+        relying_party: RelyingParty::of(people::ORIGIN),
+        ..SwitchedOn::default()
+    };
     let app = App::new(store, clock.clone(), "https://links.example")
         .await
-        .unwrap();
+        .unwrap()
+        .signing_in_by(on);
     let mail = MailServer::start(Manner::Takes);
     let app = mailing(app, &mail);
     scenario::run(&app, &clock, &mail).await;

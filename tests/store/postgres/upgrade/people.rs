@@ -8,20 +8,24 @@ use invoicing::app::set_up::SetUp;
 use invoicing::app::sign_in::{Browser, Cookies, SignIn};
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::{Actor, Person, Visitor};
+use invoicing::domain::authentication_request::Purpose;
 use invoicing::domain::author::CatalogMember;
 use invoicing::domain::authorization::{AuthorizationParameters, Ruling};
 use invoicing::domain::browser_session::InBrowser;
 use invoicing::domain::catalog::{Catalog, Mode};
 use invoicing::domain::id::TeamId;
+use invoicing::domain::identity::Claims;
 use invoicing::domain::list::Part;
 use invoicing::domain::member::Role;
+use invoicing::domain::passkey::ceremony::{Answer, Asked};
 use invoicing::domain::product::{NewProduct, ProductChanges};
 use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::time::ManualClock;
 use test_support::mail::MailServer;
+use test_support::passkey::Passkey;
 
-use super::super::support::ORIGIN;
+pub use super::super::support::ORIGIN;
 use super::scenario::plan;
 
 const PASSWORD: &str = "lantern harbour tulip nine";
@@ -73,8 +77,10 @@ pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
     app.record_uses().await.unwrap();
 
     keep_products(app, team, &person).await;
+    use_passkeys(app, &in_browser).await;
     meet(app, team, &person).await;
     move_house(app, &person, mail).await;
+    come_from_the_provider(app, &person, &in_browser).await;
 
     let link = app.create_reset_link(person.user_id).await.unwrap().secret;
     app.get_reset_link(&link).await.unwrap();
@@ -141,6 +147,47 @@ async fn move_house(app: &App, person: &Person, mail: &MailServer) {
         .unwrap();
 }
 
+/// A passkey is added, signs in, confirms, is seen to be a copy, and is removed.
+async fn use_passkeys(app: &App, in_browser: &InBrowser) {
+    let person = person(in_browser);
+    let asked = app.ask_to_add(in_browser).await.unwrap().unwrap();
+    let (mut passkey, credential) = Passkey::make(&asked.options, ORIGIN);
+    let made = answer(asked, credential);
+    app.add_passkey(person.clone(), "Phone", &made)
+        .await
+        .unwrap();
+    let secret = Secret::base64url();
+    for count in [2, 1] {
+        passkey.count = count;
+        let asked = app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+        let credential = passkey.sign(&asked.options);
+        let signed = answer(asked, credential);
+        let entered = app.sign_in_by_passkey(&signed, &secret, browser()).await;
+        assert_eq!(entered.is_ok(), count == 2, "{entered:?}");
+    }
+    passkey.count = 3;
+    let asked = app.ask_to_confirm(in_browser).await.unwrap().unwrap();
+    let credential = passkey.sign(&asked.options);
+    let signed = answer(asked, credential);
+    app.confirm_by_passkey(in_browser, &signed, browser())
+        .await
+        .unwrap();
+    app.ways_to_sign_in(person.user_id).await.unwrap();
+    app.count_passkeys_elsewhere().await.unwrap();
+    let passkeys = app.list_passkeys(person.user_id).await.unwrap();
+    app.remove_passkey(person.clone(), passkeys[0].id)
+        .await
+        .unwrap();
+    app.end_app_sessions(person).await.unwrap();
+}
+
+fn answer(asked: Asked, credential: String) -> Answer {
+    Answer {
+        challenge: asked.challenge,
+        credential,
+    }
+}
+
 /// Somebody is invited, joins, gets another role, and goes; so does the team.
 async fn meet(app: &App, team: TeamId, owner: &Person) {
     let by = Actor::Person(owner.clone());
@@ -181,6 +228,33 @@ async fn meet(app: &App, team: TeamId, owner: &Person) {
         .await
         .unwrap();
     app.delete_account(person).await.unwrap();
+}
+
+/// Somebody links an identity, confirms by it, and unlinks it; others are found by their email, or are invited.
+async fn come_from_the_provider(app: &App, owner: &Person, in_browser: &InBrowser) {
+    let claims = |subject: &str, email: &str| Claims {
+        signed_in_at: None,
+        issuer: "https://accounts.example.com".into(),
+        subject: subject.into(),
+        email: Some(email.into()),
+        email_verified: true,
+        name: None,
+    };
+    let ada = || claims("ada", "ada@example.com");
+    app.begin_authentication(Purpose::SignIn, "/")
+        .await
+        .unwrap();
+    app.link_identity(owner.clone(), ada()).await.unwrap();
+    app.confirm_by_provider(in_browser, ada()).await.unwrap();
+    let identities = app.list_identities(owner.user_id).await.unwrap();
+    app.ways_to_sign_in(owner.user_id).await.unwrap();
+    app.unlink_identity(owner.clone(), identities[0].id)
+        .await
+        .unwrap();
+    let created = app.create_user("carl@example.com", "Carl").await;
+    let carl = claims("carl", "carl@example.com");
+    app.sign_in_by_provider(carl, browser()).await.unwrap();
+    app.remove_user(created.unwrap().id).await.unwrap();
 }
 
 async fn set_up(app: &App) -> InBrowser {

@@ -1,0 +1,299 @@
+//! Signing in by the OpenID provider, and which identities there a user has (docs/decisions.md, P26, P27, P30 and V10).
+//!
+//! 1. What the provider says has been checked before it comes here (`crate::oidc`).
+//! 2. A user is found by issuer and subject. Else, once, by a proven email, if that user has no other way to sign in that is
+//!    switched on: the identity is linked then. Whoever follows an invitation by the proven email that was invited, and is no
+//!    user yet, becomes one.
+//! 3. Everybody else signs in first, and links the identity. It is refused when another user has it.
+//! 4. What is found before a transaction is looked at again in it. Whoever links or unlinks locks the user first, so that the
+//!    last way to sign in stays, whatever else is taken away at the same time.
+
+use super::browser_session::{end_other_browsers, require_person};
+use super::invitation::accept;
+use super::sign_in::Browser;
+use super::user::require_user;
+use super::ways_to_sign_in::require_a_way_to_sign_in;
+use super::{App, shared_secret};
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, Person};
+use crate::domain::authentication_request::{
+    AuthenticationRequest, AuthenticationRequests, Purpose,
+};
+use crate::domain::browser_session::InBrowser;
+use crate::domain::holder::Holder;
+use crate::domain::id::{IdentityId, UserId};
+use crate::domain::identity::{Claims, IDENTITIES_PER_USER, Identity};
+use crate::domain::input::typed_text;
+use crate::domain::secret::Secret;
+use crate::domain::user::User;
+use crate::domain::ways_to_sign_in::{SwitchedOn, Way};
+use crate::sql::ScriptError;
+use crate::store::secret::SharedSecret;
+use crate::store::{Batch, Sql, audit, browser_session, identity, user, ways_to_sign_in};
+
+impl App {
+    /// A way to the provider that begins now, and the cookie that goes with it.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn begin_authentication(
+        &self,
+        purpose: Purpose,
+        next: &str,
+    ) -> Result<(AuthenticationRequest, Secret), Error> {
+        let request = AuthenticationRequest::new(purpose, next, self.now());
+        let cookie = self.authentication_requests().await?.seal(&request)?;
+        Ok((request, cookie))
+    }
+
+    /// The way that a cookie tells of, if it is good.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn find_authentication(
+        &self,
+        cookie: &str,
+    ) -> Result<Option<AuthenticationRequest>, Error> {
+        let requests = self.authentication_requests().await?;
+        Ok(requests.open(cookie, self.now()))
+    }
+
+    async fn authentication_requests(&self) -> Result<&AuthenticationRequests, Error> {
+        if let Some(made) = self.authentication_requests.get() {
+            return Ok(made);
+        }
+        let key = shared_secret(&self.store, SharedSecret::AuthenticationRequest).await?;
+        let made = AuthenticationRequests::new(key)?;
+        Ok(self.authentication_requests.get_or_init(|| made))
+    }
+
+    /// Signs in whoever the provider knows: step 2. The session's cookie comes back.
+    ///
+    /// # Errors
+    /// [`Error::IdentityUnknown`] for somebody who has to sign in first; what the store answers.
+    pub async fn sign_in_by_provider(
+        &self,
+        claims: Claims,
+        browser: Browser,
+    ) -> Result<Secret, Error> {
+        let (wanted, on) = (claims.clone(), self.switched_on.clone());
+        let find = async move |sql: Sql<'_>| find_user(sql, &wanted, &on).await;
+        let (user_id, is_new) = self.store.read(Holder::Strangers, find).await?;
+        let (mut begin, cookie) = self.new_browser_session(user_id, Way::Provider, &browser);
+        begin.prove_at(claims.signed_in_at);
+        let made = self.new_identity(user_id, &claims);
+        let linked = begin.event_of(Action::LinkIdentity, self.ids.next(self.now()));
+        let linked = linked.to(made.id.0);
+        let on = self.switched_on.clone();
+        self.store
+            .write(user_id, async move |sql| {
+                if is_new {
+                    sql.run(user::lock(user_id)).await?;
+                }
+                sql.run(require_user(user_id)).await?;
+                // Again, now that nobody takes a way from this user or gives them one.
+                if find_user(sql, &claims, &on).await? != (user_id, is_new) {
+                    return Err(Error::IdentityUnknown.into());
+                }
+                if is_new {
+                    insert(sql, &made).await?;
+                    sql.run(audit::insert(&linked)).await?;
+                }
+                begin.carry_out(sql).await
+            })
+            .await?;
+        Ok(cookie)
+    }
+
+    /// Makes a user by an invitation, for whom the provider proves that the email is theirs, and signs the browser in: step 2.
+    ///
+    /// # Errors
+    /// [`Error::LinkNotValid`], also when a user has the email; [`Error::Refused`] for another email, or one that is not
+    /// proven; [`Error::IdentityTaken`]; what the store answers.
+    pub async fn join_by_provider(
+        &self,
+        link: &Secret,
+        claims: Claims,
+        browser: Browser,
+    ) -> Result<Secret, Error> {
+        let found = self.get_invitation(link).await?;
+        if found.has_user {
+            return Err(Error::LinkNotValid);
+        }
+        let email = found.invitation.email;
+        if !claims.prove(&email) {
+            return Err(Error::Refused(match claims.proven_email() {
+                Some(other) => format!("{email} is invited, and you signed in there as {other}"),
+                None => format!("{email} is invited, and it is not said there that this is yours"),
+            }));
+        }
+        let now = self.now();
+        let made = User {
+            id: self.ids.next(now),
+            name: name(&claims, &email),
+            email,
+            created_at: now,
+        };
+        let identity = self.new_identity(made.id, &claims);
+        let (mut begin, cookie) = self.new_browser_session(made.id, Way::Provider, &browser);
+        begin.prove_at(claims.signed_in_at);
+        let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));
+        let digest = link.digest();
+        self.store
+            .write(Holder::Strangers, async move |sql| {
+                // Whoever makes a user of this email at the same time is waited for, or waits.
+                if sql.run(user::insert(&made)).await? == 0 {
+                    return Err(Error::LinkNotValid.into());
+                }
+                insert(sql, &identity).await?;
+                accept(sql, &digest, &made, now, &event).await?;
+                begin.carry_out(sql).await
+            })
+            .await?;
+        Ok(cookie)
+    }
+
+    /// Takes a sign-in at the provider as a proof that it is still the user who is signed in here, and gives the session's new
+    /// cookie.
+    ///
+    /// # Errors
+    /// [`Error::IdentityUnknown`] when it is none of this user's; [`Error::InvalidToken`] when the session has ended.
+    pub async fn confirm_by_provider(
+        &self,
+        in_browser: &InBrowser,
+        claims: Claims,
+    ) -> Result<Secret, Error> {
+        let (user_id, session_id) = (in_browser.user.id, in_browser.session.id);
+        let (now, cookie) = (self.now(), Secret::base64url());
+        let digest = cookie.digest();
+        self.store
+            .write(user_id, async move |sql| {
+                // The user is held, so that the identity is not unlinked meanwhile.
+                sql.run(require_user(user_id)).await?;
+                let found = identity::find(&claims.issuer, &claims.subject);
+                let found = sql.run(found).await?.filter(|it| it.user_id == user_id);
+                found.ok_or(Error::IdentityUnknown)?;
+                let confirm = browser_session::confirm(session_id, &digest, now);
+                let confirm = confirm.rule(|found| match found {
+                    0 => Err(Error::InvalidToken),
+                    _ => Ok(()),
+                });
+                sql.run(confirm).await
+            })
+            .await?;
+        Ok(cookie)
+    }
+
+    /// The identities of a user, oldest first.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_identities(&self, user_id: UserId) -> Result<Vec<Identity>, Error> {
+        let list = async move |sql: Sql<'_>| sql.run(identity::list(user_id)).await;
+        self.store.read(user_id, list).await
+    }
+
+    /// Links an identity to somebody who has lately proven who they are: step 3. One that they have already stays.
+    ///
+    /// # Errors
+    /// [`Error::IdentityTaken`]; [`Error::Refused`] for one too many; [`Error::InvalidToken`] when the person is not signed in
+    /// any more.
+    pub async fn link_identity(&self, person: Person, claims: Claims) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let made = self.new_identity(user_id, &claims);
+        let event = self.event(&Actor::Person(person.clone()), Action::LinkIdentity);
+        let event = event.to(made.id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(user::lock(user_id)).await?;
+                sql.run(require_person(&person)).await?;
+                let own = sql.run(identity::list(user_id)).await?;
+                let is_this =
+                    |it: &Identity| (&it.issuer, &it.subject) == (&made.issuer, &made.subject);
+                if own.iter().any(is_this) {
+                    return Ok(());
+                }
+                if own.len() >= IDENTITIES_PER_USER {
+                    let why = "you have ten identities already; unlink one first";
+                    return Err(Error::Refused(why.into()).into());
+                }
+                insert(sql, &made).await?;
+                sql.run(audit::insert(&event)).await.map(drop)
+            })
+            .await
+    }
+
+    /// Unlinks an identity of somebody who has lately proven who they are, and ends the sessions of their other browsers: it may
+    /// be somebody else's, who has signed in by it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for the last way to sign in; [`Error::Missing`] when there is none;
+    /// [`Error::InvalidToken`] when the person is not signed in any more.
+    pub async fn unlink_identity(&self, person: Person, id: IdentityId) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let actor = Actor::Person(person.clone());
+        let events = [Action::UnlinkIdentity, Action::EndBrowserSession];
+        let [event, ended] = events.map(|action| self.event(&actor, action));
+        let (event, ended) = (event.to(id.0), ended.to(user_id.0));
+        let on = self.switched_on.clone();
+        self.store
+            .write(user_id, async move |sql| {
+                sql.run(user::lock(user_id)).await?;
+                sql.run(require_person(&person)).await?;
+                let delete = identity::delete(user_id, id).rule(|deleted| match deleted {
+                    0 => Err(Identity::missing(id)),
+                    _ => Ok(()),
+                });
+                sql.run(delete).await?;
+                sql.run(require_a_way_to_sign_in(user_id, &on)).await?;
+                end_other_browsers(sql, &person, &ended).await?;
+                sql.run(audit::insert(&event)).await.map(drop)
+            })
+            .await
+    }
+
+    fn new_identity(&self, user_id: UserId, claims: &Claims) -> Identity {
+        let now = self.now();
+        Identity {
+            id: self.ids.next(now),
+            user_id,
+            issuer: claims.issuer.clone(),
+            subject: claims.subject.clone(),
+            email: claims.email.clone(),
+            created_at: now,
+        }
+    }
+}
+
+/// Step 2: who it is, and whether the identity is new to us.
+async fn find_user(
+    sql: Sql<'_>,
+    claims: &Claims,
+    on: &SwitchedOn,
+) -> Result<(UserId, bool), ScriptError> {
+    let found = identity::find(&claims.issuer, &claims.subject);
+    if let Some(found) = sql.run(found).await? {
+        return Ok((found.user_id, false));
+    }
+    let email = claims.proven_email().ok_or(Error::IdentityUnknown)?;
+    let user = sql.run(user::find_email(email)).await?;
+    let user = user.ok_or(Error::IdentityUnknown)?;
+    match sql.run(ways_to_sign_in::of(user.id, on)).await?.is_none() {
+        true => Ok((user.id, true)),
+        false => Err(Error::IdentityUnknown.into()),
+    }
+}
+
+async fn insert(sql: Sql<'_>, made: &Identity) -> Result<(), ScriptError> {
+    match sql.run(identity::insert(made)).await? {
+        0 => Err(Error::IdentityTaken.into()),
+        _ => Ok(()),
+    }
+}
+
+/// What somebody is called: as the provider says, or else as the email begins.
+fn name(claims: &Claims, email: &str) -> String {
+    let said = claims.name.as_deref().unwrap_or_default();
+    let of_email = || email.split('@').next().unwrap_or(email).to_owned();
+    typed_text("name", said).unwrap_or_else(|_| of_email())
+}

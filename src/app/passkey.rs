@@ -1,0 +1,344 @@
+//! Passkeys: adding and removing them, signing in by one, and proving again who one is
+//! (docs/decisions.md, P20 to P24, P30, P33, V5 and V10).
+//!
+//! 1. A browser asks for a challenge, which costs the database nothing ([`crate::domain::passkey::challenge`]).
+//! 2. What comes back is for the same purpose and browser, and in time.
+//! 3. The passkey is found by what its authenticator calls it, is one of this host, and of the user who is signed in, if
+//!    somebody is. Its signature is checked outside of a transaction.
+//! 4. One transaction spends the challenge, and writes the state of the passkey, if that is still the one that was checked
+//!    against: of two answers to one challenge, and of two with one count, one is good. Then it does what the answer is for.
+//! 5. Where there are two of the same key, the challenge is spent and the audit says so; nobody is let in.
+//! 6. No count of wrong passwords is asked.
+
+use super::browser_session::{end_other_browsers, require_person};
+use super::sign_in::{Browser, Cookies};
+use super::user::require_user;
+use super::ways_to_sign_in::require_a_way_to_sign_in;
+use super::{App, shared_secret};
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
+use crate::domain::browser_session::InBrowser;
+use crate::domain::holder::Holder;
+use crate::domain::id::{BrowserSessionId, PasskeyId, UserId};
+use crate::domain::passkey::ceremony::{
+    Answer, Asked, Signed, Verified, added, ask_to_add, ask_to_sign,
+};
+use crate::domain::passkey::challenge::{Challenges, Opened, Purpose};
+use crate::domain::passkey::{PASSKEYS, Passkey, RelyingParty, passkey_name};
+use crate::domain::secret::{Digest, Secret};
+use crate::domain::time::Timestamp;
+use crate::domain::ways_to_sign_in::Way;
+use crate::store::secret::SharedSecret;
+use crate::store::{Batch, Sql, audit, browser_session, passkey, password, user};
+
+impl App {
+    /// What a browser is to have signed for somebody to sign in, if passkeys are offered; `browser` is a secret that it has in a
+    /// cookie.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn ask_to_sign_in(&self, browser: &Secret) -> Result<Option<Asked>, Error> {
+        self.ask_to_sign(Purpose::SignIn, &browser.digest()).await
+    }
+
+    /// What it is to have signed for somebody to prove again who they are.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn ask_to_confirm(&self, in_browser: &InBrowser) -> Result<Option<Asked>, Error> {
+        let browser = of_session(in_browser.session.id);
+        self.ask_to_sign(Purpose::Confirm, &browser).await
+    }
+
+    /// What it is to have made for somebody to have one more passkey.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn ask_to_add(&self, in_browser: &InBrowser) -> Result<Option<Asked>, Error> {
+        let Some(party) = self.relying_party() else {
+            return Ok(None);
+        };
+        let known = self.list_passkeys(in_browser.user.id).await?;
+        let (options, state) = ask_to_add(party, &in_browser.user, &known)?;
+        let browser = of_session(in_browser.session.id);
+        let challenge = self.seal(Purpose::Add, &browser, &state).await?;
+        Ok(Some(Asked { options, challenge }))
+    }
+
+    /// Signs somebody in by a passkey. There is a device cookie for who has a password, too.
+    ///
+    /// # Errors
+    /// [`Error::PasskeyRefused`]; what the store answers.
+    pub async fn sign_in_by_passkey(
+        &self,
+        answer: &Answer,
+        secret: &Secret,
+        browser: Browser,
+    ) -> Result<Cookies, Error> {
+        let challenge = (Purpose::SignIn, secret.digest());
+        let proof = self.check(challenge, answer, None, &browser.visitor);
+        let proof = proof.await?;
+        let user_id = proof.passkey.user_id;
+        let (begin, cookie) = self.new_browser_session(user_id, Way::Passkey, &browser);
+        let now = self.now();
+        let signed_in = async move |sql: Sql<'_>| {
+            sql.run(require_user(user_id)).await?;
+            sql.run(proof.take(now)).await?;
+            begin.carry_out(sql).await?;
+            sql.run(password::find(user_id)).await
+        };
+        let hash = self.store.write(user_id, signed_in).await?;
+        let devices = self.device_cookies().await?;
+        Ok(Cookies {
+            session: cookie,
+            device: hash.map(|hash| devices.issue(user_id, &hash)),
+        })
+    }
+
+    /// Takes a passkey of somebody who is signed in as a proof that it is still them, and gives the session's new cookie.
+    ///
+    /// # Errors
+    /// [`Error::PasskeyRefused`], also for a passkey of somebody else; [`Error::InvalidToken`] when the session has ended
+    /// meanwhile.
+    pub async fn confirm_by_passkey(
+        &self,
+        in_browser: &InBrowser,
+        answer: &Answer,
+        browser: Browser,
+    ) -> Result<Secret, Error> {
+        let (user_id, session_id) = (in_browser.user.id, in_browser.session.id);
+        let challenge = (Purpose::Confirm, of_session(session_id));
+        let proof = self.check(challenge, answer, Some(user_id), &browser.visitor);
+        let proof = proof.await?;
+        let (now, cookie) = (self.now(), Secret::base64url());
+        let digest = cookie.digest();
+        let confirm = async move |sql: Sql<'_>| {
+            sql.run(require_user(user_id)).await?;
+            let confirm = browser_session::confirm(session_id, &digest, now);
+            let confirm = confirm.rule(|found| match found {
+                0 => Err(Error::InvalidToken),
+                _ => Ok(()),
+            });
+            sql.run((proof.take(now), confirm)).await.map(drop)
+        };
+        self.store.write(user_id, confirm).await?;
+        Ok(cookie)
+    }
+
+    /// The passkeys of a user, oldest first, those of other hosts, too.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_passkeys(&self, user_id: UserId) -> Result<Vec<Passkey>, Error> {
+        let list = async move |sql: Sql<'_>| sql.run(passkey::list(user_id)).await;
+        self.store.read(user_id, list).await
+    }
+
+    /// How many passkeys are of another host, and do not count.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn count_passkeys_elsewhere(&self) -> Result<i64, Error> {
+        let rp_id = self.switched_on.rp_id().to_owned();
+        let count = async move |sql: Sql<'_>| sql.run(passkey::count_elsewhere(&rp_id)).await;
+        let count = self.store.read(Holder::Service, count).await?;
+        Ok(count.unwrap_or_default())
+    }
+
+    /// Adds a passkey of somebody who has lately proven who they are.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about the name; [`Error::PasskeyRefused`]; [`Error::Refused`] when there are as many as there may be;
+    /// [`Error::InvalidToken`] when the person is not signed in any more.
+    pub async fn add_passkey(
+        &self,
+        person: Person,
+        name: &str,
+        answer: &Answer,
+    ) -> Result<(), Error> {
+        let name = passkey_name(name)?;
+        let (now, user_id) = (self.now(), person.user_id);
+        let browser = of_session(person.session_id);
+        let (party, opened) = self.open(Purpose::Add, &browser, answer).await?;
+        let made = (self.new_id(), user_id, name);
+        let made = added(party, &opened.state, &answer.credential, made, now)?;
+        let event = self.event(&Actor::Person(person.clone()), Action::AddPasskey);
+        let event = event.to(made.id.0);
+        self.store
+            .write(user_id, async move |sql| {
+                // Those who add one at the same time come one after another.
+                sql.run(user::lock(user_id)).await?;
+                let known = (require_person(&person), passkey::list(user_id));
+                let ((), known) = sql.run(known).await?;
+                if known.len() >= PASSKEYS {
+                    let why = format!("you have {PASSKEYS} passkeys; remove one first");
+                    return Err(Error::Refused(why).into());
+                }
+                let insert = passkey::insert(&made).rule(one_or_refused);
+                sql.run((spend(&opened), insert, audit::insert(&event)))
+                    .await
+                    .map(drop)
+            })
+            .await
+    }
+
+    /// Removes a passkey of somebody who has lately proven who they are. The other browser sessions end.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when the user has no such passkey; [`Error::Refused`] when nothing else is left to sign in by;
+    /// [`Error::InvalidToken`] when the person is not signed in any more.
+    pub async fn remove_passkey(&self, person: Person, id: PasskeyId) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let actor = Actor::Person(person.clone());
+        let events = [Action::RemovePasskey, Action::EndBrowserSession];
+        let [event, ended] = events.map(|action| self.event(&actor, action));
+        let (event, ended) = (event.to(id.0), ended.to(user_id.0));
+        let on = self.switched_on.clone();
+        self.store
+            .write(user_id, async move |sql| {
+                // Of two who remove the last two ways to sign in, one comes second.
+                sql.run(user::lock(user_id)).await?;
+                let delete = passkey::delete(user_id, id).rule(|removed| match removed {
+                    0 => Err(Passkey::missing(id)),
+                    _ => Ok(()),
+                });
+                sql.run((require_person(&person), delete)).await?;
+                sql.run(require_a_way_to_sign_in(user_id, &on)).await?;
+                end_other_browsers(sql, &person, &ended).await?;
+                sql.run(audit::insert(&event)).await.map(drop)
+            })
+            .await
+    }
+
+    /// Step 1.
+    async fn ask_to_sign(
+        &self,
+        purpose: Purpose,
+        browser: &Digest,
+    ) -> Result<Option<Asked>, Error> {
+        let Some(party) = self.relying_party() else {
+            return Ok(None);
+        };
+        let (options, state) = ask_to_sign(party)?;
+        let challenge = self.seal(purpose, browser, &state).await?;
+        Ok(Some(Asked { options, challenge }))
+    }
+
+    async fn seal(
+        &self,
+        purpose: Purpose,
+        browser: &Digest,
+        state: &[u8],
+    ) -> Result<String, Error> {
+        let challenges = self.challenges().await?;
+        Ok(challenges.seal(purpose, browser, state, self.now()))
+    }
+
+    /// Step 2.
+    async fn open(
+        &self,
+        purpose: Purpose,
+        browser: &Digest,
+        answer: &Answer,
+    ) -> Result<(&RelyingParty, Opened), Error> {
+        let party = self.relying_party().ok_or(Error::PasskeyRefused)?;
+        let challenges = self.challenges().await?;
+        let opened = challenges.open(purpose, browser, &answer.challenge, self.now());
+        Ok((party, opened.ok_or(Error::PasskeyRefused)?))
+    }
+
+    /// Steps 2, 3 and 5; the passkey is one of `owner`, if that is known.
+    async fn check(
+        &self,
+        (purpose, browser): (Purpose, Digest),
+        answer: &Answer,
+        owner: Option<UserId>,
+        visitor: &Visitor,
+    ) -> Result<Proof, Error> {
+        let (party, opened) = self.open(purpose, &browser, answer).await?;
+        let signed = Signed::read(&answer.credential)?;
+        let credential_id = signed.credential_id();
+        let find =
+            async move |sql: Sql<'_>| sql.run(passkey::find_credential(&credential_id)).await;
+        let holder = owner.map_or(Holder::Strangers, Holder::from);
+        let passkey = self.store.read(holder, find).await?;
+        let is_good =
+            |it: &Passkey| it.rp_id == party.id() && owner.is_none_or(|owner| it.user_id == owner);
+        let passkey = passkey.filter(is_good).ok_or(Error::PasskeyRefused)?;
+        match signed.verify(party, &opened.state, &passkey)? {
+            Verified::Good(state) => Ok(Proof {
+                passkey,
+                opened,
+                state,
+            }),
+            Verified::Cloned => Err(self.tell_of_clone(passkey, opened, visitor).await?),
+        }
+    }
+
+    /// Step 5.
+    async fn tell_of_clone(
+        &self,
+        passkey: Passkey,
+        opened: Opened,
+        visitor: &Visitor,
+    ) -> Result<Error, Error> {
+        let event = AuditEvent {
+            actor: Some(passkey.user_id),
+            client_address: Some(visitor.address.to_string()),
+            user_agent: visitor.user_agent.clone(),
+            ..self.event(&Actor::Operator, Action::RefusePasskey)
+        };
+        let event = event.to(passkey.id.0);
+        let tell = async move |sql: Sql<'_>| {
+            // Told once for each challenge.
+            let spent = passkey::spend(&opened.digest, opened.expires_at);
+            if sql.run(spent).await? > 0 {
+                sql.run(audit::insert(&event)).await?;
+            }
+            Ok(())
+        };
+        self.store.write(Holder::Strangers, tell).await?;
+        Ok(Error::PasskeyRefused)
+    }
+
+    /// The key of challenges, which all processes on one database share.
+    async fn challenges(&self) -> Result<&Challenges, Error> {
+        if let Some(made) = self.challenges.get() {
+            return Ok(made);
+        }
+        let key = shared_secret(&self.store, SharedSecret::Passkey).await?;
+        Ok(self.challenges.get_or_init(|| Challenges::new(key)))
+    }
+}
+
+/// A passkey that has signed a challenge which is not spent yet.
+struct Proof {
+    passkey: Passkey,
+    opened: Opened,
+    state: Vec<u8>,
+}
+
+impl Proof {
+    /// Step 4.
+    fn take(&self, now: Timestamp) -> impl Batch<Out = ((), ())> {
+        let Passkey { id, state, .. } = &self.passkey;
+        let used = passkey::use_once(*id, state, &self.state, now);
+        (spend(&self.opened), used.rule(one_or_refused))
+    }
+}
+
+fn spend(opened: &Opened) -> impl Batch<Out = ()> {
+    passkey::spend(&opened.digest, opened.expires_at).rule(one_or_refused)
+}
+
+fn one_or_refused(count: u64) -> Result<(), Error> {
+    match count {
+        0 => Err(Error::PasskeyRefused),
+        _ => Ok(()),
+    }
+}
+
+/// What a browser is known by in which somebody is signed in.
+fn of_session(id: BrowserSessionId) -> Digest {
+    Digest::of(id.as_bytes())
+}

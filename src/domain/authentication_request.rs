@@ -1,0 +1,225 @@
+//! A way to the OpenID provider and back (docs/decisions.md, P29).
+//!
+//! 1. Whoever goes there carries a cookie of its own: the purpose, where to go afterwards, and the state, nonce and PKCE
+//!    verifier of the request, 256 random bits each.
+//! 2. It is sealed with AES-256-GCM under a key that all processes on one database share: it is as we wrote it, and is not read
+//!    on the way, also not by who looks into a browser.
+//! 3. It is good for ten minutes, by our own clock.
+//! 4. It is good once: the answer that takes it up takes it away, and the code that comes with it is good once at the provider
+//!    (RFC 6749, 4.1.2), and only with this verifier (RFC 7636). So nothing has to be kept, which strangers could fill.
+
+use std::fmt;
+use std::time::Duration;
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::Error;
+use super::id::BrowserSessionId;
+use super::secret::Secret;
+use super::time::Timestamp;
+
+/// For how long one may be at the provider.
+pub const LIFETIME: Duration = Duration::from_secs(10 * 60);
+
+/// The longest way back: a browser keeps cookies of 4,096 bytes.
+pub const WAY_BACK_LENGTH: usize = 2_000;
+
+/// What the key is for. Another format needs another text.
+const FORMAT: &[u8] = b"invoicing authentication request 1";
+
+/// What somebody goes to the provider for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To sign in.
+    SignIn,
+    /// To accept the invitation that has this link, as somebody who is no user yet.
+    Join(Secret),
+    /// To link the identity to the user of this session.
+    Link(BrowserSessionId),
+    /// To prove that it is still the user of this session.
+    Confirm(BrowserSessionId),
+}
+
+/// A way there and back.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuthenticationRequest {
+    /// What for.
+    pub purpose: Purpose,
+    /// What the provider sends back.
+    pub state: Secret,
+    /// What the ID token has to say.
+    pub nonce: Secret,
+    /// Of which the provider has the SHA-256.
+    pub verifier: Secret,
+    /// Where to go afterwards: a path of ours.
+    pub next: String,
+    /// When it began.
+    pub begun_at: Timestamp,
+}
+
+impl fmt::Debug for AuthenticationRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuthenticationRequest(..)")
+    }
+}
+
+impl AuthenticationRequest {
+    /// One that begins now.
+    pub fn new(purpose: Purpose, next: &str, now: Timestamp) -> AuthenticationRequest {
+        AuthenticationRequest {
+            purpose,
+            state: Secret::base64url(),
+            nonce: Secret::base64url(),
+            verifier: Secret::base64url(),
+            next: match next.len() <= WAY_BACK_LENGTH {
+                true => next.to_owned(),
+                false => "/".to_owned(),
+            },
+            begun_at: now,
+        }
+    }
+
+    /// None of the parts has a line break: the way back and the secrets are in printable ASCII.
+    fn to_text(&self) -> String {
+        let (purpose, of) = match &self.purpose {
+            Purpose::SignIn => ("sign-in", String::new()),
+            Purpose::Join(link) => ("join", link.reveal().to_owned()),
+            Purpose::Link(id) => ("link", id.to_string()),
+            Purpose::Confirm(id) => ("confirm", id.to_string()),
+        };
+        let [state, nonce, verifier] =
+            [&self.state, &self.nonce, &self.verifier].map(Secret::reveal);
+        let (begun_at, next) = (self.begun_at.as_millis(), &self.next);
+        format!("{purpose}\n{of}\n{state}\n{nonce}\n{verifier}\n{begun_at}\n{next}")
+    }
+
+    fn from_text(text: &str) -> Option<AuthenticationRequest> {
+        let mut parts = text.split('\n');
+        let (purpose, of) = (parts.next()?, parts.next()?);
+        Some(AuthenticationRequest {
+            purpose: match purpose {
+                "sign-in" => Purpose::SignIn,
+                "join" => Purpose::Join(Secret::from_text(of)),
+                "link" => Purpose::Link(of.parse().ok()?),
+                "confirm" => Purpose::Confirm(of.parse().ok()?),
+                _ => return None,
+            },
+            state: Secret::from_text(parts.next()?),
+            nonce: Secret::from_text(parts.next()?),
+            verifier: Secret::from_text(parts.next()?),
+            begun_at: Timestamp::from_millis(parts.next()?.parse().ok()?),
+            next: parts.next()?.to_owned(),
+        })
+    }
+}
+
+/// Seals such requests, and opens them: step 2.
+pub(crate) struct AuthenticationRequests(RandomizedNonceKey);
+
+impl AuthenticationRequests {
+    /// # Errors
+    /// [`Error::Internal`], which never happens: the key is of the right length.
+    pub(crate) fn new(key: [u8; 32]) -> Result<AuthenticationRequests, Error> {
+        let key = RandomizedNonceKey::new(&AES_256_GCM, &key);
+        key.map(AuthenticationRequests)
+            .map_err(|_| Error::internal("a key of 256 bits is none"))
+    }
+
+    /// The value of the cookie.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when it cannot be sealed.
+    pub(crate) fn seal(&self, request: &AuthenticationRequest) -> Result<Secret, Error> {
+        let mut text = request.to_text().into_bytes();
+        let nonce = self
+            .0
+            .seal_in_place_append_tag(Aad::from(FORMAT), &mut text)
+            .map_err(|_| Error::internal("an authentication request could not be sealed"))?;
+        let sealed = [nonce.as_ref().as_slice(), &text].concat();
+        Ok(Secret::from_text(URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    /// What a cookie says, unless it is not ours or too old: step 3.
+    pub(crate) fn open(&self, cookie: &str, now: Timestamp) -> Option<AuthenticationRequest> {
+        let sealed = URL_SAFE_NO_PAD.decode(cookie).ok()?;
+        let (nonce, text) = sealed.split_at_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let mut text = text.to_vec();
+        let text = self
+            .0
+            .open_in_place(nonce, Aad::from(FORMAT), &mut text)
+            .ok()?;
+        let request = AuthenticationRequest::from_text(std::str::from_utf8(text).ok()?)?;
+        (now < request.begun_at.after(LIFETIME)).then_some(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_795_211_340_123);
+
+    fn requests(key: u8) -> AuthenticationRequests {
+        AuthenticationRequests::new([key; 32]).unwrap()
+    }
+
+    #[test]
+    fn what_was_sealed_comes_back_whatever_it_is_for() {
+        let session = BrowserSessionId(Uuid::from_u128(7));
+        for purpose in [
+            Purpose::SignIn,
+            Purpose::Join(Secret::base64url()),
+            Purpose::Link(session),
+            Purpose::Confirm(session),
+        ] {
+            let request = AuthenticationRequest::new(purpose, "/account?a=b", NOW);
+            let sealed = requests(7).seal(&request).unwrap();
+            assert!(!sealed.reveal().contains(request.state.reveal()));
+            let opened = requests(7).open(sealed.reveal(), NOW).unwrap();
+            assert!(opened == request, "{:?}", request.purpose);
+        }
+    }
+
+    #[test]
+    fn it_is_good_for_ten_minutes() {
+        let request = AuthenticationRequest::new(Purpose::SignIn, "/", NOW);
+        let sealed = requests(7).seal(&request).unwrap();
+        let last = NOW.after(LIFETIME - Duration::from_millis(1));
+        assert!(requests(7).open(sealed.reveal(), last).is_some());
+        let over = NOW.after(LIFETIME);
+        assert!(requests(7).open(sealed.reveal(), over).is_none());
+    }
+
+    #[test]
+    fn nobody_else_writes_or_alters_one() {
+        let request = AuthenticationRequest::new(Purpose::SignIn, "/", NOW);
+        let sealed = requests(7).seal(&request).unwrap();
+        assert!(requests(8).open(sealed.reveal(), NOW).is_none());
+        let bytes = URL_SAFE_NO_PAD.decode(sealed.reveal()).unwrap();
+        for index in 0..bytes.len() {
+            let mut altered = bytes.clone();
+            altered[index] ^= 1;
+            let altered = URL_SAFE_NO_PAD.encode(altered);
+            assert!(requests(7).open(&altered, NOW).is_none(), "byte {index}");
+        }
+        for wrong in ["", "!", "AAAA"] {
+            assert!(requests(7).open(wrong, NOW).is_none());
+        }
+    }
+
+    #[test]
+    fn a_browser_keeps_the_longest() {
+        let next = format!("/{}", "x".repeat(WAY_BACK_LENGTH - 1));
+        let purpose = Purpose::Join(Secret::base64url());
+        let request = AuthenticationRequest::new(purpose.clone(), &next, NOW);
+        assert_eq!(request.next, next);
+        assert!(requests(7).seal(&request).unwrap().reveal().len() < 3_900);
+        let request = AuthenticationRequest::new(purpose, &format!("{next}x"), NOW);
+        assert_eq!(request.next, "/");
+    }
+}

@@ -1,0 +1,142 @@
+//! Identities: who a user is at the OpenID provider of the deployment (docs/decisions.md, P25 to P27).
+//!
+//! 1. The issuer and the subject are the identity: nobody else at that provider ever has this subject (OpenID Connect Core,
+//!    section 2). An identity is one user's.
+//! 2. An email is none: people give theirs up, and providers let others have it. It finds a user once, and only if the
+//!    provider says that it is proven.
+
+use super::Error;
+use super::id::{IdentityId, UserId};
+use super::time::Timestamp;
+use super::user::parse_email;
+
+/// The longest subject (OpenID Connect Core, section 2).
+pub const SUBJECT_LENGTH: usize = 255;
+
+/// The most identities that a user has.
+pub const IDENTITIES_PER_USER: usize = 10;
+
+/// Who a user is at a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Identifies it here.
+    pub id: IdentityId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// The provider.
+    pub issuer: String,
+    /// Who it is there.
+    pub subject: String,
+    /// Their email there when it was linked; proven or not.
+    pub email: Option<String>,
+    /// When it was linked.
+    pub created_at: Timestamp,
+}
+
+impl Identity {
+    /// The error for an id that no identity of the user has.
+    pub(crate) fn missing(id: IdentityId) -> Error {
+        Error::Missing {
+            noun: "identity",
+            id: id.to_string(),
+            remedy: "it may have been unlinked",
+        }
+    }
+}
+
+/// What a provider says of somebody who has just signed in there, once it is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claims {
+    /// The provider.
+    pub issuer: String,
+    /// Who it is there.
+    pub subject: String,
+    /// Their email.
+    pub email: Option<String>,
+    /// Whether the provider says that it is theirs.
+    pub email_verified: bool,
+    /// What they are called.
+    pub name: Option<String>,
+    /// When they have proven there who they are, if it says so.
+    pub signed_in_at: Option<Timestamp>,
+}
+
+impl Claims {
+    /// Takes what an ID token says, as far as it can be used.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for a subject that is none.
+    pub(crate) fn new(
+        issuer: String,
+        subject: String,
+        email: Option<&str>,
+        email_verified: bool,
+        name: Option<String>,
+        signed_in_at: Option<Timestamp>,
+    ) -> Result<Claims, Error> {
+        let is_plain = subject.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+        if subject.is_empty() || subject.len() > SUBJECT_LENGTH || !is_plain {
+            return Err(Error::Refused(
+                "its subject is no text of 1 to 255 ASCII characters".into(),
+            ));
+        }
+        Ok(Claims {
+            issuer,
+            subject,
+            email: email.and_then(|it| parse_email(it).ok()),
+            email_verified,
+            name,
+            signed_in_at,
+        })
+    }
+
+    /// The email, if it is proven: step 2.
+    pub fn proven_email(&self) -> Option<&str> {
+        self.email.as_deref().filter(|_| self.email_verified)
+    }
+
+    /// Whether they have proven that this email is theirs, whatever the case of its letters.
+    pub fn prove(&self, email: &str) -> bool {
+        self.proven_email()
+            .is_some_and(|it| it.eq_ignore_ascii_case(email))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims(subject: &str, email: Option<&str>, verified: bool) -> Result<Claims, Error> {
+        Claims::new(
+            "https://a.example".into(),
+            subject.into(),
+            email,
+            verified,
+            None,
+            None,
+        )
+    }
+
+    #[test]
+    fn a_subject_is_one_to_two_hundred_and_fifty_five_ascii_characters() {
+        for good in ["1", "auth0|5f", &"x".repeat(255)] {
+            claims(good, None, false).unwrap();
+        }
+        for wrong in ["", "\u{0}", "ü", "a\nb", &"x".repeat(256)] {
+            claims(wrong, None, false).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn an_email_counts_if_it_is_proven_and_an_address() {
+        let proves = |email, verified| {
+            let claims = claims("1", email, verified).unwrap();
+            claims.prove("Ada@example.com")
+        };
+        assert!(proves(Some("ada@EXAMPLE.com"), true));
+        assert!(!proves(Some("ada@example.com"), false));
+        assert!(!proves(Some("bo@example.com"), true));
+        assert!(!proves(None, true));
+        assert!(!claims("1", Some(""), true).unwrap().prove(""));
+    }
+}

@@ -1,0 +1,220 @@
+//! What a browser is asked to have signed, and what is made of its answer: the calls of the library.
+//!
+//! It takes some hundred microseconds to check a signature, which is done where the request is.
+
+use webauthn_rp::bin::{Decode as _, Encode as _};
+use webauthn_rp::request::auth::{
+    AuthenticationVerificationOptions, DiscoverableCredentialRequestOptions,
+};
+use webauthn_rp::request::register::{
+    CredProtect, PublicKeyCredentialCreationOptions, PublicKeyCredentialUserEntity,
+    RegistrationVerificationOptions, UserHandle16, Username,
+};
+use webauthn_rp::request::{ExtensionInfo, PublicKeyCredentialDescriptor};
+use webauthn_rp::response::auth::error::AuthCeremonyErr;
+use webauthn_rp::response::register::{DynamicState, StaticState};
+use webauthn_rp::response::{AuthTransports, CredentialId};
+use webauthn_rp::{
+    AuthenticatedCredential, DiscoverableAuthentication16, DiscoverableAuthenticationServerState,
+    Registration, RegistrationServerState,
+};
+
+use super::{FORMAT, Passkey, RelyingParty};
+use crate::domain::Error;
+use crate::domain::id::{PasskeyId, UserId};
+use crate::domain::time::Timestamp;
+use crate::domain::user::User;
+
+/// The longest answer that is read. One has two kilobytes, or a few more where keys are of RSA.
+const LENGTH: usize = 32 * 1024;
+
+/// The longest key that is kept: one of RSA with 4096 bits. Longer ones would take long to check.
+const KEY_LENGTH: usize = 600;
+
+/// What a browser is given to have signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What its script passes on, as JSON (WebAuthn Level 3, section 5.1.10).
+    pub options: String,
+    /// The sealed challenge, which comes back with the answer.
+    pub challenge: String,
+}
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The sealed challenge.
+    pub challenge: String,
+    /// The credential, as JSON (WebAuthn Level 3, section 5.1).
+    pub credential: String,
+}
+
+/// What to ask a browser for, and what to know when it answers: options and state.
+type Begun = Result<(String, Vec<u8>), Error>;
+
+/// Asks for a new passkey, on a device that has none of `known`.
+pub(crate) fn ask_to_add(party: &RelyingParty, user: &User, known: &[Passkey]) -> Begun {
+    let handle = UserHandle16::from(*user.id.as_bytes());
+    let id = user.id.to_string();
+    // A name that the library does not take is no reason to have no passkey; the device shows the id then.
+    let name = Username::try_from(user.email.as_str());
+    let name = name.or_else(|_| Username::try_from(id.as_str()));
+    let entity = PublicKeyCredentialUserEntity {
+        name: name.map_err(failed)?,
+        id: &handle,
+        display_name: user.name.as_str().try_into().ok(),
+    };
+    let known: Result<_, Error> = known.iter().map(descriptor).collect();
+    let mut options = PublicKeyCredentialCreationOptions::passkey(&party.rp_id, entity, known?);
+    // A security key is to name nobody before it knows who holds it; a device that knows no such protection is good, too.
+    let protection = CredProtect::UserVerificationRequired(ExtensionInfo::AllowDontEnforceValue);
+    options.extensions.cred_protect = protection;
+    let (state, options) = options.start_ceremony().map_err(failed)?;
+    let options = serde_json::to_string(&options).map_err(failed)?;
+    Ok((options, state.encode().map_err(failed)?))
+}
+
+fn descriptor(passkey: &Passkey) -> Result<PublicKeyCredentialDescriptor<Vec<u8>>, Error> {
+    Ok(PublicKeyCredentialDescriptor {
+        id: CredentialId::try_from(passkey.credential_id.clone()).map_err(failed)?,
+        transports: transports(passkey)?,
+    })
+}
+
+fn transports(passkey: &Passkey) -> Result<AuthTransports, Error> {
+    let bits = u8::try_from(passkey.transports).map_err(failed)?;
+    AuthTransports::decode(bits).map_err(failed)
+}
+
+/// The passkey that a browser answers with; `state` is what there was to know.
+///
+/// # Errors
+/// [`Error::PasskeyRefused`]; [`Error::Internal`].
+pub(crate) fn added(
+    party: &RelyingParty,
+    state: &[u8],
+    json: &str,
+    (id, user_id, name): (PasskeyId, UserId, String),
+    now: Timestamp,
+) -> Result<Passkey, Error> {
+    let registration =
+        (json.len() <= LENGTH).then(|| Registration::from_json_relaxed(json.as_bytes()));
+    let registration = registration.ok_or(Error::PasskeyRefused)?;
+    let registration = registration.map_err(|_| Error::PasskeyRefused)?;
+    let state = RegistrationServerState::<16>::decode(state).map_err(|_| Error::PasskeyRefused)?;
+    let origins = [party.origin.as_str()];
+    let options = RegistrationVerificationOptions::<&str, &str> {
+        allowed_origins: &origins,
+        // Password managers answer what nobody has asked, which harms nobody.
+        error_on_unsolicited_extensions: false,
+        ..RegistrationVerificationOptions::default()
+    };
+    let made = state.verify(&party.rp_id, &registration, &options);
+    let made = made.map_err(|_| Error::PasskeyRefused)?;
+    if made.user_id().as_ref() != user_id.as_bytes() {
+        return Err(Error::PasskeyRefused);
+    }
+    let public_key = made.static_state().encode().map_err(failed)?;
+    if public_key.len() > KEY_LENGTH {
+        return Err(Error::PasskeyRefused);
+    }
+    Ok(Passkey {
+        id,
+        user_id,
+        name,
+        rp_id: party.id().to_owned(),
+        credential_id: made.id().as_ref().to_vec(),
+        format: FORMAT,
+        transports: made.transports().encode().map_err(failed)?.into(),
+        public_key,
+        state: made.dynamic_state().encode().map_err(failed)?.to_vec(),
+        created_at: now,
+        last_used_at: None,
+    })
+}
+
+/// Asks for any passkey of this relying party: the device shows which it has (docs/decisions.md, P24).
+pub(crate) fn ask_to_sign(party: &RelyingParty) -> Begun {
+    let options = DiscoverableCredentialRequestOptions::passkey(&party.rp_id);
+    let (state, options) = options.start_ceremony().map_err(failed)?;
+    let options = serde_json::to_string(&options).map_err(failed)?;
+    Ok((options, state.encode().map_err(failed)?))
+}
+
+/// What a passkey has signed; nothing of it is checked yet.
+pub(crate) struct Signed(DiscoverableAuthentication16);
+
+/// What it is worth.
+#[derive(Debug)]
+pub(crate) enum Verified {
+    /// The passkey is its user's; this is its state from now on.
+    Good(Vec<u8>),
+    /// There are two of the same key.
+    Cloned,
+}
+
+impl Signed {
+    /// Reads an answer.
+    ///
+    /// # Errors
+    /// [`Error::PasskeyRefused`].
+    pub(crate) fn read(json: &str) -> Result<Signed, Error> {
+        let read = (json.len() <= LENGTH)
+            .then(|| DiscoverableAuthentication16::from_json_relaxed(json.as_bytes()));
+        match read {
+            Some(Ok(read)) => Ok(Signed(read)),
+            _ => Err(Error::PasskeyRefused),
+        }
+    }
+
+    /// What the authenticator calls the passkey.
+    pub(crate) fn credential_id(&self) -> Vec<u8> {
+        self.0.raw_id().as_ref().to_vec()
+    }
+
+    /// Checks it against the passkey that has the id; `state` is what there was to know.
+    ///
+    /// # Errors
+    /// [`Error::PasskeyRefused`]; [`Error::Internal`].
+    pub(crate) fn verify(
+        &self,
+        party: &RelyingParty,
+        state: &[u8],
+        passkey: &Passkey,
+    ) -> Result<Verified, Error> {
+        if passkey.format != FORMAT {
+            return Err(Error::internal("a passkey of a later release"));
+        }
+        let asked = DiscoverableAuthenticationServerState::decode(state);
+        let asked = asked.map_err(|_| Error::PasskeyRefused)?;
+        let handle = UserHandle16::from(*passkey.user_id.as_bytes());
+        let kept = passkey.state.as_slice().try_into().map_err(failed)?;
+        let id = CredentialId::try_from(passkey.credential_id.as_slice()).map_err(failed)?;
+        let mut known = AuthenticatedCredential::new(
+            id,
+            &handle,
+            StaticState::decode(&passkey.public_key).map_err(failed)?,
+            DynamicState::decode(kept).map_err(failed)?,
+        )
+        .map_err(failed)?;
+        let origins = [party.origin.as_str()];
+        let options = AuthenticationVerificationOptions::<&str, &str> {
+            allowed_origins: &origins,
+            error_on_unsolicited_extensions: false,
+            ..AuthenticationVerificationOptions::default()
+        };
+        match asked.verify(&party.rp_id, &self.0, &mut known, &options) {
+            Ok(_) => {
+                let state = known.dynamic_state().encode().map_err(failed)?;
+                Ok(Verified::Good(state.to_vec()))
+            }
+            Err(AuthCeremonyErr::SignatureCounter) => Ok(Verified::Cloned),
+            Err(_) => Err(Error::PasskeyRefused),
+        }
+    }
+}
+
+/// What cannot happen with what this module itself has written.
+fn failed(error: impl std::fmt::Display) -> Error {
+    Error::internal(error.to_string())
+}

@@ -1,0 +1,12 @@
+//! Why somebody could not sign in by the provider.
+
+/// Why somebody could not sign in by the provider. The texts are for the log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// It does not answer, or not in a way that can be understood.
+    #[error("the OpenID provider cannot be used now: {0}")]
+    Unavailable(String),
+    /// It does not take the code, or says something that it must not.
+    #[error("the OpenID provider did not prove who somebody is: {0}")]
+    Unproven(String),
+}

@@ -1,0 +1,115 @@
+//! Requests to the provider: few at once, small answers, a few seconds, and only to where nobody listens on the way.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Request};
+use tokio::sync::Semaphore;
+
+use crate::settings::is_loopback;
+
+/// How long a request may take, with the wait for its turn.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// As many requests are under way at once.
+const AT_ONCE: usize = 16;
+
+/// As much of an answer is read. Metadata, keys and tokens take a few kilobytes.
+const LARGEST: usize = 256 * 1024;
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FetchError {
+    #[error("{0} is not reached by TLS")]
+    InClear(String),
+    #[error("no answer from {0} within five seconds")]
+    TooSlow(String),
+    #[error("the answer of {0} is longer than 256 KiB")]
+    TooLarge(String),
+    #[error("{host}: {}", causes(.source))]
+    Failed {
+        host: String,
+        source: reqwest::Error,
+    },
+}
+
+/// Sends requests to the provider.
+#[derive(Debug)]
+pub(super) struct Fetch {
+    client: Client,
+    turns: Semaphore,
+    /// Whether nothing goes in clear; otherwise it may, on this machine.
+    secure: bool,
+}
+
+impl Fetch {
+    /// # Errors
+    /// Why no requests could be sent to anybody.
+    pub(super) fn new(secure: bool) -> Result<Fetch, String> {
+        let client = Client::builder()
+            // A redirect may lead anywhere, with the client's secret.
+            .redirect(Policy::none())
+            .http1_only()
+            .timeout(TIMEOUT)
+            .user_agent(concat!("invoicing/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Ok(Fetch {
+            client: client.map_err(|error| causes(&error))?,
+            turns: Semaphore::new(AT_ONCE),
+            secure,
+        })
+    }
+
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, FetchError> {
+        let host = request.uri().host().unwrap_or_default().to_owned();
+        let by_tls = request.uri().scheme_str() == Some("https");
+        if !by_tls && (self.secure || !is_loopback(&host)) {
+            return Err(FetchError::InClear(host));
+        }
+        let answered = tokio::time::timeout(TIMEOUT, async {
+            let _turn = self.turns.acquire().await;
+            self.answer(request, &host).await
+        });
+        let too_slow = |_| FetchError::TooSlow(host.clone());
+        answered.await.map_err(too_slow)?
+    }
+
+    async fn answer(&self, request: HttpRequest, host: &str) -> Result<HttpResponse, FetchError> {
+        let failed = |source: reqwest::Error| FetchError::Failed {
+            host: host.to_owned(),
+            // An address may have something secret in it.
+            source: source.without_url(),
+        };
+        let request = Request::try_from(request).map_err(failed)?;
+        let mut answer = self.client.execute(request).await.map_err(failed)?;
+        let mut body = Vec::new();
+        while let Some(piece) = answer.chunk().await.map_err(failed)? {
+            if body.len() + piece.len() > LARGEST {
+                return Err(FetchError::TooLarge(host.to_owned()));
+            }
+            body.extend_from_slice(&piece);
+        }
+        let mut response = HttpResponse::new(body);
+        *response.status_mut() = answer.status();
+        *response.headers_mut() = answer.headers().clone();
+        Ok(response)
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Fetch {
+    type Error = FetchError;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, FetchError>> + Send + 'c>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(self.send(request))
+    }
+}
+
+/// An error with what caused it, which says more.
+fn causes(error: &dyn std::error::Error) -> String {
+    let all = std::iter::successors(Some(error), |it| it.source());
+    let all: Vec<_> = all.map(ToString::to_string).collect();
+    all.join(": ")
+}

@@ -1,0 +1,137 @@
+//! What the provider says of itself, and its keys: step 1 of [`super`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use openidconnect::core::{
+    CoreAuthDisplay, CoreClaimName, CoreClaimType, CoreClientAuthMethod, CoreGrantType,
+    CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm,
+    CoreResponseMode, CoreResponseType, CoreSubjectIdentifierType,
+};
+use openidconnect::{AdditionalProviderMetadata, DiscoveryError, IssuerUrl, ProviderMetadata};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::error::Error;
+use super::fetch::{Fetch, FetchError};
+use crate::settings::{Issuer, is_loopback};
+
+/// For how long they are kept.
+const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// How long it takes from one unknown key, for which they were fetched, to the next.
+const UNKNOWN_KEY_EVERY: Duration = Duration::from_secs(60);
+
+/// How long nobody asks again who got no answer.
+const FAILED_FOR: Duration = Duration::from_secs(2);
+
+/// What RFC 9207 adds, section 3.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub(super) struct Promise {
+    authorization_response_iss_parameter_supported: Option<bool>,
+}
+
+impl Promise {
+    /// Whether whoever comes back always brings `iss`.
+    pub(super) fn is_promised(&self) -> bool {
+        self.authorization_response_iss_parameter_supported == Some(true)
+    }
+}
+
+impl AdditionalProviderMetadata for Promise {}
+
+/// What the provider says of itself, with its keys.
+pub(super) type Metadata = ProviderMetadata<
+    Promise,
+    CoreAuthDisplay,
+    CoreClientAuthMethod,
+    CoreClaimName,
+    CoreClaimType,
+    CoreGrantType,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJweKeyManagementAlgorithm,
+    CoreJsonWebKey,
+    CoreResponseMode,
+    CoreResponseType,
+    CoreSubjectIdentifierType,
+>;
+
+/// What is known of it.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    found: Option<(Arc<Metadata>, Instant)>,
+    failed: Option<(String, Instant)>,
+    /// When it was last fetched for an unknown key.
+    unknown_key: Option<Instant>,
+}
+
+impl Known {
+    /// What is known, or is found out now. `outdated` is what lacks a key. Of many who ask at once one fetches, and the others
+    /// wait for that.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`].
+    pub(super) async fn find(
+        &self,
+        fetch: &Fetch,
+        issuer: &Issuer,
+        outdated: Option<&Arc<Metadata>>,
+    ) -> Result<Arc<Metadata>, Error> {
+        let is_recent = |at: Instant, span| at.elapsed() < span;
+        let mut state = self.0.lock().await;
+        if let Some((found, at)) = &state.found
+            && is_recent(*at, KEPT_FOR)
+        {
+            let lacks = outdated.is_some_and(|it| Arc::ptr_eq(it, found));
+            let lately = |at| is_recent(at, UNKNOWN_KEY_EVERY);
+            if !lacks || state.unknown_key.is_some_and(lately) {
+                return Ok(Arc::clone(found));
+            }
+            state.unknown_key = Some(Instant::now());
+        }
+        if let Some((why, at)) = &state.failed
+            && is_recent(*at, FAILED_FOR)
+        {
+            return Err(Error::Unavailable(why.clone()));
+        }
+        match fetched(fetch, issuer).await {
+            Ok(found) => {
+                let found = Arc::new(found);
+                state.found = Some((Arc::clone(&found), Instant::now()));
+                Ok(found)
+            }
+            Err(why) => {
+                state.failed = Some((why.clone(), Instant::now()));
+                Err(Error::Unavailable(why))
+            }
+        }
+    }
+}
+
+async fn fetched(fetch: &Fetch, issuer: &Issuer) -> Result<Metadata, String> {
+    let url = IssuerUrl::new(issuer.as_str().to_owned()).map_err(|error| error.to_string())?;
+    let found = Metadata::discover_async(url, fetch).await;
+    let found = found.map_err(|error| said(&error))?;
+    // A browser is sent there with what the code is bound to.
+    let url = found.authorization_endpoint().url();
+    let on_this_machine = || !issuer.is_secure() && url.host_str().is_some_and(is_loopback);
+    match url.scheme() == "https" || (url.scheme() == "http" && on_this_machine()) {
+        true => Ok(found),
+        false => Err("its authorization endpoint is not reached by TLS".into()),
+    }
+}
+
+/// Not what came, which may be long.
+fn said(error: &DiscoveryError<FetchError>) -> String {
+    match error {
+        DiscoveryError::Request(error) => error.to_string(),
+        DiscoveryError::Response(_, _, why) => why.clone(),
+        DiscoveryError::Parse(error) => format!("its metadata cannot be read: {error}"),
+        DiscoveryError::Validation(why) => why.clone(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,123 @@
+//! `/account/passkeys`: adding a passkey, and removing one (docs/decisions.md, P20, P30 and V9).
+//!
+//! 1. The page asks for a passkey only if the sign-in is fresh, so that no device makes one that is refused afterwards. Where
+//!    it is not, the page has a button that leads there by way of the confirmation.
+//! 2. The form with what the device has made comes with the sealed challenge, so GET has kept nothing.
+//! 3. The sign-in may have aged while the page was open; then all of the form waits in the confirmation, as any does.
+
+use std::sync::Arc;
+
+use askama::Template;
+use dropshot::ApiDescriptionRegisterError;
+use http::StatusCode;
+
+use super::account::refuse;
+use super::answer::{html, see_other};
+use super::confirm::confirmed;
+use super::failure::Failure;
+use super::frame::Frame;
+use super::route::{Answer, NoVariables, Route};
+use super::sign_in::not_proven;
+use super::site::Site;
+use super::visit::Visit;
+use crate::domain::Error;
+use crate::domain::error::Complaint;
+use crate::domain::passkey::ceremony::{self, Asked};
+use crate::http::{Api, Form};
+
+const PATH: &str = "/account/passkeys";
+
+#[derive(Template)]
+#[template(path = "passkeys.html")]
+struct AddPage {
+    frame: Frame,
+    name: String,
+    complaint: Option<Complaint>,
+    refused: Option<String>,
+    /// What a device is asked for, if the sign-in is fresh.
+    asked: Option<Asked>,
+}
+
+/// Adds the pages.
+///
+/// # Errors
+/// When another endpoint has a path of theirs.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, PATH)
+        .shows("show_add_passkey", show_add_passkey)?
+        .takes("add_passkey", add_passkey)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/passkeys/remove")
+        .takes("remove_passkey", remove_passkey)?
+        .and_no_more::<NoVariables>()
+}
+
+async fn show_add_passkey(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    visit.signed_in()?;
+    page(&visit, String::new(), None).await
+}
+
+async fn add_passkey(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let fields = ["name", "challenge", "passkey"];
+    let [name, challenge, credential] = form.fields(fields)?;
+    let waiting = [&name, &challenge, &credential].map(String::as_str);
+    let waiting: Vec<_> = fields.into_iter().zip(waiting).collect();
+    confirmed(&visit, &form, &waiting).await?;
+    if credential.is_empty() {
+        return Ok(see_other(PATH));
+    }
+    let answer = ceremony::Answer {
+        challenge,
+        credential,
+    };
+    match visit
+        .app()
+        .add_passkey(visit.person()?, &name, &answer)
+        .await
+    {
+        Ok(()) => Ok(see_other("/account?done=passkey-added")),
+        Err(error) => page(&visit, name, Some(error)).await,
+    }
+}
+
+async fn remove_passkey(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
+    let [id] = form.fields(["id"])?;
+    confirmed(&visit, &form, &[("id", id.as_str())]).await?;
+    let id = id.parse().map_err(|_| Failure::NotFound)?;
+    match visit.app().remove_passkey(visit.person()?, id).await {
+        Ok(()) => Ok(see_other("/account?done=passkey-removed")),
+        Err(Error::Refused(why)) => refuse(&visit, why).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn page(visit: &Visit, name: String, error: Option<Error>) -> Answer {
+    let in_browser = visit.signed_in()?;
+    if visit.app().relying_party().is_none() {
+        return Err(Failure::NotFound);
+    }
+    let status = match error {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let (complaint, refused) = match error {
+        None => (None, None),
+        Some(Error::Invalid(complaint)) => (Some(complaint), None),
+        Some(Error::Refused(why)) => (None, Some(format!("That is not possible: {why}."))),
+        Some(error) => (None, Some(not_proven(error)?)),
+    };
+    // A sign-in that was proven by this request is fresh, too.
+    let is_fresh = in_browser.session.is_fresh(visit.app().now()) || visit.renewed().is_some();
+    let asked = match is_fresh {
+        true => visit.app().ask_to_add(in_browser).await?,
+        false => None,
+    };
+    let page = AddPage {
+        frame: Frame::of(visit),
+        name,
+        complaint,
+        refused,
+        asked,
+    };
+    Ok(html(status, &page)?)
+}

@@ -1,0 +1,309 @@
+//! The way to the OpenID provider and back: `/sign-in/provider`, `/account/link`, `/confirm/provider` and
+//! `/invitation/{token}/provider` lead there, `/sign-in/callback` leads back (docs/decisions.md, P28, P29 and V10).
+//!
+//! 1. One goes there by a link: browsers apply `form-action` to each redirect behind a form. The way there changes nothing; what
+//!    comes back with the browser is in a cookie of its own ([`crate::domain::authentication_request`]).
+//! 2. A link of another site may lead to where one signs in, if nobody is. To where one links, confirms or joins, a link of ours
+//!    alone does: else somebody could have their own identity linked to the account of whoever follows theirs. A form leads to
+//!    none of these: no way back is one ([`way_back`]).
+//! 3. The way back is the one GET that changes something. It is a navigation from another site, which brings our cookies as they
+//!    are `SameSite=Lax`; that it belongs to this browser, the state says, which the cookie has, too. HEAD does nothing.
+//! 4. Whoever links or confirms has to be in the session in which they left. Who links has proven who they are before that.
+//! 5. Whoever has confirmed is led to the page of the form, and does it again: nothing has waited.
+
+use std::sync::Arc;
+
+use askama::Template;
+use bytes::Bytes;
+use dropshot::ApiDescriptionRegisterError;
+use http::header::SET_COOKIE;
+use http::{Method, Response, StatusCode};
+use slog::warn;
+
+use super::answer::{html, see_other};
+use super::cookies::Cookie;
+use super::error;
+use super::failure::Failure;
+use super::frame::Frame;
+use super::route::{Answer, NoVariables, Route, TokenPath};
+use super::site::Site;
+use super::text::encoded;
+use super::visit::{Visit, way_back};
+use crate::domain::Error;
+use crate::domain::authentication_request::{AuthenticationRequest, Purpose};
+use crate::domain::browser_session::InBrowser;
+use crate::domain::id::BrowserSessionId;
+use crate::domain::secret::Secret;
+use crate::http::Api;
+use crate::oidc::{self, Provider};
+
+/// The longest code that is sent on.
+const CODE_LENGTH: usize = 4_096;
+
+#[derive(Template)]
+#[template(path = "provider.html")]
+struct ProviderPage {
+    frame: Frame,
+    title: String,
+    message: String,
+    /// Where to go on.
+    to: String,
+}
+
+/// Adds the pages.
+///
+/// # Errors
+/// When another endpoint has a path of theirs.
+pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescriptionRegisterError> {
+    Route::new(api, site, "/sign-in/provider")
+        .shows("go_to_sign_in", go_to_sign_in)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/account/link")
+        .shows("go_to_link", go_to_link)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/confirm/provider")
+        .shows("go_to_confirm", go_to_confirm)?
+        .and_no_more::<NoVariables>()?;
+    Route::new(api, site, "/invitation/{token}/provider")
+        .shows("go_to_join", go_to_join)?
+        .and_no_more::<TokenPath>()?;
+    Route::new(api, site, oidc::CALLBACK)
+        .shows("come_back", come_back)?
+        .and_no_more::<NoVariables>()
+}
+
+/// What a page needs to lead to the provider.
+pub(super) fn name(visit: &Visit) -> Option<String> {
+    let provider = visit.context.context().provider.as_ref();
+    provider.map(|it| it.name().to_owned())
+}
+
+fn provider(visit: &Visit) -> Result<&Provider, Failure> {
+    let provider = visit.context.context().provider.as_deref();
+    provider.ok_or(Failure::NotFound)
+}
+
+async fn go_to_sign_in(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    provider(&visit)?;
+    let next = next(&visit);
+    // No other site has somebody signed in as somebody else.
+    if visit.in_browser.is_some() && visit.require_own_link().is_err() {
+        return Ok(see_other(&next));
+    }
+    go(&visit, Purpose::SignIn, &next).await
+}
+
+async fn go_to_link(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    provider(&visit)?;
+    let session = &visit.signed_in()?.session;
+    visit.require_own_link()?;
+    match session.is_fresh(visit.app().now()) {
+        true => go(&visit, Purpose::Link(session.id), "/account?done=linked").await,
+        // A form, and the way from there to the provider is a link again.
+        false => Ok(see_other("/confirm?next=%2Faccount")),
+    }
+}
+
+async fn go_to_confirm(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    provider(&visit)?;
+    let session = visit.signed_in()?.session.id;
+    visit.require_own_link()?;
+    go(&visit, Purpose::Confirm(session), &next(&visit)).await
+}
+
+async fn go_to_join(visit: Arc<Visit>, path: TokenPath) -> Answer {
+    provider(&visit)?;
+    visit.require_own_link()?;
+    let link = Secret::from_text(path.token);
+    // Nobody without a good link goes there with one.
+    visit.app().get_invitation(&link).await?;
+    go(&visit, Purpose::Join(link), "/").await
+}
+
+fn next(visit: &Visit) -> String {
+    let next = visit.query("next").unwrap_or_default();
+    way_back(&next).unwrap_or("/").to_owned()
+}
+
+/// Step 1.
+async fn go(visit: &Visit, purpose: Purpose, next: &str) -> Answer {
+    let provider = provider(visit)?;
+    let (request, cookie) = visit.app().begin_authentication(purpose, next).await?;
+    // Whoever is signed in, or was asked to sign in anew, wants to be somebody else, or to prove who they are.
+    let anew = visit.in_browser.is_some() || visit.query("anew").is_some();
+    let url = match provider.authorization_url(&request, anew).await {
+        Ok(url) => url,
+        Err(error) => return not_proven(visit, provider, &request, &error),
+    };
+    let mut answer = see_other(&url);
+    let cookie = Cookie::Provider.set(&visit.site, cookie.reveal());
+    answer.headers_mut().append(SET_COOKIE, cookie);
+    Ok(answer)
+}
+
+/// Step 3.
+async fn come_back(visit: Arc<Visit>, _: NoVariables) -> Answer {
+    let provider = provider(&visit)?;
+    let cookie = visit.cookie(Cookie::Provider).unwrap_or_default();
+    let request = match visit.context.request.method() == Method::GET {
+        true => visit.app().find_authentication(cookie).await?,
+        false => None,
+    };
+    let state = Secret::from_text(visit.query("state").unwrap_or_default());
+    let Some(request) = request.filter(|it| it.state == state) else {
+        return stray(&visit);
+    };
+    let answered = taken_up(&visit, provider, request).await;
+    let mut answer = answered.unwrap_or_else(|failure| error::answer(&visit, failure));
+    // Whatever became of it, it is used.
+    let cleared = Cookie::Provider.clear(&visit.site);
+    answer.headers_mut().append(SET_COOKIE, cleared);
+    Ok(answer)
+}
+
+async fn taken_up(visit: &Visit, provider: &Provider, request: AuthenticationRequest) -> Answer {
+    let code = visit.query("code").filter(|it| it.len() <= CODE_LENGTH);
+    let (Some(code), None) = (code, visit.query("error")) else {
+        let message = "You went back, or it does not let you in here. Nothing was changed.";
+        return refused(visit, "You did not sign in there", message, &request);
+    };
+    let iss = visit.query("iss");
+    let claims = match provider.claims(&request, code, iss.as_deref()).await {
+        Ok(claims) => claims,
+        Err(error) => return not_proven(visit, provider, &request, &error),
+    };
+    let app = visit.app();
+    let done = match &request.purpose {
+        Purpose::SignIn => app
+            .sign_in_by_provider(claims, visit.browser())
+            .await
+            .map(Some),
+        Purpose::Join(link) => {
+            let joined = app.join_by_provider(link, claims, visit.browser()).await;
+            joined.map(Some)
+        }
+        Purpose::Link(session) => match in_session(visit, *session) {
+            Some(_) => app
+                .link_identity(visit.person()?, claims)
+                .await
+                .map(|()| None),
+            None => return stray(visit),
+        },
+        Purpose::Confirm(session) => match in_session(visit, *session) {
+            Some(it) => app.confirm_by_provider(it, claims).await.map(Some),
+            None => return stray(visit),
+        },
+    };
+    match done {
+        Ok(cookie) => {
+            if let Some(cookie) = cookie {
+                visit.renew(&cookie);
+            }
+            Ok(see_other(&request.next))
+        }
+        Err(error) => of_nobody(visit, provider, &request, error),
+    }
+}
+
+/// Step 4.
+fn in_session(visit: &Visit, id: BrowserSessionId) -> Option<&InBrowser> {
+    visit.in_browser.as_ref().filter(|it| it.session.id == id)
+}
+
+/// What is said when the provider knows somebody, and this is not whom it takes.
+fn of_nobody(
+    visit: &Visit,
+    provider: &Provider,
+    request: &AuthenticationRequest,
+    error: Error,
+) -> Answer {
+    let name = provider.name();
+    let (title, message) = match (error, &request.purpose) {
+        (Error::IdentityUnknown, Purpose::Confirm(_)) => (
+            "That is somebody else",
+            format!("You signed in at {name} as somebody who is not linked to your account here."),
+        ),
+        (Error::IdentityUnknown, _) => (
+            "You are not known by this yet",
+            format!(
+                "Nobody here is linked to whom you signed in as at {name}. If you have an account here, sign in to it as \
+                 before, and link it under Account. If you have none, ask an owner or admin of your team to invite you."
+            ),
+        ),
+        (Error::IdentityTaken, _) => (
+            "Another user has this",
+            format!("Whom you signed in as at {name} is linked to another user here."),
+        ),
+        (Error::Refused(why), _) => ("That is not possible", format!("It did not work: {why}.")),
+        (error, _) => return Err(error.into()),
+    };
+    refused(visit, title, &message, request)
+}
+
+fn not_proven(
+    visit: &Visit,
+    provider: &Provider,
+    request: &AuthenticationRequest,
+    error: &oidc::Error,
+) -> Answer {
+    let seldom = match error {
+        oidc::Error::Unavailable(_) => &provider.failures,
+        oidc::Error::Unproven(_) => &provider.refusals,
+    };
+    if let Some(times) = seldom.again() {
+        warn!(visit.context.log, "{error}"; "issuer" => provider.issuer(), "times" => times);
+    }
+    let name = provider.name();
+    let (status, title, message) = match error {
+        oidc::Error::Unavailable(_) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("{name} does not answer"),
+            "Nobody can sign in by it right now. Try again in a moment, or sign in in another way, if you have one.",
+        ),
+        oidc::Error::Unproven(_) => (
+            StatusCode::FORBIDDEN,
+            format!("{name} has not proven who you are"),
+            "Nothing was changed. Try again; if it does not help, tell whoever runs this server: the log says why.",
+        ),
+    };
+    page(visit, status, title, message, way_on(request))
+}
+
+/// Nobody has left from this browser, or it is long ago, or used.
+fn stray(visit: &Visit) -> Answer {
+    let title = "This sign-in is over".to_owned();
+    let message = "It began more than ten minutes ago, or in another browser, or was done already. Begin again.";
+    page(
+        visit,
+        StatusCode::BAD_REQUEST,
+        title,
+        message,
+        "/sign-in".to_owned(),
+    )
+}
+
+fn refused(visit: &Visit, title: &str, message: &str, request: &AuthenticationRequest) -> Answer {
+    let status = StatusCode::FORBIDDEN;
+    page(visit, status, title.to_owned(), message, way_on(request))
+}
+
+/// Where one tries again.
+fn way_on(request: &AuthenticationRequest) -> String {
+    match &request.purpose {
+        Purpose::SignIn => format!("/sign-in?anew&next={}", encoded(&request.next)),
+        Purpose::Join(link) => format!("/invitation/{}", encoded(link.reveal())),
+        Purpose::Link(_) => "/account".to_owned(),
+        Purpose::Confirm(_) => request.next.clone(),
+    }
+}
+
+fn page(visit: &Visit, status: StatusCode, title: String, message: &str, to: String) -> Answer {
+    let page = ProviderPage {
+        frame: Frame::of(visit),
+        title,
+        message: message.to_owned(),
+        to,
+    };
+    let page: Response<Bytes> = html(status, &page)?;
+    Ok(page)
+}

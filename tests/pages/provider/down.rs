@@ -1,0 +1,86 @@
+//! A provider that does not answer, or not in a way that can be understood.
+
+use std::time::{Duration, Instant};
+
+use super::stub::{Manner, Provider, somebody};
+use super::{come_back, is_nobody, user};
+use crate::browser::{Browser, server_with};
+use crate::team::{PASSWORD, person};
+
+const ADA: &str = "ada@example.com";
+
+#[tokio::test]
+async fn a_provider_that_is_not_there_holds_nothing_else_up() {
+    let settings = [
+        ("INVOICING_OIDC_ISSUER", "http://127.0.0.1:1"),
+        ("INVOICING_OIDC_CLIENT_ID", "a"),
+        ("INVOICING_OIDC_CLIENT_SECRET", "b"),
+    ];
+    let Some(service) = server_with(&settings) else {
+        return;
+    };
+    person(&service, ADA).await;
+    let mut browser = Browser::new(&service);
+    let told = browser.get("/sign-in/provider").await;
+    // Its name is that of its host, unless it is given.
+    told.expect(503, "127.0.0.1 does not answer");
+    is_nobody(&browser);
+    browser.sign_in(ADA, PASSWORD).await;
+    browser.get("/account").await.expect(200, "Account");
+}
+
+#[tokio::test]
+async fn what_does_not_come_or_does_not_end_is_given_up() {
+    for manner in [Manner::Silent, Manner::Endless, Manner::Redirecting] {
+        let provider = Provider::behaving(manner).await;
+        let Some(service) = provider.server(&[]) else {
+            return;
+        };
+        let mut browser = Browser::new(&service);
+        let begun = Instant::now();
+        let told = browser.get("/sign-in/provider").await;
+        told.expect(503, "Example ID does not answer");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{manner:?}");
+        browser.get("/sign-in").await.expect(200, "Sign in");
+    }
+}
+
+#[tokio::test]
+async fn who_comes_back_while_it_is_silent_is_told_and_nothing_is_changed() {
+    let provider = Provider::start().await;
+    let Some(service) = provider.server(&[]) else {
+        return;
+    };
+    user(&service, ADA);
+    for manner in [Manner::Silent, Manner::Endless, Manner::Redirecting] {
+        provider.behaves(Manner::Well);
+        let mut browser = Browser::new(&service);
+        let left = browser.get("/sign-in/provider").await;
+        let back = provider.comes_back(&left.location(), &somebody("1").email(ADA));
+        provider.behaves(manner);
+        let told = come_back(&mut browser, &back).await;
+        assert!(
+            [403, 503].contains(&told.status()),
+            "{manner:?}: {}",
+            told.text()
+        );
+        is_nobody(&browser);
+    }
+}
+
+#[tokio::test]
+async fn where_there_is_no_provider_nobody_is_led_to_one() {
+    let Some(service) = server_with(&[]) else {
+        return;
+    };
+    let mut browser = Browser::new(&service);
+    let page = browser.get("/sign-in").await;
+    assert!(
+        !page.text().contains("/sign-in/provider"),
+        "{}",
+        page.text()
+    );
+    for path in ["/sign-in/provider", "/sign-in/callback?code=a&state=b"] {
+        browser.get(path).await.expect(404, "no such page");
+    }
+}

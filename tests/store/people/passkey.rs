@@ -1,0 +1,441 @@
+//! Passkeys: adding, removing, signing in and confirming by them, and everything that is not good.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use invoicing::app::App;
+use invoicing::app::sign_in::{Browser, Cookies};
+use invoicing::domain::Error;
+use invoicing::domain::audit::Action;
+use invoicing::domain::browser_session::InBrowser;
+use invoicing::domain::id::UserId;
+use invoicing::domain::identity::Claims;
+use invoicing::domain::list::Part;
+use invoicing::domain::passkey::ceremony::{Answer, Asked};
+use invoicing::domain::passkey::{PASSKEYS, RelyingParty};
+use invoicing::domain::secret::Secret;
+use invoicing::domain::time::Clock as _;
+use invoicing::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
+use invoicing::store::{Sql, password};
+use test_support::passkey::Passkey;
+
+use super::super::support::Service;
+use super::support::{EMAIL, PASSWORD, browser, look_up, person, set_up, sign_in};
+
+const ORIGIN: &str = "https://invoices.example.com";
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A service with pages and Ada, and her first browser.
+async fn with_ada() -> (Service, InBrowser) {
+    let mut service = Service::new().await;
+    service.app = Arc::new(another_at(&service, ORIGIN).await);
+    let link = service.app.create_set_up_link().await.unwrap().secret;
+    let cookies = set_up(&service, &link).await.unwrap();
+    let ada = look_up(&service, &cookies).await.unwrap();
+    (service, ada)
+}
+
+/// A second service over the same database, with pages at this origin.
+async fn another_at(service: &Service, origin: &str) -> App {
+    let on = SwitchedOn {
+        relying_party: RelyingParty::of(origin),
+        ..SwitchedOn::default()
+    };
+    let app = service.another().await.signing_in_by(on);
+    app.reached_at(Some(origin.to_owned()))
+}
+
+async fn forget_password(service: &Service, user_id: UserId) {
+    let delete = async move |sql: Sql<'_>| sql.run(password::delete(user_id)).await.map(drop);
+    service.store.write(user_id, delete).await.unwrap();
+}
+
+/// The same, with a passkey of Ada's.
+async fn with_passkey() -> (Service, InBrowser, Passkey) {
+    let (service, ada) = with_ada().await;
+    let passkey = add(&service.app, &ada).await;
+    (service, ada, passkey)
+}
+
+fn answer(asked: &Asked, credential: String) -> Answer {
+    Answer {
+        challenge: asked.challenge.clone(),
+        credential,
+    }
+}
+
+async fn ask_to_add(app: &App, ada: &InBrowser) -> Asked {
+    app.ask_to_add(ada).await.unwrap().unwrap()
+}
+
+async fn add(app: &App, ada: &InBrowser) -> Passkey {
+    let asked = ask_to_add(app, ada).await;
+    let (passkey, credential) = Passkey::make(&asked.options, ORIGIN);
+    let answer = answer(&asked, credential);
+    app.add_passkey(person(ada), "Phone", &answer).await.unwrap();
+    passkey
+}
+
+/// A browser in which nobody is signed in, with the secret that it has in a cookie.
+fn stranger() -> (Secret, Browser) {
+    (Secret::base64url(), browser("192.0.2.7"))
+}
+
+async fn enter(app: &App, passkey: &Passkey) -> Result<Cookies, Error> {
+    let (secret, browser) = stranger();
+    let asked = app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+    let answer = answer(&asked, passkey.sign(&asked.options));
+    app.sign_in_by_passkey(&answer, &secret, browser).await
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(result: Result<T, Error>) {
+    assert!(matches!(result, Err(Error::PasskeyRefused)), "{result:?}");
+}
+
+async fn actions(service: &Service, ada: &InBrowser) -> Vec<Action> {
+    let events = service.app.list_own_events(ada.user.id, Part::default());
+    events.await.unwrap().iter().map(|it| it.action).collect()
+}
+
+#[tokio::test]
+async fn a_passkey_signs_its_user_in_and_never_waits_for_wrong_passwords() {
+    let (service, ada, passkey) = with_passkey().await;
+    for _ in 0..11 {
+        _ = sign_in(&service, EMAIL, "wrong", browser("192.0.2.7")).await;
+    }
+    let held = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.7")).await;
+    assert!(matches!(held, Err(Error::TooManyWrongPasswords(_))), "{held:?}");
+    let cookies = enter(&service.app, &passkey).await.unwrap();
+    let signed_in = look_up(&service, &cookies).await.unwrap();
+    assert_eq!(signed_in.user, ada.user);
+    assert_ne!(signed_in.session.id, ada.session.id);
+    // It has a password, so the browser counts by itself from now on.
+    let mut known = browser("192.0.2.7");
+    known.device = cookies.device;
+    sign_in(&service, EMAIL, PASSWORD, known).await.unwrap();
+    let listed = service.app.list_passkeys(ada.user.id).await.unwrap();
+    assert_eq!(listed[0].name, "Phone");
+    assert_eq!(listed[0].rp_id, "invoices.example.com");
+    assert_eq!(listed[0].last_used_at, Some(service.clock.now()));
+}
+
+#[tokio::test]
+async fn a_device_is_asked_for_a_passkey_that_finds_and_verifies_its_user() {
+    let (service, ada, _) = with_passkey().await;
+    let asked = ask_to_add(&service.app, &ada).await;
+    let options: serde_json::Value = serde_json::from_str(&asked.options).unwrap();
+    let selection = &options["authenticatorSelection"];
+    assert_eq!(selection["residentKey"], "required");
+    assert_eq!(selection["userVerification"], "required");
+    assert_eq!(options["attestation"], "none");
+    assert_eq!(options["rp"]["id"], "invoices.example.com");
+    assert_eq!(options["user"]["name"], EMAIL);
+    assert_eq!(options["excludeCredentials"].as_array().unwrap().len(), 1);
+    let asked = service.app.ask_to_sign_in(&Secret::base64url()).await;
+    let options: serde_json::Value = serde_json::from_str(&asked.unwrap().unwrap().options).unwrap();
+    assert_eq!(options["userVerification"], "required");
+    let allowed = options["allowCredentials"].as_array();
+    assert!(allowed.is_none_or(Vec::is_empty), "{options}");
+}
+
+#[tokio::test]
+async fn what_a_passkey_signs_elsewhere_or_unverified_is_refused() {
+    let (service, _, passkey) = with_passkey().await;
+    let lies: [fn(&mut Passkey); 7] = [
+        |it| it.origin = "https://evil.example".into(),
+        |it| it.origin = "http://invoices.example.com".into(),
+        |it| it.origin = "https://invoices.example.com:8443".into(),
+        |it| it.rp_id = "evil.example".into(),
+        |it| it.is_verified = false,
+        |it| it.user_handle = "AAAAAAAAAAAAAAAAAAAAAA".into(),
+        |it| it.id = vec![7; 16],
+    ];
+    let mut passkey = passkey;
+    for (number, lie) in lies.into_iter().enumerate() {
+        let kept = (passkey.origin.clone(), passkey.rp_id.clone(), passkey.user_handle.clone(), passkey.id.clone());
+        lie(&mut passkey);
+        let entered = enter(&service.app, &passkey).await;
+        assert!(matches!(entered, Err(Error::PasskeyRefused)), "{number}: {entered:?}");
+        (passkey.origin, passkey.rp_id, passkey.user_handle, passkey.id) = kept;
+        passkey.is_verified = true;
+    }
+    enter(&service.app, &passkey).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_signature_that_is_not_the_keys_is_refused() {
+    let (service, ada, passkey) = with_passkey().await;
+    // Another key, which says that it is this one.
+    let asked = ask_to_add(&service.app, &ada).await;
+    let (mut other, _) = Passkey::make(&asked.options, ORIGIN);
+    other.id = passkey.id.clone();
+    refused(enter(&service.app, &other).await);
+    for text in ["", "{}", "null", &"[".repeat(1000), &" ".repeat(40_000)] {
+        let (secret, browser) = stranger();
+        let asked = service.app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+        let answer = answer(&asked, text.to_owned());
+        refused(service.app.sign_in_by_passkey(&answer, &secret, browser).await);
+    }
+}
+
+#[tokio::test]
+async fn a_challenge_is_good_once_for_five_minutes_in_one_browser_for_one_purpose() {
+    let (service, ada, passkey) = with_passkey().await;
+    let app = &service.app;
+    let (secret, at) = stranger();
+    let asked = app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+    let other = app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+    let signed = answer(&asked, passkey.sign(&asked.options));
+    let enter = async |answer: &Answer, secret: &Secret| {
+        app.sign_in_by_passkey(answer, secret, at.clone()).await
+    };
+    // Another browser, another challenge, another purpose.
+    refused(enter(&signed, &Secret::base64url()).await);
+    let mixed = Answer {
+        challenge: other.challenge.clone(),
+        ..signed.clone()
+    };
+    refused(enter(&mixed, &secret).await);
+    refused(app.confirm_by_passkey(&ada, &signed, at.clone()).await);
+    refused(app.add_passkey(person(&ada), "x", &signed).await);
+    let to_confirm = app.ask_to_confirm(&ada).await.unwrap().unwrap();
+    let confirming = answer(&to_confirm, passkey.sign(&to_confirm.options));
+    refused(enter(&confirming, &secret).await);
+    // On another replica, too, it is good, once.
+    let another = another_at(&service, ORIGIN).await;
+    another.sign_in_by_passkey(&signed, &secret, at.clone()).await.unwrap();
+    refused(enter(&signed, &secret).await);
+    // The other has not been answered; it is good until it is too old.
+    let late = answer(&other, passkey.sign(&other.options));
+    service.clock.advance(5 * MINUTE);
+    refused(enter(&late, &secret).await);
+    // What is spent is forgotten once nobody could use it anyway.
+    app.delete_expired().await.unwrap();
+    refused(enter(&signed, &secret).await);
+}
+
+#[tokio::test]
+async fn of_many_answers_to_one_challenge_at_once_one_is_good() {
+    let (service, _, passkey) = with_passkey().await;
+    let (secret, at) = stranger();
+    let asked = service.app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+    let signed = answer(&asked, passkey.sign(&asked.options));
+    let enter = || service.app.sign_in_by_passkey(&signed, &secret, at.clone());
+    let entered = futures::future::join_all((0..8).map(|_| enter())).await;
+    assert_eq!(entered.iter().filter(|it| it.is_ok()).count(), 1, "{entered:?}");
+}
+
+#[tokio::test]
+async fn a_counter_that_does_not_go_on_is_refused_and_told() {
+    let (service, ada, mut passkey) = with_passkey().await;
+    passkey.count = 5;
+    enter(&service.app, &passkey).await.unwrap();
+    for count in [5, 4, 0] {
+        passkey.count = count;
+        refused(enter(&service.app, &passkey).await);
+    }
+    let told = actions(&service, &ada).await;
+    let told = told.iter().filter(|it| **it == Action::RefusePasskey);
+    assert_eq!(told.count(), 3);
+    passkey.count = 6;
+    enter(&service.app, &passkey).await.unwrap();
+    // An answer that comes again is told of once.
+    passkey.count = 1;
+    let (secret, at) = stranger();
+    let asked = service.app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+    let signed = answer(&asked, passkey.sign(&asked.options));
+    for _ in 0..3 {
+        refused(service.app.sign_in_by_passkey(&signed, &secret, at.clone()).await);
+    }
+    let told = actions(&service, &ada).await;
+    let told = told.iter().filter(|it| **it == Action::RefusePasskey);
+    assert_eq!(told.count(), 4);
+}
+
+#[tokio::test]
+async fn whoever_is_signed_in_confirms_by_an_own_passkey_alone() {
+    let (service, ada, passkey) = with_passkey().await;
+    let app = &service.app;
+    let ben = app.create_user("ben@example.com", "Ben").await.unwrap();
+    let link = app.create_reset_link(ben.id).await.unwrap().secret;
+    let reset = app.reset_password(&link, Secret::from_text(PASSWORD), browser("192.0.2.3"));
+    let ben = look_up(&service, &reset.await.unwrap()).await.unwrap();
+    let of_ben = add(app, &ben).await;
+    service.clock.advance(20 * MINUTE);
+    let confirm = async |passkey: &Passkey| {
+        let asked = app.ask_to_confirm(&ada).await.unwrap().unwrap();
+        let answer = answer(&asked, passkey.sign(&asked.options));
+        app.confirm_by_passkey(&ada, &answer, browser("192.0.2.1")).await
+    };
+    refused(confirm(&of_ben).await);
+    let cookie = confirm(&passkey).await.unwrap();
+    let found = app.look_up_cookie(app.presented_cookie(cookie.reveal()).unwrap()).await.unwrap();
+    assert_eq!(found.session.id, ada.session.id);
+    assert!(found.session.is_fresh(service.clock.now()));
+    // A session that has ended meanwhile stays ended.
+    app.sign_out(person(&ada)).await.unwrap();
+    let ended = confirm(&passkey).await;
+    assert!(matches!(ended, Err(Error::InvalidToken)), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_passkey_belongs_to_one_user_and_a_user_has_twenty_at_most() {
+    let (service, ada, passkey) = with_passkey().await;
+    let app = &service.app;
+    let asked = ask_to_add(app, &ada).await;
+    let again = answer(&asked, passkey.register(&asked.options));
+    refused(app.add_passkey(person(&ada), "Again", &again).await);
+    let other = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.9")).await;
+    let other = look_up(&service, &other.unwrap()).await.unwrap();
+    let elsewhere = answer(&asked, Passkey::make(&asked.options, ORIGIN).1);
+    refused(app.add_passkey(person(&other), "Elsewhere", &elsewhere).await);
+    for (name, origin) in [("", ORIGIN), ("Phone", "https://evil.example")] {
+        let (_, credential) = Passkey::make(&asked.options, origin);
+        let wrong = app.add_passkey(person(&ada), name, &answer(&asked, credential)).await;
+        assert!(matches!(wrong, Err(Error::Invalid(_) | Error::PasskeyRefused)), "{wrong:?}");
+    }
+    // All at once, of which there is room for one less.
+    let mut answers = Vec::new();
+    for _ in 0..PASSKEYS {
+        let asked = ask_to_add(app, &ada).await;
+        let (_, credential) = Passkey::make(&asked.options, ORIGIN);
+        answers.push(answer(&asked, credential));
+    }
+    let adding = answers.iter().map(|it| app.add_passkey(person(&ada), "More", it));
+    let added = futures::future::join_all(adding).await;
+    let too_many = added.iter().filter(|it| matches!(it, Err(Error::Refused(_))));
+    assert_eq!(too_many.count(), 1, "{added:?}");
+    assert_eq!(app.list_passkeys(ada.user.id).await.unwrap().len(), PASSKEYS);
+}
+
+#[tokio::test]
+async fn removing_a_passkey_ends_the_other_browser_sessions() {
+    let (service, ada, passkey) = with_passkey().await;
+    let app = &service.app;
+    let other = enter(app, &passkey).await.unwrap();
+    let id = app.list_passkeys(ada.user.id).await.unwrap()[0].id;
+    let ben = app.create_user("ben@example.com", "Ben").await.unwrap();
+    let link = app.create_reset_link(ben.id).await.unwrap().secret;
+    let reset = app.reset_password(&link, Secret::from_text(PASSWORD), browser("192.0.2.3"));
+    let ben = look_up(&service, &reset.await.unwrap()).await.unwrap();
+    let not_his = app.remove_passkey(person(&ben), id).await;
+    assert!(matches!(not_his, Err(Error::Missing { .. })), "{not_his:?}");
+    app.remove_passkey(person(&ada), id).await.unwrap();
+    assert!(look_up(&service, &other).await.is_err());
+    refused(enter(app, &passkey).await);
+    let again = app.remove_passkey(person(&ada), id).await;
+    assert!(matches!(again, Err(Error::Missing { .. })), "{again:?}");
+    let told = actions(&service, &ada).await;
+    let told: Vec<_> = told.iter().map(|it| it.as_str()).filter(|it| it.ends_with("passkey")).collect();
+    assert_eq!(told, ["remove-passkey", "add-passkey"]);
+}
+
+#[tokio::test]
+async fn the_last_way_to_sign_in_stays() {
+    let (service, ada, passkey) = with_passkey().await;
+    let app = &service.app;
+    add(app, &ada).await;
+    forget_password(&service, ada.user.id).await;
+    assert!(!app.ways_to_sign_in(ada.user.id).await.unwrap().password);
+    let ids: Vec<_> = app.list_passkeys(ada.user.id).await.unwrap().iter().map(|it| it.id).collect();
+    // Both at once: one comes second.
+    let removing = ids.iter().map(|id| app.remove_passkey(person(&ada), *id));
+    let removed = futures::future::join_all(removing).await;
+    let kept = removed.iter().filter(|it| matches!(it, Err(Error::Refused(_))));
+    assert_eq!(kept.count(), 1, "{removed:?}");
+    let left = app.list_passkeys(ada.user.id).await.unwrap();
+    assert_eq!(left.len(), 1);
+    if left[0].credential_id == passkey.id {
+        let cookies = enter(app, &passkey).await.unwrap();
+        assert_eq!(cookies.device, None);
+    }
+}
+
+#[tokio::test]
+async fn of_a_passkey_and_an_identity_that_go_at_once_one_stays() {
+    let (service, ada) = with_ada().await;
+    let on = SwitchedOn {
+        password: false,
+        relying_party: RelyingParty::of(ORIGIN),
+        issuer: Some("https://accounts.example.com".to_owned()),
+    };
+    let app = service.another().await.signing_in_by(on);
+    add(&app, &ada).await;
+    let claims = Claims {
+        signed_in_at: None,
+        issuer: "https://accounts.example.com".into(),
+        subject: "ada".into(),
+        email: None,
+        email_verified: false,
+        name: None,
+    };
+    app.link_identity(person(&ada), claims).await.unwrap();
+    let ways = async || app.ways_to_sign_in(ada.user.id).await.unwrap();
+    let before = WaysToSignIn {
+        password: false,
+        passkey: true,
+        provider: true,
+    };
+    assert_eq!(ways().await, before);
+    let passkey = app.list_passkeys(ada.user.id).await.unwrap()[0].id;
+    let identity = app.list_identities(ada.user.id).await.unwrap()[0].id;
+    let (one, two) = tokio::join!(
+        app.remove_passkey(person(&ada), passkey),
+        app.unlink_identity(person(&ada), identity)
+    );
+    assert_ne!(one.is_ok(), two.is_ok(), "{one:?} {two:?}");
+    let refused = one.and(two).unwrap_err();
+    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
+    assert_ne!(ways().await.passkey, ways().await.provider);
+}
+
+#[tokio::test]
+async fn an_event_says_that_somebody_signed_in_by_a_passkey() {
+    let (service, ada, passkey) = with_passkey().await;
+    enter(&service.app, &passkey).await.unwrap();
+    let told = service.app.list_own_events(ada.user.id, Part::default()).await.unwrap();
+    let signed_in = told.iter().find(|it| it.action == Action::SignIn).unwrap();
+    assert_eq!(signed_in.detail.as_deref(), Some("passkey"));
+}
+
+#[tokio::test]
+async fn a_passkey_of_another_host_does_not_count() {
+    let (service, ada, passkey) = with_passkey().await;
+    assert_eq!(service.app.count_passkeys_elsewhere().await.unwrap(), 0);
+    let moved = another_at(&service, "https://new.example.com").await;
+    assert_eq!(moved.count_passkeys_elsewhere().await.unwrap(), 1);
+    refused(enter(&moved, &passkey).await);
+    assert!(!moved.ways_to_sign_in(ada.user.id).await.unwrap().passkey);
+    let named = async |name: &str| {
+        let all = moved.list_passkeys(ada.user.id).await.unwrap();
+        all.into_iter().find(|it| it.name == name).unwrap().id
+    };
+    let (asked, secret) = (ask_to_add(&moved, &ada).await, Secret::base64url());
+    let (new, credential) = Passkey::make(&asked.options, "https://new.example.com");
+    moved.add_passkey(person(&ada), "New", &answer(&asked, credential)).await.unwrap();
+    enter(&moved, &new).await.unwrap();
+    forget_password(&service, ada.user.id).await;
+    let last = moved.remove_passkey(person(&ada), named("New").await).await;
+    assert!(matches!(last, Err(Error::Refused(_))), "{last:?}");
+    let old = named("Phone").await;
+    moved.remove_passkey(person(&ada), old).await.unwrap();
+
+    let at_an_address = another_at(&service, "http://127.0.0.1:8080").await;
+    assert_eq!(at_an_address.ask_to_sign_in(&secret).await.unwrap(), None);
+    assert_eq!(at_an_address.ask_to_add(&ada).await.unwrap(), None);
+    assert_eq!(at_an_address.count_passkeys_elsewhere().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn passkeys_go_with_their_user_and_stay_after_a_reset() {
+    let (service, ada, passkey) = with_passkey().await;
+    let app = &service.app;
+    let link = app.create_reset_link(ada.user.id).await.unwrap().secret;
+    let reset = app.reset_password(&link, Secret::from_text(PASSWORD), browser("192.0.2.3"));
+    reset.await.unwrap();
+    enter(app, &passkey).await.unwrap();
+    app.remove_user(ada.user.id).await.unwrap();
+    refused(enter(app, &passkey).await);
+    assert!(app.list_passkeys(ada.user.id).await.unwrap().is_empty());
+}

@@ -1,0 +1,138 @@
+//! A passkey, as an authenticator and a browser have it together: it answers the options of a page as JSON
+//! (WebAuthn Level 3), or lies where a test has it lie.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+
+const USER_PRESENT: u8 = 1;
+const USER_VERIFIED: u8 = 1 << 2;
+const ATTESTED: u8 = 1 << 6;
+
+/// A passkey; what it says of itself may be changed.
+pub struct Passkey {
+    key: EcdsaKeyPair,
+    /// What it is called.
+    pub id: Vec<u8>,
+    /// Whose it is.
+    pub user_handle: String,
+    /// The host that it is of.
+    pub rp_id: String,
+    /// The origin that the browser shows.
+    pub origin: String,
+    /// How often it has signed; zero for ever if it does not count.
+    pub count: u32,
+    /// Whether it makes sure who holds it.
+    pub is_verified: bool,
+}
+
+impl Passkey {
+    /// A passkey that is made as the options of a page ask, and the browser's answer.
+    pub fn make(options: &str, origin: &str) -> (Passkey, String) {
+        let options = parse(options);
+        let random = uuid::Uuid::new_v4();
+        let passkey = Passkey {
+            key: EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).expect("a key"),
+            id: random.as_bytes().to_vec(),
+            user_handle: text(&options["user"]["id"]),
+            rp_id: text(&options["rp"]["id"]),
+            origin: origin.to_owned(),
+            count: 0,
+            is_verified: true,
+        };
+        let answer = passkey.registered(&options);
+        (passkey, answer)
+    }
+
+    /// The same, once more: what the browser answers to options that ask for a new passkey.
+    pub fn register(&self, options: &str) -> String {
+        self.registered(&parse(options))
+    }
+
+    fn registered(&self, options: &Value) -> String {
+        let length = u16::try_from(self.id.len()).expect("it is short");
+        let attested = [
+            &[0; 16][..],
+            &length.to_be_bytes(),
+            &self.id,
+            &self.cose_key(),
+        ]
+        .concat();
+        let data = self.authenticator_data(ATTESTED, &attested);
+        let length = u8::try_from(data.len()).expect("it is short");
+        // A map of three: no attestation.
+        let mut object = b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58".to_vec();
+        object.push(length);
+        object.extend(&data);
+        let client_data = self.client_data("webauthn.create", options);
+        self.credential(&json!({
+            "clientDataJSON": encode(client_data.as_bytes()),
+            "attestationObject": encode(&object),
+            "transports": ["internal"],
+        }))
+    }
+
+    /// What the browser answers to options that ask for a signature.
+    pub fn sign(&self, options: &str) -> String {
+        let client_data = self.client_data("webauthn.get", &parse(options));
+        let data = self.authenticator_data(0, &[]);
+        let signed = [&data, digest(&SHA256, client_data.as_bytes()).as_ref()].concat();
+        let signature = self.key.sign(&SystemRandom::new(), &signed);
+        self.credential(&json!({
+            "clientDataJSON": encode(client_data.as_bytes()),
+            "authenticatorData": encode(&data),
+            "signature": encode(signature.expect("a signature").as_ref()),
+            "userHandle": self.user_handle,
+        }))
+    }
+
+    fn credential(&self, response: &Value) -> String {
+        let id = encode(&self.id);
+        json!({
+            "id": id, "rawId": id, "type": "public-key", "response": response,
+            "clientExtensionResults": {}, "authenticatorAttachment": "platform",
+        })
+        .to_string()
+    }
+
+    fn client_data(&self, kind: &str, options: &Value) -> String {
+        let (challenge, origin) = (&options["challenge"], &self.origin);
+        json!({ "type": kind, "challenge": challenge, "origin": origin, "crossOrigin": false })
+            .to_string()
+    }
+
+    fn authenticator_data(&self, flags: u8, attested: &[u8]) -> Vec<u8> {
+        let verified = if self.is_verified { USER_VERIFIED } else { 0 };
+        let flags = [USER_PRESENT | verified | flags];
+        let host = digest(&SHA256, self.rp_id.as_bytes());
+        [host.as_ref(), &flags, &self.count.to_be_bytes(), attested].concat()
+    }
+
+    /// RFC 9053, 7.1.1: ES256 on P-256, x and y.
+    fn cose_key(&self) -> Vec<u8> {
+        let point = self.key.public_key().as_ref();
+        let (x, y) = (&point[1..33], &point[33..]);
+        [
+            &b"\xa5\x01\x02\x03\x26\x20\x01\x21\x58\x20"[..],
+            x,
+            b"\x22\x58\x20",
+            y,
+        ]
+        .concat()
+    }
+}
+
+fn parse(options: &str) -> Value {
+    serde_json::from_str(options).expect("options are JSON")
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
+}
+
+fn encode(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
