@@ -48,9 +48,10 @@ impl App {
     /// Mails a link to set a password anew to the user who has this email, if there is one, after the answer: step 1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for an email that is none; [`Error::LinkNotValid`] where no mail is sent; [`Error::Unavailable`] when
-    /// too many letters wait.
+    /// [`Error::PasswordsOff`]; [`Error::Invalid`] for an email that is none; [`Error::LinkNotValid`] where no mail is sent;
+    /// [`Error::Unavailable`] when too many letters wait.
     pub fn ask_for_reset(self: &Arc<App>, email: &str) -> Result<(), Error> {
+        self.require_passwords()?;
         let (outbox, _) = self.mail()?;
         let email = parse_email(email)?;
         let waiting = Arc::clone(&self.resets).try_acquire_owned();

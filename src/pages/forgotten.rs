@@ -21,6 +21,8 @@ use crate::http::{Api, Form};
 #[template(path = "forgotten.html")]
 struct ForgottenPage {
     frame: Frame,
+    /// Whether passwords are switched on.
+    password: bool,
     sends_mail: bool,
     /// Whether somebody has just asked.
     is_done: bool,
@@ -59,6 +61,7 @@ fn page(visit: &Visit, email: String, complaint: Option<Complaint>) -> Answer {
     };
     let page = ForgottenPage {
         frame: Frame::of(visit),
+        password: visit.app().switched_on().password,
         sends_mail: visit.app().sends_mail(),
         is_done: visit.query("done").as_deref() == Some("asked"),
         email,

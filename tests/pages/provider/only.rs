@@ -39,6 +39,10 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
     let refused = browser.post("/sign-in", &fields).await;
     refused.expect(403, "Passwords are switched off");
 
+    let forgotten = browser.get("/reset").await;
+    forgotten.expect(200, "Passwords are switched off");
+    let refused = browser.post("/reset", &[("email", ADA)]).await;
+    refused.expect(403, "Passwords are switched off");
     let reset = path(&command(&["user", "reset-link", ADA, "--origin", ORIGIN]));
     browser
         .get(&reset)
