@@ -153,7 +153,7 @@ pub struct Settings {
     )]
     pub oidc_client_secret: Option<Secret>,
 
-    /// What people call the provider: the pages say "Sign in by" and this. The host of the issuer unless given.
+    /// What people call the provider: the pages say "Sign in with" and this. The host of the issuer unless given.
     #[arg(
         long,
         env = "INVOICING_OIDC_NAME",

@@ -49,7 +49,8 @@ impl App {
             .await
     }
 
-    /// The sign-ins of a user of the last 90 days, newest first; of very many, the newest.
+    /// The sign-ins of a user of the last 90 days, and the passkeys that were refused for there being two of them, newest first;
+    /// of very many, the newest.
     ///
     /// # Errors
     /// What the store answers.

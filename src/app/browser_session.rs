@@ -6,7 +6,7 @@ use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
 use crate::domain::id::{BrowserSessionId, SessionId, UserId};
 use crate::domain::list::Part;
-use crate::domain::secret::Secret;
+use crate::domain::secret::{Digest, Secret};
 use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
@@ -213,5 +213,17 @@ pub(super) fn require_signed_in(
     browser_session::hold(session_id).rule(move |session| {
         let session = session.filter(|it| it.user_id == user_id);
         session.map(drop).ok_or(Error::InvalidToken)
+    })
+}
+
+/// Gives a session another cookie, as its user has proven again who they are.
+pub(super) fn confirm_session(
+    id: BrowserSessionId,
+    cookie: &Digest,
+    now: Timestamp,
+) -> impl Batch<Out = ()> {
+    browser_session::confirm(id, cookie, now).rule(|found| match found {
+        0 => Err(Error::InvalidToken),
+        _ => Ok(()),
     })
 }

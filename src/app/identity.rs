@@ -8,11 +8,10 @@
 //! 4. What is found before a transaction is looked at again in it. Whoever links or unlinks locks the user first, so that the
 //!    last way to sign in stays, whatever else is taken away at the same time.
 
-use super::browser_session::{end_other_browsers, require_person};
+use super::browser_session::{confirm_session, require_person};
 use super::invitation::accept;
 use super::sign_in::Browser;
 use super::user::require_user;
-use super::ways_to_sign_in::require_a_way_to_sign_in;
 use super::{App, shared_secret};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, Person};
@@ -29,7 +28,7 @@ use crate::domain::user::User;
 use crate::domain::ways_to_sign_in::{SwitchedOn, Way};
 use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
-use crate::store::{Batch, Sql, audit, browser_session, identity, user, ways_to_sign_in};
+use crate::store::{Batch, Sql, audit, identity, user, ways_to_sign_in};
 
 impl App {
     /// A way to the provider that begins now, and the cookie that goes with it.
@@ -92,10 +91,12 @@ impl App {
                 }
                 sql.run(require_user(user_id)).await?;
                 // Again, now that nobody takes a way from this user or gives them one.
-                if find_user(sql, &claims, &on).await? != (user_id, is_new) {
+                let (found, is_still_new) = find_user(sql, &claims, &on).await?;
+                if found != user_id || (is_still_new && !is_new) {
                     return Err(Error::IdentityUnknown.into());
                 }
-                if is_new {
+                // Who comes back twice at once has linked it by the first.
+                if is_still_new {
                     insert(sql, &made).await?;
                     sql.run(audit::insert(&linked)).await?;
                 }
@@ -124,7 +125,9 @@ impl App {
         if !claims.prove(&email) {
             return Err(Error::Refused(match claims.proven_email() {
                 Some(other) => format!("{email} is invited, and you signed in there as {other}"),
-                None => format!("{email} is invited, and it is not said there that this is yours"),
+                None => format!(
+                    "{email} is invited, and the account there does not prove that it is yours"
+                ),
             }));
         }
         let now = self.now();
@@ -173,12 +176,7 @@ impl App {
                 let found = identity::find(&claims.issuer, &claims.subject);
                 let found = sql.run(found).await?.filter(|it| it.user_id == user_id);
                 found.ok_or(Error::IdentityUnknown)?;
-                let confirm = browser_session::confirm(session_id, &digest, now);
-                let confirm = confirm.rule(|found| match found {
-                    0 => Err(Error::InvalidToken),
-                    _ => Ok(()),
-                });
-                sql.run(confirm).await
+                sql.run(confirm_session(session_id, &digest, now)).await
             })
             .await?;
         Ok(cookie)
@@ -231,25 +229,14 @@ impl App {
     /// [`Error::InvalidToken`] when the person is not signed in any more.
     pub async fn unlink_identity(&self, person: Person, id: IdentityId) -> Result<(), Error> {
         let user_id = person.user_id;
-        let actor = Actor::Person(person.clone());
-        let events = [Action::UnlinkIdentity, Action::EndBrowserSession];
-        let [event, ended] = events.map(|action| self.event(&actor, action));
-        let (event, ended) = (event.to(id.0), ended.to(user_id.0));
-        let on = self.switched_on.clone();
-        self.store
-            .write(user_id, async move |sql| {
-                sql.run(user::lock(user_id)).await?;
-                sql.run(require_person(&person)).await?;
-                let delete = identity::delete(user_id, id).rule(|deleted| match deleted {
-                    0 => Err(Identity::missing(id)),
-                    _ => Ok(()),
-                });
-                sql.run(delete).await?;
-                sql.run(require_a_way_to_sign_in(user_id, &on)).await?;
-                end_other_browsers(sql, &person, &ended).await?;
-                sql.run(audit::insert(&event)).await.map(drop)
+        let delete = move || {
+            identity::delete(user_id, id).rule(move |deleted| match deleted {
+                0 => Err(Identity::missing(id)),
+                _ => Ok(()),
             })
-            .await
+        };
+        let action = Action::UnlinkIdentity;
+        self.take_away(person, action, id.0, delete).await
     }
 
     fn new_identity(&self, user_id: UserId, claims: &Claims) -> Identity {

@@ -15,23 +15,33 @@ pub struct Overview {
     pub has_api_key: bool,
     /// Whether there is a user.
     pub has_user: bool,
+    /// Whether people sign in by passwords, so that the first owner can be made in a browser.
+    pub passwords: bool,
 }
 
 impl Overview {
     /// What to do next for anybody to be able to call, as commands; none where somebody is.
-    pub fn next_steps(&self) -> Option<&'static str> {
+    pub fn next_steps(&self) -> Option<String> {
+        let browser = match self.passwords {
+            true => "set it up in a browser: `invoicing setup-link` prints where; or ",
+            false => "",
+        };
         match (self.has_team, self.has_api_key, self.has_user) {
-            (false, ..) => Some(
-                "set it up in a browser: `invoicing setup-link` prints where; or \
-                 make a team: `invoicing team create --name NAME`; then a key for the catalog API: \
-                 `invoicing api-key create --team NAME --mode live --scope read-write`",
-            ),
-            (true, false, false) => Some(
-                "set it up in a browser: `invoicing setup-link` prints where; or make a key for the catalog API: `invoicing api-key create --team TEAM --mode live --scope read-write`; \
-                 or a user for the mobile API: `invoicing user create --email EMAIL --name NAME`",
+            (false, ..) => Some(format!(
+                "{browser}make a team: `invoicing team create --name NAME`; then a key for the catalog API: \
+                 `invoicing api-key create --team NAME --mode live --scope read-write`"
+            )),
+            (true, false, false) => Some(format!(
+                "{browser}make a key for the catalog API: `invoicing api-key create --team TEAM --mode live --scope read-write`; \
+                 or a user for the mobile API: `invoicing user create --email EMAIL --name NAME`"
+            )),
+            (true, true, false) if self.passwords => Some(
+                "nobody can sign in to the pages: `invoicing setup-link` prints where the first owner is made".to_owned(),
             ),
             (true, true, false) => Some(
-                "nobody can sign in to the pages: `invoicing setup-link` prints where the first owner is made",
+                "nobody can sign in to the pages: make a user, `invoicing user create --email EMAIL --name NAME`, and a member of \
+                 the team, `invoicing member add --team TEAM --user EMAIL --role owner`"
+                    .to_owned(),
             ),
             _ => None,
         }
@@ -55,6 +65,7 @@ impl App {
             has_team: !teams.is_empty(),
             has_api_key,
             has_user: !users.is_empty(),
+            passwords: self.switched_on().password,
         })
     }
 

@@ -6,14 +6,13 @@
 //! 3. The passkey is found by what its authenticator calls it, is one of this host, and of the user who is signed in, if
 //!    somebody is. Its signature is checked outside of a transaction.
 //! 4. One transaction spends the challenge, and writes the state of the passkey, if that is still the one that was checked
-//!    against: of two answers to one challenge, and of two with one count, one is good. Then it does what the answer is for.
+//!    against: of two answers to one challenge, and of two with one count above zero, one is good. Then it does what the answer
+//!    is for.
 //! 5. Where there are two of the same key, the challenge is spent and the audit says so; nobody is let in.
 //! 6. No count of wrong passwords is asked.
 
-use super::browser_session::{end_other_browsers, require_person};
+use super::browser_session::{confirm_session, require_person};
 use super::sign_in::{Browser, Cookies};
-use super::user::require_user;
-use super::ways_to_sign_in::require_a_way_to_sign_in;
 use super::{App, shared_secret};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
@@ -29,7 +28,7 @@ use crate::domain::secret::{Digest, Secret};
 use crate::domain::time::Timestamp;
 use crate::domain::ways_to_sign_in::Way;
 use crate::store::secret::SharedSecret;
-use crate::store::{Batch, Sql, audit, browser_session, passkey, password, user};
+use crate::store::{Batch, Sql, audit, passkey, password, user};
 
 impl App {
     /// What a browser is to have signed for somebody to sign in, if passkeys are offered; `browser` is a secret that it has in a
@@ -59,6 +58,7 @@ impl App {
             return Ok(None);
         };
         let known = self.list_passkeys(in_browser.user.id).await?;
+        require_room(&known)?;
         let (options, state) = ask_to_add(party, &in_browser.user, &known)?;
         let browser = of_session(in_browser.session.id);
         let challenge = self.seal(Purpose::Add, &browser, &state).await?;
@@ -81,14 +81,14 @@ impl App {
         let user_id = proof.passkey.user_id;
         let (begin, cookie) = self.new_browser_session(user_id, Way::Passkey, &browser);
         let now = self.now();
+        let devices = self.device_cookies().await?;
         let signed_in = async move |sql: Sql<'_>| {
-            sql.run(require_user(user_id)).await?;
+            sql.run(hold_user(user_id)).await?;
             sql.run(proof.take(now)).await?;
             begin.carry_out(sql).await?;
             sql.run(password::find(user_id)).await
         };
         let hash = self.store.write(user_id, signed_in).await?;
-        let devices = self.device_cookies().await?;
         Ok(Cookies {
             session: cookie,
             device: hash.map(|hash| devices.issue(user_id, &hash)),
@@ -113,12 +113,8 @@ impl App {
         let (now, cookie) = (self.now(), Secret::base64url());
         let digest = cookie.digest();
         let confirm = async move |sql: Sql<'_>| {
-            sql.run(require_user(user_id)).await?;
-            let confirm = browser_session::confirm(session_id, &digest, now);
-            let confirm = confirm.rule(|found| match found {
-                0 => Err(Error::InvalidToken),
-                _ => Ok(()),
-            });
+            sql.run(hold_user(user_id)).await?;
+            let confirm = confirm_session(session_id, &digest, now);
             sql.run((proof.take(now), confirm)).await.map(drop)
         };
         self.store.write(user_id, confirm).await?;
@@ -170,10 +166,7 @@ impl App {
                 sql.run(user::lock(user_id)).await?;
                 let known = (require_person(&person), passkey::list(user_id));
                 let ((), known) = sql.run(known).await?;
-                if known.len() >= PASSKEYS {
-                    let why = format!("you have {PASSKEYS} passkeys; remove one first");
-                    return Err(Error::Refused(why).into());
-                }
+                require_room(&known)?;
                 let insert = passkey::insert(&made).rule(one_or_refused);
                 sql.run((spend(&opened), insert, audit::insert(&event)))
                     .await
@@ -189,25 +182,14 @@ impl App {
     /// [`Error::InvalidToken`] when the person is not signed in any more.
     pub async fn remove_passkey(&self, person: Person, id: PasskeyId) -> Result<(), Error> {
         let user_id = person.user_id;
-        let actor = Actor::Person(person.clone());
-        let events = [Action::RemovePasskey, Action::EndBrowserSession];
-        let [event, ended] = events.map(|action| self.event(&actor, action));
-        let (event, ended) = (event.to(id.0), ended.to(user_id.0));
-        let on = self.switched_on.clone();
-        self.store
-            .write(user_id, async move |sql| {
-                // Of two who remove the last two ways to sign in, one comes second.
-                sql.run(user::lock(user_id)).await?;
-                let delete = passkey::delete(user_id, id).rule(|removed| match removed {
-                    0 => Err(Passkey::missing(id)),
-                    _ => Ok(()),
-                });
-                sql.run((require_person(&person), delete)).await?;
-                sql.run(require_a_way_to_sign_in(user_id, &on)).await?;
-                end_other_browsers(sql, &person, &ended).await?;
-                sql.run(audit::insert(&event)).await.map(drop)
+        let delete = move || {
+            passkey::delete(user_id, id).rule(move |removed| match removed {
+                0 => Err(Passkey::missing(id)),
+                _ => Ok(()),
             })
-            .await
+        };
+        let action = Action::RemovePasskey;
+        self.take_away(person, action, id.0, delete).await
     }
 
     /// Step 1.
@@ -290,6 +272,8 @@ impl App {
         };
         let event = event.to(passkey.id.0);
         let tell = async move |sql: Sql<'_>| {
+            // What is written of a user who is deleted meanwhile would not be forgotten.
+            sql.run(hold_user(passkey.user_id)).await?;
             // Told once for each challenge.
             let spent = passkey::spend(&opened.digest, opened.expires_at);
             if sql.run(spent).await? > 0 {
@@ -327,8 +311,25 @@ impl Proof {
     }
 }
 
+fn require_room(known: &[Passkey]) -> Result<(), Error> {
+    match known.len() < PASSKEYS {
+        true => Ok(()),
+        false => Err(Error::Refused(format!(
+            "you have {PASSKEYS} passkeys; remove one first"
+        ))),
+    }
+}
+
 fn spend(opened: &Opened) -> impl Batch<Out = ()> {
     passkey::spend(&opened.digest, opened.expires_at).rule(one_or_refused)
+}
+
+/// The user, held until the end of the transaction; a passkey of one who is gone is worth nothing.
+fn hold_user(id: UserId) -> impl Batch<Out = ()> {
+    user::hold(id).rule(|exists| match exists {
+        true => Ok(()),
+        false => Err(Error::PasskeyRefused),
+    })
 }
 
 fn one_or_refused(count: u64) -> Result<(), Error> {

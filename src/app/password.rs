@@ -36,8 +36,9 @@ impl App {
     /// Makes a link by which a user sets a password anew; the one before is worth nothing then.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; what the store answers.
+    /// [`Error::Missing`] for an unknown user; [`Error::PasswordsOff`]; what the store answers.
     pub async fn create_reset_link(&self, user_id: UserId) -> Result<IssuedLink, Error> {
+        self.require_passwords()?;
         let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
         self.store
             .write(Holder::Service, async move |sql| {

@@ -43,8 +43,9 @@ impl App {
     /// Makes the link by which the service is set up; the one before is worth nothing then.
     ///
     /// # Errors
-    /// [`Error::Refused`] once there is a user; what the store answers.
+    /// [`Error::Refused`] once there is a user; [`Error::PasswordsOff`]; what the store answers.
     pub async fn create_set_up_link(&self) -> Result<IssuedLink, Error> {
+        self.require_passwords()?;
         let (link, issued) = self.new_one_time_link(Purpose::SetUp, None);
         self.store
             .write(Holder::Service, async move |sql| {

@@ -30,6 +30,7 @@ use crate::sql::ScriptError;
 use crate::store::secret::SharedSecret;
 use crate::store::{Batch, Sql, audit, browser_session, password, refused_sign_in, user};
 
+use super::browser_session::confirm_session;
 use super::user::require_user;
 
 /// What somebody who wants to sign in has typed, and where.
@@ -124,11 +125,7 @@ impl App {
         let (digest, session_id) = (cookie.digest(), in_browser.session.id);
         let confirm = async move |sql: Sql<'_>| {
             require_password(sql, user_id, &hash).await?;
-            let confirm =
-                browser_session::confirm(session_id, &digest, now).rule(|found| match found {
-                    0 => Err(Error::InvalidToken),
-                    _ => Ok(()),
-                });
+            let confirm = confirm_session(session_id, &digest, now);
             sql.run((confirm, checked.forget())).await.map(drop)
         };
         self.store.write(user_id, confirm).await?;

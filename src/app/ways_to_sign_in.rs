@@ -3,12 +3,16 @@
 //! Every kind of way is asked for here and nowhere else. One that is switched off does not count, nor does a passkey of another
 //! host than that of the origin, nor an identity at another provider.
 
+use uuid::Uuid;
+
 use super::App;
+use super::browser_session::{end_other_browsers, require_person};
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, Person};
 use crate::domain::id::UserId;
 use crate::domain::passkey::RelyingParty;
 use crate::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
-use crate::store::{Batch, Sql, ways_to_sign_in};
+use crate::store::{Batch, Sql, audit, user, ways_to_sign_in};
 
 impl App {
     /// The same, with these ways to sign in switched on.
@@ -50,15 +54,42 @@ impl App {
         let find = async move |sql: Sql<'_>| sql.run(ways_to_sign_in::of(user_id, &on)).await;
         self.store.read(user_id, find).await
     }
-}
 
-/// Refuses to leave a user without a way to sign in: for whoever has just removed one, in the same transaction, in which the
-/// user is locked.
-pub(super) fn require_a_way_to_sign_in(user_id: UserId, on: &SwitchedOn) -> impl Batch<Out = ()> {
-    ways_to_sign_in::of(user_id, on).rule(|left| match left.is_none() {
-        false => Ok(()),
-        true => Err(Error::Refused(
-            "it is your last way to sign in; add another one first".to_owned(),
-        )),
-    })
+    /// Takes a way to sign in away from somebody who has lately proven who they are, and ends the sessions of their other
+    /// browsers: it may be somebody else's, who has signed in by it.
+    ///
+    /// # Errors
+    /// What `delete` answers; [`Error::Refused`] for the last way to sign in; [`Error::InvalidToken`] when the person is not
+    /// signed in any more.
+    pub(super) async fn take_away<D: Batch<Out = ()>>(
+        &self,
+        person: Person,
+        action: Action,
+        subject: Uuid,
+        delete: impl Fn() -> D + Send + Sync + 'static,
+    ) -> Result<(), Error> {
+        let user_id = person.user_id;
+        let actor = Actor::Person(person.clone());
+        let events = [action, Action::EndBrowserSession].map(|action| self.event(&actor, action));
+        let [event, ended] = events;
+        let (event, ended) = (event.to(subject), ended.to(user_id.0));
+        let on = self.switched_on.clone();
+        self.store
+            .write(user_id, async move |sql| {
+                // Of two who take away the last two ways, one comes second.
+                sql.run(user::lock(user_id)).await?;
+                let before = (require_person(&person), ways_to_sign_in::of(user_id, &on));
+                let ((), before) = sql.run(before).await?;
+                let left = (delete(), ways_to_sign_in::of(user_id, &on));
+                let ((), left) = sql.run(left).await?;
+                // One that does not count, as a passkey of another host, may go when nothing else is left, too.
+                if left.is_none() && !before.is_none() {
+                    let why = "it is your last way to sign in; add another one first";
+                    return Err(Error::Refused(why.to_owned()).into());
+                }
+                end_other_browsers(sql, &person, &ended).await?;
+                sql.run(audit::insert(&event)).await.map(drop)
+            })
+            .await
+    }
 }

@@ -82,7 +82,8 @@ fn provider(settings: &Settings) -> Result<Option<Arc<Provider>>, CommandError> 
     let (Some(oidc), Some(origin)) = (settings.oidc(), settings.origin()) else {
         return Ok(None);
     };
-    let provider = Provider::new(oidc, &origin).map_err(CommandError::Failed)?;
+    let provider = Provider::new(oidc, &origin, settings.max_concurrent_requests)
+        .map_err(CommandError::Failed)?;
     Ok(Some(Arc::new(provider)))
 }
 
@@ -154,10 +155,15 @@ async fn introduce(app: &App, settings: &Settings, log: &Logger) -> Result<(), C
         );
     }
     if settings.origin().is_some_and(|it| it.may_sign_in()) && settings.mail().is_none() {
+        let instead = match app.switched_on().password {
+            true => {
+                "passwords are set anew and emails changed by `invoicing user reset-link` and `invoicing user set-email`"
+            }
+            false => "emails are changed by `invoicing user set-email`",
+        };
         info!(
             log,
-            "no mail is sent: invitations are shown to whoever makes them, and passwords are set anew and emails changed by \
-             `invoicing user reset-link` and `invoicing user set-email`; smtp_url and mail_from change that"
+            "no mail is sent: invitations are shown to whoever makes them, and {instead}; smtp_url and mail_from change that"
         );
     }
     let elsewhere = app.count_passkeys_elsewhere().await?;

@@ -293,6 +293,11 @@ impl AuthorizationRequest {
         self.signs_in_anew && self.asked_in.is_none_or(|it| it == session.id)
     }
 
+    /// Whether the app wants whoever comes to sign in anew, and they have not done it yet.
+    pub fn signs_in_anew(&self) -> bool {
+        self.signs_in_anew
+    }
+
     /// The same request, when it is asked in this session to sign in anew.
     #[must_use]
     pub fn asked_in(self, session: Option<&BrowserSession>) -> AuthorizationRequest {

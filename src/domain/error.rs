@@ -111,7 +111,7 @@ pub enum Error {
     LinkNotValid,
 
     /// Passwords are switched off.
-    #[error("people do not sign in by passwords here")]
+    #[error("passwords are switched off (password_sign_in)")]
     PasswordsOff,
     /// No user has the identity at the OpenID provider.
     #[error("no user has this identity")]

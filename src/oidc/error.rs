@@ -6,7 +6,10 @@ pub(crate) enum Error {
     /// It does not answer, or not in a way that can be understood.
     #[error("the OpenID provider cannot be used now: {0}")]
     Unavailable(String),
-    /// It does not take the code, or says something that it must not.
+    /// It does not take the code, as it takes none that is invented.
+    #[error("the OpenID provider does not take a code: {0}")]
+    InvalidCode(String),
+    /// It does not take this client, or says something that it must not.
     #[error("the OpenID provider did not prove who somebody is: {0}")]
     Unproven(String),
 }

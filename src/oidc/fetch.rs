@@ -1,4 +1,4 @@
-//! Requests to the provider: few at once, small answers, a few seconds, and only to where nobody listens on the way.
+//! Requests to the provider: small answers, a few seconds, and only to where nobody listens on the way.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -6,15 +6,11 @@ use std::time::Duration;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Request};
-use tokio::sync::Semaphore;
 
 use crate::settings::is_loopback;
 
-/// How long a request may take, with the wait for its turn.
+/// How long a request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// As many requests are under way at once.
-const AT_ONCE: usize = 16;
 
 /// As much of an answer is read. Metadata, keys and tokens take a few kilobytes.
 const LARGEST: usize = 256 * 1024;
@@ -39,7 +35,6 @@ pub(super) enum FetchError {
 #[derive(Debug)]
 pub(super) struct Fetch {
     client: Client,
-    turns: Semaphore,
     /// Whether nothing goes in clear; otherwise it may, on this machine.
     secure: bool,
 }
@@ -52,12 +47,14 @@ impl Fetch {
             // A redirect may lead anywhere, with the client's secret.
             .redirect(Policy::none())
             .http1_only()
-            .timeout(TIMEOUT)
-            .user_agent(concat!("invoicing/", env!("CARGO_PKG_VERSION")))
-            .build();
+            .user_agent(concat!("invoicing/", env!("CARGO_PKG_VERSION")));
+        let client = match secure {
+            true => client,
+            // What goes in clear goes to no proxy.
+            false => client.no_proxy(),
+        };
         Ok(Fetch {
-            client: client.map_err(|error| causes(&error))?,
-            turns: Semaphore::new(AT_ONCE),
+            client: client.build().map_err(|error| causes(&error))?,
             secure,
         })
     }
@@ -68,10 +65,7 @@ impl Fetch {
         if !by_tls && (self.secure || !is_loopback(&host)) {
             return Err(FetchError::InClear(host));
         }
-        let answered = tokio::time::timeout(TIMEOUT, async {
-            let _turn = self.turns.acquire().await;
-            self.answer(request, &host).await
-        });
+        let answered = tokio::time::timeout(TIMEOUT, self.answer(request, &host));
         let too_slow = |_| FetchError::TooSlow(host.clone());
         answered.await.map_err(too_slow)?
     }

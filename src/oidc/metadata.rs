@@ -91,7 +91,6 @@ impl Known {
             if !lacks || state.unknown_key.is_some_and(lately) {
                 return Ok(Arc::clone(found));
             }
-            state.unknown_key = Some(Instant::now());
         }
         if let Some((why, at)) = &state.failed
             && is_recent(*at, FAILED_FOR)
@@ -101,6 +100,9 @@ impl Known {
         match fetched(fetch, issuer).await {
             Ok(found) => {
                 let found = Arc::new(found);
+                if outdated.is_some() {
+                    state.unknown_key = Some(Instant::now());
+                }
                 state.found = Some((Arc::clone(&found), Instant::now()));
                 Ok(found)
             }

@@ -3,18 +3,19 @@
 //!
 //! 1. Its metadata and keys are fetched when somebody needs them (OpenID Connect Discovery 1.0), kept for an hour, and fetched
 //!    anew, once a minute at most, when an ID token is signed by a key that is not known. When the provider does not answer,
-//!    people are told, the next try is two seconds later, and nothing else waits for it (`fetch`).
+//!    people are told, the next try is two seconds later, and few wait for it at once (`turns`).
 //! 2. Whoever signs in goes there with a state, a nonce and the challenge of a PKCE verifier (RFC 7636, S256). To confirm, they
-//!    are asked to sign in there again (`prompt=login`, `max_age=0`); so are those who want to be somebody else here
-//!    (`prompt=login`). Of all others, only when they signed in there is asked (`max_age`, as long as a session of ours lasts).
+//!    are asked to sign in there again (`prompt=login`, `max_age=0`); so are those who want to be somebody else here, and those
+//!    whom an app has sign in anew (`prompt=login`). Of all others, only when they signed in there is asked (`max_age`, as long
+//!    as a session of ours lasts).
 //! 3. They come back with a code. If the provider has said who it is (`iss`, RFC 9207), or has promised to, it has to be this
 //!    one. The code is exchanged with the verifier and the client's secret.
 //! 4. The ID token that comes for it is checked as section 3.1.3.7 has it: signed by a key of the provider in one of
 //!    [`ALGORITHMS`], which are all asymmetric; issuer; audience, which is this client alone, and so is `azp` where it is there;
 //!    not expired, and made since they left, give or take [`LEEWAY`], and [`DATED_BACK`]; nonce.
 //! 5. To confirm, `auth_time` has to be since they left. Section 2 asks for it, as `max_age` is sent. Of a provider that does not
-//!    say that it knows the claim (`claims_supported`), it may be missing: `prompt=login` alone asks anew as well. Of one that
-//!    does, it may not: whoever sits at the browser can take `max_age` and `prompt` out of the address.
+//!    say that it knows the claim (`claims_supported`), it may be missing: then `prompt=login` is all that asks anew. Of one
+//!    that does, it may not: whoever sits at the browser can take `max_age` and `prompt` out of the address.
 //!    Otherwise it is when the user has proven who they are, and none says that they have not lately: a provider lets whoever
 //!    is signed in there pass without asking.
 //! 6. What is known of them is what the ID token says. The user info endpoint is not asked, and tokens for it are dropped.
@@ -22,6 +23,9 @@
 mod error;
 mod fetch;
 mod metadata;
+mod turns;
+
+use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 use openidconnect::core::{
@@ -47,6 +51,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 pub(crate) use error::Error;
 use fetch::{Fetch, FetchError};
 use metadata::{Known, Metadata};
+use turns::Turns;
 
 /// By what an ID token may be signed: by keys of which the provider alone has the private half. Not `none`, and not HS256,
 /// whose key is the client's secret.
@@ -78,10 +83,13 @@ pub(crate) struct Provider {
     redirect: RedirectUrl,
     fetch: Fetch,
     known: Known,
+    turns: Turns,
     /// How often it did not answer, for the log.
     pub(crate) failures: Seldom,
-    /// How often it did not prove who somebody is; strangers can bring that about.
+    /// How often it did not prove who somebody is.
     pub(crate) refusals: Seldom,
+    /// How often it did not take a code; strangers can bring that about, and it says nothing about the others.
+    pub(crate) codes: Seldom,
 }
 
 impl Provider {
@@ -89,14 +97,20 @@ impl Provider {
     ///
     /// # Errors
     /// Why no requests could be sent to anybody.
-    pub(crate) fn new(settings: Oidc, origin: &Origin) -> Result<Provider, String> {
+    pub(crate) fn new(
+        settings: Oidc,
+        origin: &Origin,
+        max_concurrent_requests: u32,
+    ) -> Result<Provider, String> {
         let redirect = RedirectUrl::new(format!("{}{CALLBACK}", origin.as_str()));
         Ok(Provider {
             redirect: redirect.map_err(|error| error.to_string())?,
             fetch: Fetch::new(settings.issuer.is_secure())?,
             known: Known::default(),
+            turns: Turns::new(max_concurrent_requests),
             failures: Seldom::default(),
             refusals: Seldom::default(),
+            codes: Seldom::default(),
             settings,
         })
     }
@@ -120,7 +134,7 @@ impl Provider {
         found.await.map(drop)
     }
 
-    /// Where to send somebody: step 2. `anew` is whether they are to sign in there again.
+    /// Where to send somebody who is at this address: step 2. `anew` is whether they are to sign in there again.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -128,7 +142,9 @@ impl Provider {
         &self,
         request: &AuthenticationRequest,
         anew: bool,
+        address: IpAddr,
     ) -> Result<String, Error> {
+        let _turn = self.turns.take(address).ok_or_else(too_many)?;
         let found = self.known.find(&self.fetch, &self.settings.issuer, None);
         let client = CoreClient::from_provider_metadata(
             (*found.await?).clone(),
@@ -157,7 +173,7 @@ impl Provider {
         Ok(url.url().0.into())
     }
 
-    /// Who has come back with this code: steps 3 to 5. `iss` is what came with it.
+    /// Who has come back to this address with this code: steps 3 to 5. `iss` is what came with it.
     ///
     /// # Errors
     /// As [`Error`] says.
@@ -166,12 +182,14 @@ impl Provider {
         request: &AuthenticationRequest,
         code: String,
         iss: Option<&str>,
+        address: IpAddr,
     ) -> Result<Claims, Error> {
+        let _turn = self.turns.take(address).ok_or_else(too_many)?;
         let metadata = self.known.find(&self.fetch, &self.settings.issuer, None);
         let metadata = metadata.await?;
         let promised = metadata.additional_metadata().is_promised();
         if iss.map_or(promised, |it| it != self.issuer()) {
-            let came: String = iss.unwrap_or("nobody").chars().take(200).collect();
+            let came = short(iss.unwrap_or("nobody"));
             return Err(Error::Unproven(format!("the code is from {came:?}")));
         }
         let token = self.exchange(&metadata, request, code).await?;
@@ -265,8 +283,10 @@ impl Provider {
             claims.email().map(|it| it.as_str()),
             is_verified(&token.to_string()),
             name.map(|it| it.to_string()),
+            // One that is to come says nothing.
             claims
                 .auth_time()
+                .filter(|it| *it <= Utc::now() + LEEWAY)
                 .map(|it| Timestamp::from_millis(it.timestamp_millis())),
         );
         used.map_err(|error: domain::Error| Refusal::Wrong(error.to_string()))
@@ -311,11 +331,26 @@ fn of_exchange(
 ) -> Error {
     match error {
         RequestTokenError::Request(error) => Error::Unavailable(error.to_string()),
-        RequestTokenError::ServerResponse(said) => Error::Unproven(said.to_string()),
+        RequestTokenError::ServerResponse(said) => match said.error() {
+            CoreErrorResponseType::InvalidGrant => Error::InvalidCode(short(&said.to_string())),
+            _ => Error::Unproven(short(&said.to_string())),
+        },
         // What came is not repeated: it may have a token in it.
-        RequestTokenError::Parse(error, _) => Error::Unproven(error.to_string()),
-        RequestTokenError::Other(said) => Error::Unproven(said),
+        RequestTokenError::Parse(error, _) => {
+            let at = short(&error.path().to_string());
+            Error::Unavailable(format!("its answer to a code cannot be read, at {at}"))
+        }
+        RequestTokenError::Other(said) => Error::Unavailable(short(&said)),
     }
+}
+
+/// As much of what somebody says as the log takes.
+fn short(said: &str) -> String {
+    said.chars().take(200).collect()
+}
+
+fn too_many() -> Error {
+    Error::Unavailable("too many people wait for it".to_owned())
 }
 
 fn verifier(request: &AuthenticationRequest) -> PkceCodeVerifier {

@@ -23,7 +23,7 @@ use super::site::{Site, Work};
 use super::text::{Time, device_name};
 use super::visit::Visit;
 use crate::domain::Error;
-use crate::domain::audit::AuditEvent;
+use crate::domain::audit::{Action, AuditEvent};
 use crate::domain::error::Complaint;
 use crate::domain::id::IdentityId;
 use crate::domain::identity::Identity;
@@ -54,6 +54,8 @@ struct AccountPage {
     teams: Vec<ListedMember>,
     sign_ins: Vec<SignInRow>,
     refused_sign_ins: Vec<RefusedRow>,
+    /// The sign-ins and confirmations by passkeys of which there seems to be a copy (docs/decisions.md, P24).
+    copied_passkeys: Vec<SignInRow>,
     passkeys: Vec<PasskeyRow>,
     offers_passkeys: bool,
     /// Whether to offer to sign out the apps, too (docs/decisions.md, V5).
@@ -394,7 +396,8 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let user = &visit.signed_in()?.user;
     let teams = visit.app().list_memberships(user.id, Part::first(TEAMS));
     let teams = teams.await?;
-    let sign_ins = visit.app().list_sign_ins(user.id).await?;
+    let sign_ins = visit.app().list_sign_ins(user.id).await?.into_iter();
+    let (sign_ins, copied): (Vec<_>, Vec<_>) = sign_ins.partition(|it| it.action == Action::SignIn);
     let refused_sign_ins = visit.app().list_refused_sign_ins(user.id).await?;
     let refused_sign_ins = refused_sign_ins.into_iter().map(RefusedRow::from);
     let pending = visit.app().find_email_change(user.id).await?;
@@ -417,6 +420,7 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
         teams,
         sign_ins: sign_ins.into_iter().map(SignInRow::from).collect(),
         refused_sign_ins: refused_sign_ins.collect(),
+        copied_passkeys: copied.into_iter().map(SignInRow::from).collect(),
         passkeys: passkeys
             .into_iter()
             .map(|it| PasskeyRow::new(it, party))

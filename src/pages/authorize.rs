@@ -163,7 +163,9 @@ fn who<'a>(visit: &'a Visit, request: &AuthorizationRequest) -> Option<&'a InBro
 /// The way to the sign-in page and back.
 fn sign_in(visit: &Visit, request: AuthorizationRequest) -> String {
     let session: Option<&BrowserSession> = visit.in_browser.as_ref().map(|it| &it.session);
-    let anew = if session.is_some() { "anew=1&" } else { "" };
+    // A provider asks again as well, if the app wants that.
+    let anew = session.is_some() || request.signs_in_anew();
+    let anew = if anew { "anew=1&" } else { "" };
     let hint = request.login_hint.as_deref().map(encoded);
     let hint = hint.map_or_else(String::new, |it| format!("email={it}&"));
     let back = format!("{PATH}?{}", request.asked_in(session).query());

@@ -39,6 +39,8 @@ struct InvitationPage {
     password: bool,
     /// What people call the OpenID provider, where there is one.
     provider: Option<String>,
+    /// Whether to sign in again there.
+    anew: bool,
     /// The path of the page.
     path: String,
 }
@@ -115,6 +117,7 @@ async fn page(visit: &Visit, link: &Secret, name: String, complaint: Option<Comp
         frame: Frame::of(visit),
         password: visit.app().switched_on().password,
         provider: provider::name(visit),
+        anew: visit.query("anew").is_some(),
         path: visit.context.request.uri().path().to_owned(),
         team: found.team_name,
         email: found.invitation.email,

@@ -1,7 +1,7 @@
 //! `/account/passkeys`: adding a passkey, and removing one (docs/decisions.md, P20, P30 and V9).
 //!
-//! 1. The page asks for a passkey only if the sign-in is fresh, so that no device makes one that is refused afterwards. Where
-//!    it is not, the page has a button that leads there by way of the confirmation.
+//! 1. The page asks for a passkey only if the sign-in is fresh and there may be one more, so that no device makes one that is
+//!    refused for that. Where the sign-in is older, the page has a button that leads there by way of the confirmation.
 //! 2. The form with what the device has made comes with the sealed challenge, so GET has kept nothing.
 //! 3. The sign-in may have aged while the page was open; then all of the form waits in the confirmation, as any does.
 
@@ -34,7 +34,9 @@ struct AddPage {
     name: String,
     complaint: Option<Complaint>,
     refused: Option<String>,
-    /// What a device is asked for, if the sign-in is fresh.
+    /// Whether the sign-in is fresh.
+    is_fresh: bool,
+    /// What a device is asked for, if it is and there may be one more.
     asked: Option<Asked>,
 }
 
@@ -47,7 +49,7 @@ pub(super) fn register(api: &mut Api, site: &Arc<Site>) -> Result<(), ApiDescrip
         .shows("show_add_passkey", show_add_passkey)?
         .takes("add_passkey", add_passkey)?
         .and_no_more::<NoVariables>()?;
-    Route::new(api, site, "/account/passkeys/remove")
+    Route::new(api, site, "/account/remove-passkey")
         .takes("remove_passkey", remove_passkey)?
         .and_no_more::<NoVariables>()
 }
@@ -60,11 +62,18 @@ async fn show_add_passkey(visit: Arc<Visit>, _: NoVariables) -> Answer {
 async fn add_passkey(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
     let fields = ["name", "challenge", "passkey"];
     let [name, challenge, credential] = form.fields(fields)?;
-    let waiting = [&name, &challenge, &credential].map(String::as_str);
-    let waiting: Vec<_> = fields.into_iter().zip(waiting).collect();
+    let values = [&name, &challenge, &credential].map(String::as_str);
+    let waiting = fields.into_iter().zip(values);
+    let waiting: Vec<_> = waiting.filter(|(_, value)| !value.is_empty()).collect();
     confirmed(&visit, &form, &waiting).await?;
-    if credential.is_empty() {
-        return Ok(see_other(PATH));
+    match (name.is_empty(), credential.is_empty()) {
+        (true, true) => return Ok(see_other(PATH)),
+        // The page was open for too long to ask the device.
+        (false, true) => {
+            let why = "the page was open for too long; press the button again";
+            return page(&visit, name, Some(Error::Refused(why.to_owned()))).await;
+        }
+        (_, false) => {}
     }
     let answer = ceremony::Answer {
         challenge,
@@ -100,24 +109,36 @@ async fn page(visit: &Visit, name: String, error: Option<Error>) -> Answer {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
-    let (complaint, refused) = match error {
+    let (complaint, mut refused) = match error {
         None => (None, None),
         Some(Error::Invalid(complaint)) => (Some(complaint), None),
-        Some(Error::Refused(why)) => (None, Some(format!("That is not possible: {why}."))),
+        Some(Error::Refused(why)) => (None, Some(not_possible(&why))),
         Some(error) => (None, Some(not_proven(error)?)),
     };
     // A sign-in that was proven by this request is fresh, too.
     let is_fresh = in_browser.session.is_fresh(visit.app().now()) || visit.renewed().is_some();
     let asked = match is_fresh {
-        true => visit.app().ask_to_add(in_browser).await?,
-        false => None,
+        true => visit.app().ask_to_add(in_browser).await,
+        false => Ok(None),
+    };
+    let asked = match asked {
+        Err(Error::Refused(why)) => {
+            refused = Some(not_possible(&why));
+            None
+        }
+        asked => asked?,
     };
     let page = AddPage {
         frame: Frame::of(visit),
         name,
         complaint,
         refused,
+        is_fresh,
         asked,
     };
     Ok(html(status, &page)?)
+}
+
+fn not_possible(why: &str) -> String {
+    format!("That is not possible: {why}.")
 }

@@ -14,10 +14,9 @@
 use std::sync::Arc;
 
 use askama::Template;
-use bytes::Bytes;
 use dropshot::ApiDescriptionRegisterError;
 use http::header::SET_COOKIE;
-use http::{Method, Response, StatusCode};
+use http::{Method, StatusCode};
 use slog::warn;
 
 use super::answer::{html, see_other};
@@ -115,6 +114,9 @@ async fn go_to_join(visit: Arc<Visit>, path: TokenPath) -> Answer {
     provider(&visit)?;
     visit.require_own_link()?;
     let link = Secret::from_text(path.token);
+    if visit.in_browser.is_some() {
+        return Ok(see_other(&invitation(&link)));
+    }
     // Nobody without a good link goes there with one.
     visit.app().get_invitation(&link).await?;
     go(&visit, Purpose::Join(link), "/").await
@@ -129,9 +131,11 @@ fn next(visit: &Visit) -> String {
 async fn go(visit: &Visit, purpose: Purpose, next: &str) -> Answer {
     let provider = provider(visit)?;
     let (request, cookie) = visit.app().begin_authentication(purpose, next).await?;
-    // Whoever is signed in, or was asked to sign in anew, wants to be somebody else, or to prove who they are.
-    let anew = visit.in_browser.is_some() || visit.query("anew").is_some();
-    let url = match provider.authorization_url(&request, anew).await {
+    // Whoever is signed in and signs in wants to be somebody else, and so does who comes from where it did not work.
+    let again = visit.in_browser.is_some() && request.purpose == Purpose::SignIn;
+    let anew = again || visit.query("anew").is_some();
+    let address = visit.browser().visitor.address;
+    let url = match provider.authorization_url(&request, anew, address).await {
         Ok(url) => url,
         Err(error) => return not_proven(visit, provider, &request, &error),
     };
@@ -167,8 +171,14 @@ async fn taken_up(visit: &Visit, provider: &Provider, request: AuthenticationReq
         let message = "You went back, or it does not let you in here. Nothing was changed.";
         return refused(visit, "You did not sign in there", message, &request);
     };
+    // Whoever has signed in meanwhile is asked there, and not made another user.
+    if let (Purpose::Join(link), Some(_)) = (&request.purpose, &visit.in_browser) {
+        return Ok(see_other(&invitation(link)));
+    }
     let iss = visit.query("iss");
-    let claims = match provider.claims(&request, code, iss.as_deref()).await {
+    let address = visit.browser().visitor.address;
+    let claims = provider.claims(&request, code, iss.as_deref(), address);
+    let claims = match claims.await {
         Ok(claims) => claims,
         Err(error) => return not_proven(visit, provider, &request, &error),
     };
@@ -224,17 +234,25 @@ fn of_nobody(
             format!("You signed in at {name} as somebody who is not linked to your account here."),
         ),
         (Error::IdentityUnknown, _) => (
-            "You are not known by this yet",
+            "This account is not linked to anybody here",
             format!(
-                "Nobody here is linked to whom you signed in as at {name}. If you have an account here, sign in to it as \
-                 before, and link it under Account. If you have none, ask an owner or admin of your team to invite you."
+                "Nobody here signs in with the {name} account that you used. If you have an account here, sign in to it as \
+                 before, and link the other one under Account. If you have none, ask an owner or admin of your team to \
+                 invite you."
             ),
         ),
         (Error::IdentityTaken, _) => (
             "Another user has this",
-            format!("Whom you signed in as at {name} is linked to another user here."),
+            format!("This {name} account is linked to another user here."),
         ),
         (Error::Refused(why), _) => ("That is not possible", format!("It did not work: {why}.")),
+        (Error::LinkNotValid, Purpose::Join(_)) => (
+            "This invitation is over",
+            "It was taken up or taken back meanwhile, or there is a user with its email by now."
+                .to_owned(),
+        ),
+        // The session has ended meanwhile.
+        (Error::InvalidToken, _) => return stray(visit),
         (error, _) => return Err(error.into()),
     };
     refused(visit, title, &message, request)
@@ -249,6 +267,7 @@ fn not_proven(
     let seldom = match error {
         oidc::Error::Unavailable(_) => &provider.failures,
         oidc::Error::Unproven(_) => &provider.refusals,
+        oidc::Error::InvalidCode(_) => &provider.codes,
     };
     if let Some(times) = seldom.again() {
         warn!(visit.context.log, "{error}"; "issuer" => provider.issuer(), "times" => times);
@@ -258,9 +277,9 @@ fn not_proven(
         oidc::Error::Unavailable(_) => (
             StatusCode::SERVICE_UNAVAILABLE,
             format!("{name} does not answer"),
-            "Nobody can sign in by it right now. Try again in a moment, or sign in in another way, if you have one.",
+            "Nobody can sign in with it right now. Try again in a moment, or sign in in another way, if you have one.",
         ),
-        oidc::Error::Unproven(_) => (
+        oidc::Error::Unproven(_) | oidc::Error::InvalidCode(_) => (
             StatusCode::FORBIDDEN,
             format!("{name} has not proven who you are"),
             "Nothing was changed. Try again; if it does not help, tell whoever runs this server: the log says why.",
@@ -290,11 +309,15 @@ fn refused(visit: &Visit, title: &str, message: &str, request: &AuthenticationRe
 /// Where one tries again.
 fn way_on(request: &AuthenticationRequest) -> String {
     match &request.purpose {
-        Purpose::SignIn => format!("/sign-in?anew&next={}", encoded(&request.next)),
-        Purpose::Join(link) => format!("/invitation/{}", encoded(link.reveal())),
+        Purpose::SignIn => format!("/sign-in?anew=1&next={}", encoded(&request.next)),
+        Purpose::Join(link) => format!("{}?anew=1", invitation(link)),
         Purpose::Link(_) => "/account".to_owned(),
         Purpose::Confirm(_) => request.next.clone(),
     }
+}
+
+fn invitation(link: &Secret) -> String {
+    format!("/invitation/{}", encoded(link.reveal()))
 }
 
 fn page(visit: &Visit, status: StatusCode, title: String, message: &str, to: String) -> Answer {
@@ -304,6 +327,5 @@ fn page(visit: &Visit, status: StatusCode, title: String, message: &str, to: Str
         message: message.to_owned(),
         to,
     };
-    let page: Response<Bytes> = html(status, &page)?;
-    Ok(page)
+    Ok(html(status, &page)?)
 }

@@ -1,4 +1,4 @@
-//! `/reset/{token}`: a password is set anew. The account then shows which passkeys remain (docs/decisions.md, P15).
+//! `/reset/{token}`: a password is set anew. The account then shows which passkeys and identities remain (docs/decisions.md, P15).
 
 use std::sync::Arc;
 

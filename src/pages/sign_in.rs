@@ -53,6 +53,8 @@ struct ProviderLink {
     name: String,
     /// Where to go afterwards, as a query has it.
     next: String,
+    /// Whether to sign in again there.
+    anew: bool,
 }
 
 /// Adds the pages.
@@ -149,6 +151,7 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
         provider: provider::name(visit).map(|name| ProviderLink {
             name,
             next: encoded(&next),
+            anew: visit.query("anew").is_some(),
         }),
         next,
         email,

@@ -79,9 +79,15 @@ impl From<clap::Error> for Error {
 
 /// The same complaint, which repeats no password: clap shows what it does not understand.
 fn without_passwords(mut error: clap::Error) -> clap::Error {
+    let is_secret = error
+        .get(ContextKind::InvalidArg)
+        .is_some_and(|it| it.to_string().contains("secret"));
     let telling: Vec<_> = error
         .context()
         .filter_map(|(kind, value)| match value {
+            ContextValue::String(_) if is_secret && kind == ContextKind::InvalidValue => {
+                Some((kind, "...".to_owned()))
+            }
             ContextValue::String(text) => Some((kind, redacted(text)?)),
             _ => None,
         })

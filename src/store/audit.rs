@@ -87,7 +87,7 @@ pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<
     .all(row::read)
 }
 
-/// The sign-ins of a user since `time`, newest first.
+/// The sign-ins of a user since `time`, and the passkeys of theirs that were refused, newest first.
 pub fn list_sign_ins(
     actor: UserId,
     time: Timestamp,
@@ -96,7 +96,7 @@ pub fn list_sign_ins(
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM audit_event WHERE actor = $1 AND action = 'sign-in' AND created_at > $2 ORDER BY id DESC LIMIT $3"
+        " FROM audit_event WHERE actor = $1 AND action IN ('sign-in', 'refuse-passkey') AND created_at > $2 ORDER BY id DESC LIMIT $3"
     )
     .with(values![actor, time, limit])
     .all(row::read)

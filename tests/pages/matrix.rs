@@ -85,11 +85,11 @@ const ROWS: [Row; 55] = [
     row("GET", "/account/passkeys", SIGNED_IN, 200),
     Row {
         fresh: true,
-        ..row("POST", "/account/passkeys", SIGNED_IN, 303)
+        ..row("POST", "/account/passkeys", SIGNED_IN, 422)
     },
     Row {
         fresh: true,
-        ..row("POST", "/account/passkeys/remove", SIGNED_IN, 404)
+        ..row("POST", "/account/remove-passkey", SIGNED_IN, 404)
     },
     row("GET", KEYS, MANAGERS, 200),
     Row {

@@ -98,12 +98,12 @@ async fn a_passkey_is_added_signs_in_confirms_and_is_removed() {
     age_sign_ins(&service);
     let id = other.get("/account").await.hidden("id").remove(0);
     let waiting = [("id", &id[..])];
-    let asked = other.post("/account/passkeys/remove", &waiting).await;
+    let asked = other.post("/account/remove-passkey", &waiting).await;
     asked.expect(403, "Confirm with a passkey");
     let signed = signed(&asked, &passkey, "confirm_");
     let mut fields = pairs(&signed);
     fields.extend(waiting);
-    let page = other.submit("/account/passkeys/remove", &fields).await;
+    let page = other.submit("/account/remove-passkey", &fields).await;
     page.expect(200, "The passkey is removed")
         .expect(200, "You have none");
     let gone = browser.get("/account").await;
@@ -176,6 +176,47 @@ async fn a_refused_name_or_passkey_comes_back_with_the_complaint() {
     refused.expect(422, "value=\"Kept &#60;b&#62;\"");
 }
 
+/// Its script sends the form without an answer then.
+#[tokio::test]
+async fn a_page_that_was_open_for_too_long_keeps_the_name() {
+    let Some(service) = server() else { return };
+    let mut browser = signed_in(&service).await;
+    let page = browser.post("/account/passkeys", &[("name", "Kept")]).await;
+    page.expect(422, "open for too long")
+        .expect(422, "value=\"Kept\"");
+    assert!(options(&page).is_some());
+}
+
+#[tokio::test]
+async fn whoever_has_twenty_passkeys_is_asked_for_no_more() {
+    let Some(service) = server() else { return };
+    let mut browser = signed_in(&service).await;
+    for _ in 0..20 {
+        add(&mut browser).await;
+    }
+    let page = browser.get("/account/passkeys").await;
+    page.expect(200, "you have 20 passkeys; remove one first");
+    assert_eq!(options(&page), None);
+    assert!(!page.text().contains("Go on"), "{page:?}");
+}
+
+#[tokio::test]
+async fn a_copied_passkey_is_told_of_on_the_account() {
+    let Some(service) = server() else { return };
+    let mut browser = signed_in(&service).await;
+    let mut passkey = add(&mut browser).await;
+    for (count, status) in [(5, 303), (3, 422)] {
+        passkey.count = count;
+        let mut other = Browser::new(&service);
+        let page = other.get("/sign-in").await;
+        let fields = signed(&page, &passkey, "");
+        let answer = other.post("/sign-in/passkey", &pairs(&fields)).await;
+        assert_eq!(answer.status(), status, "{answer:?}");
+    }
+    let page = browser.get("/account").await;
+    page.expect(200, "there seems to be a copy of it");
+}
+
 #[tokio::test]
 async fn at_an_ip_address_no_passkey_is_offered() {
     let Some(service) = server_with(&[("INVOICING_ORIGIN", "http://127.0.0.1:8080")]) else {
@@ -200,7 +241,7 @@ async fn a_changed_password_or_removed_passkey_offers_to_sign_out_the_apps() {
     add(&mut browser).await;
     let id = browser.get("/account").await.hidden("id").remove(0);
     let page = browser
-        .submit("/account/passkeys/remove", &[("id", &id)])
+        .submit("/account/remove-passkey", &[("id", &id)])
         .await;
     page.expect(200, "Sign out the apps, too");
     let fields = [

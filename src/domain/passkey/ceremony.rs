@@ -82,6 +82,10 @@ fn descriptor(passkey: &Passkey) -> Result<PublicKeyCredentialDescriptor<Vec<u8>
 }
 
 fn transports(passkey: &Passkey) -> Result<AuthTransports, Error> {
+    // Those that a later release wrote are not known; a browser finds the device without.
+    if passkey.format != FORMAT {
+        return Ok(AuthTransports::NONE);
+    }
     let bits = u8::try_from(passkey.transports).map_err(failed)?;
     AuthTransports::decode(bits).map_err(failed)
 }

@@ -5,7 +5,7 @@
 //! 2. A passkey finds its user by itself (it is discoverable), and makes sure that it is the user who holds it, by a PIN or a
 //!    finger. Which device made it is not asked.
 //! 3. The library checks what WebAuthn Level 3 has a relying party check (sections 7.1 and 7.2), and writes what it has to know
-//!    next time: the key, then the counter and whether there is a backup. [`FORMAT`] tells its writings apart.
+//!    next time: the key, then the counter, whether there is a backup, and how the user was verified. `FORMAT` tells its writings apart.
 //! 4. A counter that does not go on means that there are two of the same key: that passkey is refused.
 
 pub mod ceremony;
@@ -42,13 +42,13 @@ pub struct Passkey {
     pub rp_id: String,
     /// What its authenticator calls it.
     pub credential_id: Vec<u8>,
-    /// [`FORMAT`], by which the next three are written.
+    /// `FORMAT`, by which the next three are written.
     pub format: i64,
     /// How a browser reaches its authenticator.
     pub transports: i64,
     /// Its public key.
     pub public_key: Vec<u8>,
-    /// The counter, and whether it is backed up.
+    /// The counter, whether it is backed up, and what else the library wants to know next time.
     pub state: Vec<u8>,
     /// When it was made.
     pub created_at: Timestamp,

@@ -1,5 +1,5 @@
-// Passkeys: a button has the browser make one or sign by one, and sends the form with what comes of it. Where no script runs,
-// or a browser knows no passkeys, the button stays hidden.
+// Passkeys: a form has the browser make one or sign by one, and is sent with what comes of it. Where no script runs, or a browser
+// knows no passkeys, the button stays hidden, and a hint says why.
 "use strict";
 
 // A challenge is good for five minutes. An older page is sent without an answer, and comes back with another challenge.
@@ -19,24 +19,27 @@ async function answer(button) {
   const form = button.form;
   const told = form.querySelector("[role=alert]");
   told.className = "complaint";
-  const field = form.querySelector("input[name$=passkey]");
-  if (!form.reportValidity()) return;
   told.textContent = "";
   button.disabled = true;
   try {
     const isGood = performance.now() < GOOD_FOR;
-    field.value = isGood ? JSON.stringify(await ways[button.dataset.passkey](JSON.parse(button.dataset.options))) : "";
+    const options = JSON.parse(button.dataset.options);
+    // Other fields that wait in the form for a confirmation may have the same name.
+    form.querySelector("[data-answer]").value = isGood ? JSON.stringify(await ways[button.dataset.passkey](options)) : "";
     form.submit();
   } catch (error) {
     told.textContent = WHY_NOT[error.name] ?? `This browser cannot use the passkey (${error.name}).`;
+    button.disabled = false;
   }
-  button.disabled = false;
 }
 
 if (window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
   for (const button of document.querySelectorAll("button[data-passkey]")) {
-    button.hidden = false;
-    button.addEventListener("click", () => answer(button));
+    button.hidden = button.disabled = false;
+    button.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (!button.disabled) answer(button);
+    });
   }
   for (const hint of document.querySelectorAll("[data-without-passkeys]")) hint.hidden = true;
 }

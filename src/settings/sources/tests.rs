@@ -190,6 +190,22 @@ fn a_wrong_address_is_refused_without_its_password() {
 }
 
 #[test]
+fn a_malformed_client_secret_is_not_repeated() {
+    let wrong = "hunter2\n";
+    let file = "oidc_client_secret = \"hunter2\\n\"";
+    for refused in [
+        resolve_all(&["--oidc-client-secret", wrong], &[], None),
+        resolve_all(&[&format!("--oidc-client-secret={wrong}")], &[], None),
+        resolve_all(&[], &[("INVOICING_OIDC_CLIENT_SECRET", wrong)], None),
+        resolve_all(&[], &[], Some(file)),
+    ] {
+        let said = refused.unwrap_err();
+        assert!(said.contains("printable ASCII"), "{said}");
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
+
+#[test]
 fn what_holds_no_password_is_shown_in_a_complaint() {
     for (arguments, shown) in [
         (&["--listen", "nowhere:port"][..], "'nowhere:port'"),

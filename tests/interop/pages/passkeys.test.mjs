@@ -36,6 +36,7 @@ async function phone(page) {
   const { authenticatorId } = await debug.send("WebAuthn.addVirtualAuthenticator", { options });
   return {
     presses: (isUserVerified) => debug.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified }),
+    forget: () => debug.send("WebAuthn.clearCredentials", { authenticatorId }),
     has: async () => (await debug.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
   };
 }
@@ -84,7 +85,7 @@ test("somebody adds a passkey, signs in and confirms by it, and removes it", asy
   await page.getByText("No passkey was used").waitFor();
   await device.presses(true);
   await enter.click();
-  await page.waitForURL(`${server.origin}/`);
+  await page.waitForURL(/\/products$/);
 
   server.ageSignIns();
   await page.goto(`${server.origin}/account`);
@@ -99,6 +100,37 @@ test("somebody adds a passkey, signs in and confirms by it, and removes it", asy
   await enter.click();
   await page.getByText("This passkey is not accepted here").waitFor();
   assert.equal(await title(page), "Sign in");
+});
+
+test("somebody whose sign-in is old confirms by a passkey to add another one", async () => {
+  const page = await browser.open();
+  const device = await phone(page);
+  await page.goto(`${server.origin}/sign-in`);
+  await page.getByLabel("Email").fill("ada@example.com");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  const make = page.getByRole("button", { name: "Make the passkey" });
+  await page.goto(`${server.origin}/account/passkeys`);
+  await page.getByLabel("A name for it").fill("One");
+  // The key does what the button does.
+  await page.getByLabel("A name for it").press("Enter");
+  await page.getByText("You can sign in by the new passkey").waitFor();
+  assert.equal((await device.has()).length, 1);
+  await page.getByRole("link", { name: "Add a passkey" }).click();
+  await page.getByLabel("A name for it").fill("Two");
+  // Another device, which knows of none.
+  await device.forget();
+  server.ageSignIns();
+  await make.click();
+  await page.getByRole("heading", { name: "Confirm that it is you" }).waitFor();
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Confirm", exact: true }).click();
+  await page.getByText("You can sign in by the new passkey").waitFor();
+  server.ageSignIns();
+  await page.getByRole("link", { name: "Add a passkey" }).click();
+  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Confirm with a passkey" }).click();
+  await page.getByLabel("A name for it").waitFor();
 });
 
 test("a page that was open for long asks for another challenge", async () => {
@@ -126,5 +158,5 @@ test("whoever has no scripts is offered no passkey", async () => {
   await page.getByLabel("Password").fill(PASSWORD);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.goto(`${server.origin}/account/passkeys`);
-  assert.ok(await page.getByText("This browser cannot make passkeys").isVisible());
+  assert.ok(await page.getByText("Passkeys need scripts").isVisible());
 });

@@ -92,7 +92,7 @@ test("products are added, changed, imported and exported, with scripts and witho
     await page.goto(server.origin);
     await page.getByLabel("Email").fill("ada@example.com");
     await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
     const [name, sku] = [`Lamp ${javaScriptEnabled}`, `L-${javaScriptEnabled}`];
 
     await page.getByRole("link", { name: "Add a product" }).click();

@@ -48,7 +48,7 @@ test("somebody without a password signs in by it, and confirms by it what cannot
     page.setDefaultTimeout(10_000);
     await page.goto(`${server.origin}/account`);
     if (javaScriptEnabled) await look(page, "sign-in-provider");
-    await page.getByRole("link", { name: "Sign in by Example ID" }).click();
+    await page.getByRole("link", { name: "Sign in with Example ID" }).click();
     await signInThere(page, "ada");
     assert.equal(await title(page), "Account");
     assert.match(await page.locator("main").innerText(), /You sign in as ada@example.com/);
@@ -57,7 +57,7 @@ test("somebody without a password signs in by it, and confirms by it what cannot
     assert.match(await page.locator(".complaint").innerText(), /last way to sign in/);
 
     await page.goto(`${server.origin}/account`);
-    await page.getByRole("link", { name: "Link whom you are at Example ID" }).click();
+    await page.getByRole("link", { name: "Link your Example ID account" }).click();
     // It knows already who this is.
     await page.waitForURL(`${server.origin}/account?done=linked`);
   }
@@ -75,13 +75,13 @@ test("a password and an identity are one account, and a proof by either counts",
   await page.getByRole("button", { name: "Unlink ada@example.com" }).click();
   assert.equal(await title(page), "Confirm that it is you");
   await look(page, "confirm-provider");
-  await page.getByRole("link", { name: "Confirm by Example ID" }).click();
+  await page.getByRole("link", { name: "Confirm with Example ID" }).click();
   await signInThere(page, "ada");
   assert.equal(await title(page), "Account");
   // In this browser it knows who it is; to confirm, it asks all the same.
   server.ageSignIns();
   await page.getByRole("button", { name: "Unlink ada@example.com" }).click();
-  await page.getByRole("link", { name: "Confirm by Example ID" }).click();
+  await page.getByRole("link", { name: "Confirm with Example ID" }).click();
   await signInThere(page, "ada");
   await page.getByRole("button", { name: "Unlink ada@example.com" }).click();
   assert.match(await page.locator(".made").innerText(), /Nobody signs in to your account by it any more/);
@@ -91,9 +91,9 @@ test("who is not known there is told what to do, and who goes back too", async (
   const page = await browser.open();
   page.setDefaultTimeout(10_000);
   await page.goto(`${server.origin}/sign-in`);
-  await page.getByRole("link", { name: "Sign in by Example ID" }).click();
+  await page.getByRole("link", { name: "Sign in with Example ID" }).click();
   await signInThere(page, "nobody");
-  assert.equal(await title(page), "You are not known by this yet");
+  assert.equal(await title(page), "This account is not linked to anybody here");
   await look(page, "provider-unknown");
   await page.getByRole("link", { name: "Go on" }).click();
   assert.equal(await title(page), "Sign in");
@@ -114,7 +114,7 @@ test("somebody who is invited joins by it", async () => {
   page.setDefaultTimeout(10_000);
   await page.goto(url);
   await look(page, "invitation-provider");
-  await page.getByRole("link", { name: "Join by Example ID" }).click();
+  await page.getByRole("link", { name: "Join with Example ID" }).click();
   await signInThere(page, "bo");
   await page.goto(`${server.origin}/account`);
   assert.match(await page.locator("main").innerText(), /Acme/);

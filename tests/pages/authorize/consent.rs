@@ -106,6 +106,7 @@ async fn a_new_sign_in_is_asked_for_once_and_done_by_signing_in() {
     // Where nobody is signed in, one sign-in is enough.
     let mut nobody = Browser::new(&service);
     let to_sign_in = location(&nobody.get(&asked).await);
+    assert!(to_sign_in.starts_with("/sign-in?anew=1&"), "{to_sign_in}");
     let page = nobody.get(&to_sign_in).await;
     let back = sign_in(&mut nobody, ADA, &page).await;
     assert!(approve(&mut nobody, &back).await.starts_with(URI));

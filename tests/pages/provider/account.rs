@@ -89,7 +89,6 @@ async fn to_link_needs_a_fresh_sign_in_a_link_of_ours_and_the_same_session() {
     browser.get("/account").await.expect(200, "None is linked");
 }
 
-/// Neither is a way to link the proof of another purpose.
 #[tokio::test]
 async fn a_way_to_sign_in_links_nothing_and_one_to_link_signs_nobody_in() {
     let provider = Provider::start().await;
@@ -100,7 +99,7 @@ async fn a_way_to_sign_in_links_nothing_and_one_to_link_signs_nobody_in() {
     let mut browser = Browser::new(&service);
     browser.sign_in(ADA, PASSWORD).await;
     let refused = sign_in(&mut browser, &provider, &somebody("1")).await;
-    refused.expect(403, "not known");
+    refused.expect(403, "not linked to anybody here");
     browser.get("/account").await.expect(200, "None is linked");
     let left = follow(&mut browser, "/account/link").await;
     let back = provider.comes_back(&left.location(), &somebody("1"));
@@ -130,7 +129,7 @@ async fn an_identity_is_unlinked_unless_it_is_the_last_way_to_sign_in() {
     by_provider(&mut browser, &provider, "/account/link", &somebody("2")).await;
     age_sign_ins(&service);
     let asked = browser.post("/account/unlink", &fields).await;
-    asked.expect(403, "Confirm by Example ID");
+    asked.expect(403, "Confirm with Example ID");
     assert!(
         !asked.text().contains("confirm_password"),
         "who has none types none"
@@ -148,7 +147,7 @@ async fn an_identity_is_unlinked_unless_it_is_the_last_way_to_sign_in() {
     let mut other = Browser::new(&service);
     sign_in(&mut other, &provider, &somebody("1"))
         .await
-        .expect(403, "not known");
+        .expect(403, "not linked to anybody here");
     let gone = browser.post("/account/unlink", &fields).await;
     gone.expect(404, "no such page");
 }

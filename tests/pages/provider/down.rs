@@ -2,6 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::time::timeout;
+
 use super::stub::{Manner, Provider, somebody};
 use super::{come_back, is_nobody, user};
 use crate::browser::{Browser, server_with};
@@ -52,20 +56,41 @@ async fn who_comes_back_while_it_is_silent_is_told_and_nothing_is_changed() {
         return;
     };
     user(&service, ADA);
-    for manner in [Manner::Silent, Manner::Endless, Manner::Redirecting] {
+    for manner in [
+        Manner::Silent,
+        Manner::Endless,
+        Manner::Redirecting,
+        Manner::BadGateway,
+        Manner::Empty,
+    ] {
         provider.behaves(Manner::Well);
         let mut browser = Browser::new(&service);
         let left = browser.get("/sign-in/provider").await;
         let back = provider.comes_back(&left.location(), &somebody("1").email(ADA));
         provider.behaves(manner);
         let told = come_back(&mut browser, &back).await;
-        assert!(
-            [403, 503].contains(&told.status()),
-            "{manner:?}: {}",
-            told.text()
-        );
+        assert_eq!(told.status(), 503, "{manner:?}: {}", told.text());
         is_nobody(&browser);
     }
+}
+
+/// Of one network four wait, and of all few: nobody else is held up by them.
+#[tokio::test]
+async fn few_wait_for_a_provider_that_is_silent_and_the_next_is_told_at_once() {
+    let provider = Provider::behaving(Manner::Silent).await;
+    let Some(service) = provider.server(&[]) else {
+        return;
+    };
+    person(&service, ADA).await;
+    let leave = async || Browser::new(&service).get("/sign-in/provider").await;
+    let mut waiting: FuturesUnordered<_> = (0..5).map(|_| leave()).collect();
+    let told = timeout(Duration::from_secs(3), waiting.next()).await;
+    let told = told.expect("one is told at once").expect("five");
+    told.expect(503, "Example ID does not answer");
+    let mut browser = Browser::new(&service);
+    let signed_in = timeout(Duration::from_secs(3), browser.sign_in(ADA, PASSWORD));
+    signed_in.await.expect("nothing else waits");
+    assert_eq!(waiting.len(), 4);
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
     ]);
     let mut browser = Browser::new(&service);
     let page = browser.get("/sign-in").await;
-    page.expect(200, "Sign in by Example ID");
+    page.expect(200, "Sign in with Example ID");
     assert!(!page.text().contains("password"), "{}", page.text());
     let fields = [("email", ADA), ("password", PASSWORD)];
     let refused = browser.post("/sign-in", &fields).await;
@@ -55,6 +55,7 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
     let page = browser.get("/account").await;
     page.expect(200, "Account");
     assert!(!page.text().contains("new-password"), "{}", page.text());
+    page.expect(200, "Ask whoever runs this server to change it");
     let fields = [("current_password", PASSWORD), ("password", PASSWORD)];
     let refused = browser.post("/account/password", &fields).await;
     refused.expect(403, "Passwords are switched off");
@@ -67,7 +68,7 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
     let link = link.and_then(|it| it.split('<').next()).expect("a link");
     let mut bo = Browser::new(&service);
     let page = bo.get(link).await;
-    page.expect(200, "Join by Example ID");
+    page.expect(200, "Join with Example ID");
     assert!(!page.text().contains("new-password"), "{}", page.text());
     let fields = [("name", "Bo"), ("password", PASSWORD)];
     let refused = bo.post(link, &fields).await;
@@ -79,7 +80,7 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
 
     age_sign_ins(&service);
     let asked = browser.post("/account/delete", &[]).await;
-    asked.expect(403, "Confirm by Example ID");
+    asked.expect(403, "Confirm with Example ID");
     let typed = [("confirm_password", PASSWORD)];
     let refused = browser.post("/account/delete", &typed).await;
     refused.expect(403, "Passwords are switched off");

@@ -5,7 +5,7 @@ use test_support::caller::Request;
 
 use super::stub::{Manner, Provider, query, somebody};
 use super::{by_provider, come_back, follow, is_nobody, sign_in, user};
-use crate::browser::{Browser, COOKIE};
+use crate::browser::{Browser, COOKIE, Shown};
 use crate::team::{PASSWORD, person, signed_in, team};
 
 const ADA: &str = "ada@example.com";
@@ -20,7 +20,7 @@ async fn a_user_is_found_once_by_a_proven_email_and_then_by_the_identity() {
     user(&service, "Ada@Example.com");
     let mut browser = Browser::new(&service);
     let page = browser.get("/sign-in?next=/account").await;
-    page.expect(200, "Sign in by Example ID")
+    page.expect(200, "Sign in with Example ID")
         .expect(200, "href=\"/sign-in/provider?next=%2Faccount\"");
     let path = "/sign-in/provider?next=%2Faccount";
     let done = by_provider(&mut browser, &provider, path, &somebody("1").email(ADA)).await;
@@ -40,7 +40,7 @@ async fn a_user_is_found_once_by_a_proven_email_and_then_by_the_identity() {
     other.get("/account").await.expect(200, "Ada@Example.com");
     let mut other = Browser::new(&service);
     let refused = sign_in(&mut other, &provider, &somebody("2").email(ADA)).await;
-    refused.expect(403, "You are not known by this yet");
+    refused.expect(403, "This account is not linked to anybody here");
     is_nobody(&other);
 }
 
@@ -86,7 +86,7 @@ async fn a_user_with_a_password_is_not_found_by_email() {
     person(&service, ADA).await;
     let mut browser = Browser::new(&service);
     let refused = sign_in(&mut browser, &provider, &somebody("1").email(ADA)).await;
-    refused.expect(403, "sign in to it as before, and link it under Account");
+    refused.expect(403, "and link the other one under Account");
     is_nobody(&browser);
 }
 
@@ -249,7 +249,7 @@ async fn an_invitation_is_accepted_by_who_proves_its_email_and_nobody_else() {
 
     let mut bo = Browser::new(&service);
     let page = bo.get(link).await;
-    page.expect(200, "Join by Example ID")
+    page.expect(200, "Join with Example ID")
         .expect(200, &format!("href=\"{path}\""));
     // Another site leads nobody into a team.
     bo.get(&path)
@@ -272,7 +272,7 @@ async fn an_invitation_is_accepted_by_who_proves_its_email_and_nobody_else() {
         .with("name", json!("Bo Diddley"));
     sign_in(&mut bo, &provider, &token)
         .await
-        .expect(403, "not known");
+        .expect(403, "not linked to anybody here");
 
     let done = by_provider(&mut bo, &provider, &path, &token).await;
     assert_eq!((done.status(), done.location()), (303, "/".into()));
@@ -281,7 +281,60 @@ async fn an_invitation_is_accepted_by_who_proves_its_email_and_nobody_else() {
         .expect(200, "<span class=\"tag\">member</span>")
         .expect(200, "value=\"Bo Diddley\"");
     bo.get(link).await.expect(404, "no such page");
-    follow(&mut bo, &path).await.expect(404, "no such page");
+    assert_eq!(follow(&mut bo, &path).await.location(), link);
+}
+
+/// Somebody who is signed in there as the wrong person would come back as that one for ever.
+#[tokio::test]
+async fn who_is_not_known_is_asked_there_again_who_they_are() {
+    let provider = Provider::start().await;
+    let Some(service) = provider.server(&[]) else {
+        return;
+    };
+    let mut browser = Browser::new(&service);
+    let path = "/sign-in/provider?next=%2Faccount";
+    let refused = by_provider(&mut browser, &provider, path, &somebody("1")).await;
+    refused.expect(403, "This account is not linked to anybody here");
+    let href = |page: &Shown, before: &str| {
+        let text = page.text();
+        let (links, _) = text.split_once(before).expect("a link");
+        let link = links.rsplit("href=\"").next().expect("a link");
+        link.split('"')
+            .next()
+            .map(|it| it.replace("&#38;", "&").replace("&amp;", "&"))
+    };
+    let on = href(&refused, ">Go on").expect("an address");
+    let page = browser.get(&on).await;
+    let again = href(&page, ">Sign in with Example ID").expect("an address");
+    let left = follow(&mut browser, &again).await;
+    assert_eq!(query(&left.location())["prompt"], "login", "{again}");
+
+    let team = team(&service, "Acme");
+    let mut owner = signed_in(&service, &team, "owner").await;
+    let members = format!("/teams/{team}/settings/members");
+    let fields = [("email", "bo@example.com"), ("role", "member")];
+    let page = owner.submit(&members, &fields).await;
+    let text = page.text();
+    let link = text.split("<code id=\"made\">http://localhost:8080").nth(1);
+    let link = link.and_then(|it| it.split('<').next()).expect("a link");
+    let path = format!("{link}/provider");
+    let eve = somebody("2").email("eve@example.com");
+    let refused = by_provider(&mut browser, &provider, &path, &eve).await;
+    let on = href(&refused, ">Go on").expect("an address");
+    let again = href(&browser.get(&on).await, ">Join with").expect("an address");
+    let left = follow(&mut browser, &again).await;
+    assert_eq!(query(&left.location())["prompt"], "login", "{again}");
+
+    // Whoever has signed in meanwhile stays signed in, and is told.
+    let bo = somebody("3").email("bo@example.com");
+    let back = provider.comes_back(&left.location(), &bo);
+    person(&service, ADA).await;
+    browser.sign_in(ADA, PASSWORD).await;
+    let told = come_back(&mut browser, &back).await;
+    assert_eq!(told.location(), link);
+    let page = browser.get(link).await;
+    page.expect(403, "signed in as somebody else");
+    assert_eq!(follow(&mut browser, &path).await.location(), link);
 }
 
 #[tokio::test]
@@ -297,5 +350,5 @@ async fn who_is_deleted_is_known_by_the_provider_no_more() {
     export.expect(200, "\"subject\": \"subject-1\"");
     browser.submit("/account/delete", &[]).await;
     let refused = sign_in(&mut browser, &provider, &somebody("subject-1")).await;
-    refused.expect(403, "You are not known by this yet");
+    refused.expect(403, "This account is not linked to anybody here");
 }

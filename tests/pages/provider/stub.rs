@@ -60,6 +60,10 @@ pub enum Manner {
     Reticent,
     /// It takes the client's secret in the body alone.
     SecretInBody,
+    /// In the place of its token endpoint, something before it says that it is not there.
+    BadGateway,
+    /// The same, in no words.
+    Empty,
 }
 
 /// By what a token is signed.
@@ -274,6 +278,8 @@ async fn answer(
             text(200, metadata.to_string())
         }
         "/keys" => text(200, keys(state.lock().expect("whole").changed).to_string()),
+        "/token" if manner == Manner::BadGateway => text(502, "<html>Bad gateway".to_owned()),
+        "/token" if manner == Manner::Empty => text(503, String::new()),
         "/token" => exchange(&state, &issuer, request).await,
         _ => text(404, String::new()),
     })

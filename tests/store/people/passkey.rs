@@ -353,6 +353,51 @@ async fn the_last_way_to_sign_in_stays() {
 }
 
 #[tokio::test]
+async fn of_two_answers_with_one_count_at_once_one_is_good() {
+    let (service, ada, mut passkey) = with_passkey().await;
+    passkey.count = 7;
+    let (secret, at) = stranger();
+    let mut signed = Vec::new();
+    for _ in 0..2 {
+        let asked = service.app.ask_to_sign_in(&secret).await.unwrap().unwrap();
+        signed.push(answer(&asked, passkey.sign(&asked.options)));
+    }
+    let enter = |number: usize| service.app.sign_in_by_passkey(&signed[number], &secret, at.clone());
+    let (one, two) = tokio::join!(enter(0), enter(1));
+    assert_ne!(one.is_ok(), two.is_ok(), "{one:?} {two:?}");
+    assert_eq!(service.app.list_passkeys(ada.user.id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_new_passkey_is_made_by_a_verified_user_and_for_this_page_alone() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let asked = ask_to_add(app, &ada).await;
+    let (mut passkey, _) = Passkey::make(&asked.options, ORIGIN);
+    let add = async |passkey: &Passkey| {
+        let credential = passkey.register(&asked.options);
+        app.add_passkey(person(&ada), "Phone", &answer(&asked, credential)).await
+    };
+    passkey.is_verified = false;
+    refused(add(&passkey).await);
+    passkey.is_verified = true;
+    let rp_id = std::mem::replace(&mut passkey.rp_id, "evil.example".into());
+    refused(add(&passkey).await);
+    passkey.rp_id = rp_id;
+    let confirm = app.ask_to_confirm(&ada).await.unwrap().unwrap();
+    let signed = answer(&asked, passkey.sign(&confirm.options));
+    refused(app.add_passkey(person(&ada), "Phone", &signed).await);
+    add(&passkey).await.unwrap();
+    // A challenge of one session is none of another of the same user.
+    let other = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.9")).await;
+    let other = look_up(&service, &other.unwrap()).await.unwrap();
+    let confirm = app.ask_to_confirm(&ada).await.unwrap().unwrap();
+    let signed = answer(&confirm, passkey.sign(&confirm.options));
+    refused(app.confirm_by_passkey(&other, &signed, browser("192.0.2.9")).await);
+    app.confirm_by_passkey(&ada, &signed, browser("192.0.2.1")).await.unwrap();
+}
+
+#[tokio::test]
 async fn of_a_passkey_and_an_identity_that_go_at_once_one_stays() {
     let (service, ada) = with_ada().await;
     let on = SwitchedOn {
@@ -420,6 +465,16 @@ async fn a_passkey_of_another_host_does_not_count() {
     assert!(matches!(last, Err(Error::Refused(_))), "{last:?}");
     let old = named("Phone").await;
     moved.remove_passkey(person(&ada), old).await.unwrap();
+    // Where nothing counts, nothing that does not count has to stay.
+    let elsewhere = another_at(&service, "https://elsewhere.example.com").await;
+    elsewhere.remove_passkey(person(&ada), named("New").await).await.unwrap();
+    moved.add_passkey(person(&ada), "Again", &{
+        let asked = ask_to_add(&moved, &ada).await;
+        let (_, credential) = Passkey::make(&asked.options, "https://new.example.com");
+        answer(&asked, credential)
+    })
+    .await
+    .unwrap();
 
     let at_an_address = another_at(&service, "http://127.0.0.1:8080").await;
     assert_eq!(at_an_address.ask_to_sign_in(&secret).await.unwrap(), None);

@@ -1,0 +1,107 @@
+//! Who goes to the provider just now, or comes back from it.
+//!
+//! A provider may take seconds for an answer, and whoever waits for it holds a request of ours. So few wait at once, and of
+//! these few are of one network: nobody keeps all others from signing in, or strangers from anything else that they may do.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::client_address::network;
+
+/// As many of one network wait at once.
+const OF_NETWORK: usize = 4;
+
+/// As many wait at once, however many requests there may be.
+const AT_MOST: usize = 64;
+
+/// Who waits.
+#[derive(Debug)]
+pub(super) struct Turns {
+    at_once: usize,
+    waiting: Mutex<HashMap<IpAddr, usize>>,
+}
+
+impl Turns {
+    /// Strangers have a quarter of all requests; a quarter of that is for the provider.
+    pub(super) fn new(max_concurrent_requests: u32) -> Turns {
+        let part = usize::try_from(max_concurrent_requests / 16).unwrap_or(AT_MOST);
+        Turns {
+            at_once: part.clamp(1, AT_MOST),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// A turn of somebody at this address, until it is dropped; none if too many have one.
+    pub(super) fn take(&self, address: IpAddr) -> Option<Turn<'_>> {
+        let network = network(address);
+        let mut waiting = self.waiting();
+        let all: usize = waiting.values().sum();
+        let own = waiting.get(&network).copied().unwrap_or(0);
+        if all >= self.at_once || own >= OF_NETWORK {
+            return None;
+        }
+        waiting.insert(network, own + 1);
+        Some(Turn {
+            turns: self,
+            network,
+        })
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        // Counts are whole after every change, so a poisoned lock holds good ones.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// That somebody waits.
+pub(super) struct Turn<'t> {
+    turns: &'t Turns,
+    network: IpAddr,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.turns.waiting();
+        if let Some(own) = waiting.get_mut(&self.network) {
+            *own -= 1;
+            if *own == 0 {
+                waiting.remove(&self.network);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take<'t>(turns: &'t Turns, address: &str) -> Option<Turn<'t>> {
+        turns.take(address.parse().unwrap())
+    }
+
+    #[test]
+    fn a_network_has_four_turns_and_gives_them_back() {
+        let turns = Turns::new(4_096);
+        let mut own: Vec<_> = (1..=4)
+            .map(|last| take(&turns, &format!("2001:db8::{last}")).unwrap())
+            .collect();
+        assert!(take(&turns, "2001:db8::5").is_none());
+        assert!(take(&turns, "2001:db8:0:1::5").is_some());
+        own.pop();
+        assert!(take(&turns, "2001:db8::5").is_some());
+        own.clear();
+        assert!(turns.waiting().is_empty());
+    }
+
+    #[test]
+    fn all_networks_together_have_a_sixteenth_of_the_requests_and_at_most_64() {
+        for (requests, at_once) in [(1, 1), (16, 1), (32, 2), (160, 10), (4_096, 64)] {
+            let turns = Turns::new(requests);
+            let taken: Vec<_> = (0..100)
+                .map_while(|last| take(&turns, &format!("192.0.2.{last}")))
+                .collect();
+            assert_eq!(taken.len(), at_once, "of {requests}");
+        }
+    }
+}
