@@ -5,6 +5,7 @@
 
 mod account;
 mod api_keys;
+mod attacks;
 mod audit;
 mod authorize;
 mod browser;
@@ -21,6 +22,7 @@ mod provider;
 mod setup;
 mod sign_in;
 mod team;
+mod timing;
 mod weight;
 
 /// The server and command line under test.

@@ -24,9 +24,9 @@ const SIGNED_IN: &[Who] = &[Stranger, Viewer, Member, Admin, Owner];
 const MANAGERS: &[Who] = &[Admin, Owner];
 
 /// A page or form, and who may: 200 for a page, 303 for a form; a form with an id that nothing has is 404 for who may.
-struct Row {
-    method: &'static str,
-    path: &'static str,
+pub struct Row {
+    pub method: &'static str,
+    pub path: &'static str,
     may: &'static [Who],
     done: u16,
     /// Whether a sign-in of an hour ago is too old.
@@ -54,7 +54,7 @@ const MEMBERS_ALL: &[Who] = &[Viewer, Member, Admin, Owner];
 
 const WRITERS: &[Who] = &[Member, Admin, Owner];
 
-const ROWS: [Row; 55] = [
+pub const ROWS: [Row; 55] = [
     row("GET", PRODUCTS, MEMBERS_ALL, 200),
     row("GET", "/teams/{team}/products/export.csv", MEMBERS_ALL, 200),
     row("GET", "/teams/{team}/products/new", WRITERS, 200),

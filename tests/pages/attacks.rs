@@ -1,0 +1,396 @@
+//! What people type, and what links bring, is text on every page: no markup, no header, no way to another site.
+//!
+//! 1. [`CORPUS`] is put into everything that is stored and shown, and every page is looked at.
+//! 2. It comes in every parameter of every page, and in every field of every form. Their names are read from the sources of
+//!    the pages, so that none is forgotten here.
+//! 3. [`ELSEWHERE`] comes in each of them as well, and nothing leads there.
+//! 4. Secrets are looked for where they must not be.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use form_urlencoded::Serializer;
+use test_support::service::Service;
+
+use crate::browser::{Browser, ORIGIN, Shown, form, server, server_with};
+use crate::matrix::ROWS;
+use crate::products::add;
+use crate::team::{PASSWORD, person};
+
+const ADA: &str = "ada@example.com";
+
+/// What would be an element or an attribute if it were not text.
+const CORPUS: [&str; 10] = [
+    "/\"><xss>",
+    "<xss onload=x>",
+    "</title></textarea></script><xss>",
+    "--><xss>",
+    "\" xss=\"1",
+    "' xss='1",
+    "\"><xss a=\"",
+    "&lt;xss&gt;&#34; xss=&#34;",
+    "javascript:xss()",
+    "{{ 7 * 7 }}<xss/>${7*7}",
+];
+
+/// All of that at once.
+const POLYGLOT: &str =
+    "javascript:xss()//--></title></textarea></script>'><xss a=' xss='1\"><xss a=\" xss=\"1{{7*7}}";
+
+/// Where nothing of ours may lead, as browsers read it.
+const ELSEWHERE: [&str; 8] = [
+    "https://evil.example/",
+    "//evil.example/",
+    "/\\evil.example/",
+    "\\\\evil.example",
+    "/\t/evil.example/",
+    "/%2f/evil.example/../../\\evil.example",
+    "javascript:xss()",
+    "/a\r\nset-cookie: xss=1\r\n\r\n<xss>",
+];
+
+/// Fails where something has become markup, a header, or a way to another site.
+#[track_caller]
+fn is_harmless(case: &str, shown: &Shown) {
+    for (name, value) in &shown.0.headers {
+        assert!(
+            name != "xss" && !value.contains("xss=1"),
+            "{case}: {shown:?}"
+        );
+        let stays = || is_own(value) || value.starts_with(&format!("{ORIGIN}/"));
+        assert!(name != "location" || stays(), "{case}: {shown:?}");
+    }
+    let kind = shown.0.header("content-type").unwrap_or_default();
+    if !kind.starts_with("text/html") {
+        return;
+    }
+    let text = shown.text();
+    for markup in ["<xss", "\" xss=", "' xss=", "--><", "</title></"] {
+        assert!(!text.contains(markup), "{case}: {markup} is in {text}");
+    }
+    for attribute in [" href=\"", " action=\"", " src=\""] {
+        for rest in text.split(attribute).skip(1) {
+            let address = rest.split('"').next().unwrap_or_default();
+            assert!(is_own(address), "{case}: {address} is in {text}");
+        }
+    }
+}
+
+/// Whether a browser stays on this server by it.
+fn is_own(address: &str) -> bool {
+    let path = address.strip_prefix('/').unwrap_or("/");
+    let is_path = !path.starts_with(['/', '\\', '\t']);
+    address.is_empty() || address.starts_with(['#', '?']) || is_path
+}
+
+#[test]
+fn an_address_of_another_site_is_told_from_one_of_ours() {
+    for own in ["/", "/a?b=//c", "#a", "?a"] {
+        assert!(is_own(own), "{own}");
+    }
+    for other in ELSEWHERE.iter().take(5) {
+        assert!(!is_own(other), "{other}");
+    }
+}
+
+/// A server that sends mail, so that it has the forms which need that; nobody takes the mail.
+fn mailing() -> Option<Service> {
+    server_with(&[
+        ("INVOICING_SMTP_URL", "smtp://127.0.0.1:1"),
+        ("INVOICING_MAIL_FROM", "no-reply@example.com"),
+    ])
+}
+
+/// A team of that name, whose only owner is Ada. The id comes back.
+fn team_of_ada(service: &Service, name: &str) -> String {
+    // It may begin as an option does.
+    let create = ["team", "create", &format!("--name={name}")];
+    let team = service.command(&create).expect("an own server");
+    let team = team["id"].as_str().expect("an id").to_owned();
+    let add = [
+        "member", "add", "--team", &team, "--user", ADA, "--role", "owner",
+    ];
+    service.command(&add).expect("an own server");
+    team
+}
+
+async fn ada(service: &Service) -> Browser<'_> {
+    let mut browser = Browser::new(service);
+    browser.sign_in(ADA, PASSWORD).await;
+    browser
+}
+
+#[tokio::test]
+async fn what_is_stored_is_text_on_every_page() {
+    let Some(service) = server() else { return };
+    person(&service, ADA).await;
+    for (number, value) in CORPUS.into_iter().enumerate() {
+        let team = team_of_ada(&service, value);
+        let mut browser = Browser::new(&service);
+        let sign_in = form("/sign-in", &[("email", ADA), ("password", PASSWORD)]);
+        let sign_in = sign_in.header("sec-fetch-site", "same-origin");
+        browser.send(sign_in.header("user-agent", value)).await;
+        browser.submit("/account/name", &[("name", value)]).await;
+        let keys = format!("/teams/{team}/settings/integrations/api-keys");
+        let key = [
+            ("name", value),
+            ("mode", "live"),
+            ("scope", "read-only"),
+            ("expires_in", ""),
+        ];
+        is_harmless(value, &browser.submit(&keys, &key).await);
+        let product = [("name", value), ("description", value), ("sku", value)];
+        let new = format!("/teams/{team}/products/new");
+        let list = add(&mut browser, &new, &product).await;
+        is_harmless(value, &list);
+        let text = list.text();
+        let edit = text.split("/products/edit?").nth(1);
+        let edit = edit.unwrap_or_else(|| panic!("{value}: no product in {text}"));
+        let edit = edit.split('"').next().unwrap_or_default();
+        let edit = edit.replace("&amp;", "&");
+        let edit = format!("/teams/{team}/products/edit?{edit}");
+        let shown = browser.get(&edit).await;
+        assert_eq!(shown.status(), 200, "{value}: {shown:?}");
+        is_harmless(value, &shown);
+        let command = |words: &[&str]| service.command(words).expect("an own server");
+        let name = format!("--name={value}");
+        let file = command(&["file", "create", "--team", &team, &name]);
+        let file = file["id"].as_str().expect("an id");
+        command(&["link", "create", "--file", file, "--user", ADA, &name]);
+        let members = format!("/teams/{team}/settings/members");
+        // Not every value is an email with this; those that are none come back in the form.
+        let email = format!("{}@example.com", value.replace([' ', '"', '(', ')'], ""));
+        let invitation = [("email", email.as_str()), ("role", "viewer")];
+        is_harmless(value, &browser.post(&members, &invitation).await);
+        let app = format!("app-{number}");
+        let uri = ["--redirect-uri", "com.example.app:/signed-in"];
+        command(&[&["oauth-client", "create", "--id", &app, &name], &uri[..]].concat());
+        let consent = format!(
+            "/api/auth/mobile/authorize?response_type=code&client_id={app}&redirect_uri=com.example.app%3A%2Fsigned-in\
+             &code_challenge={}&code_challenge_method=S256&state=s",
+            test_support::service::CODE_CHALLENGE
+        );
+        let consent = browser.get(&consent).await;
+        assert_eq!(consent.status(), 200, "{consent:?}");
+        is_harmless(value, &consent);
+        for row in ROWS.iter().filter(|it| it.method == "GET") {
+            let path = row.path.replace("{team}", &team).replace("{token}", "x");
+            is_harmless(&format!("{value} on {path}"), &browser.get(&path).await);
+        }
+    }
+}
+
+/// The names in the sources of the pages behind `before`, up to `end`.
+fn names(before: &str, end: char) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("it is there") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if path.extension().is_none_or(|it| it != "rs") {
+                continue;
+            }
+            let text = std::fs::read_to_string(path).expect("it is text");
+            for rest in text.split(before).skip(1) {
+                let list = rest.split(end).next().unwrap_or_default();
+                let quoted = list.split('"').skip(1).step_by(2);
+                names.extend(quoted.map(str::to_owned));
+            }
+        }
+    }
+    names
+}
+
+fn query<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+#[tokio::test]
+async fn no_parameter_becomes_markup_a_header_or_a_way_elsewhere() {
+    let Some(service) = mailing() else { return };
+    person(&service, ADA).await;
+    let team = team_of_ada(&service, "Acme");
+    let parameters = names("query(", ')');
+    assert!(
+        parameters.contains("next") && parameters.len() > 8,
+        "{parameters:?}"
+    );
+    let mut signed_in = ada(&service).await;
+    let together = CORPUS.into_iter().chain(ELSEWHERE);
+    let together = together.map(|value| (value, parameters.iter().collect::<Vec<_>>()));
+    let one_by_one = parameters.iter().map(|name| (POLYGLOT, vec![name]));
+    let next = parameters.iter().filter(|it| *it == "next");
+    let next = ELSEWHERE
+        .into_iter()
+        .zip(next.cycle())
+        .map(|(value, name)| (value, vec![name]));
+    for (value, names) in together.chain(one_by_one).chain(next) {
+        for row in ROWS.iter().filter(|it| it.method == "GET") {
+            let path = row.path.replace("{team}", &team).replace("{token}", "x");
+            let pairs = names.iter().map(|name| (name.as_str(), value));
+            let path = format!("{path}?{}", query(pairs));
+            is_harmless(&path, &signed_in.get(&path).await);
+            is_harmless(&path, &Browser::new(&service).get(&path).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_field_of_a_form_becomes_markup_a_header_or_a_way_elsewhere() {
+    let Some(service) = mailing() else { return };
+    person(&service, ADA).await;
+    let team = team_of_ada(&service, "Acme");
+    let fields: BTreeSet<_> = names("fields(", ')')
+        .union(&names("; 3] = [", ']'))
+        .cloned()
+        .collect();
+    for known in ["email", "next", "once", "confirm_password"] {
+        assert!(fields.contains(known), "{fields:?}");
+    }
+    let together = CORPUS
+        .into_iter()
+        .chain(ELSEWHERE)
+        .map(|value| (value, None));
+    let one_by_one = fields.iter().map(|name| (POLYGLOT, Some(name)));
+    for (value, alone) in together.chain(one_by_one) {
+        let mut signed_in = ada(&service).await;
+        for row in ROWS.iter().filter(|it| it.method == "POST") {
+            let path = row.path.replace("{team}", &team).replace("{token}", "x");
+            let pairs = fields.iter().map(|name| match alone {
+                Some(it) if it != name => (name.as_str(), good(name)),
+                _ => (name.as_str(), value),
+            });
+            let pairs: Vec<_> = pairs.collect();
+            let answer = signed_in.post(&path, &pairs).await;
+            is_harmless(&format!("{value:?} in {alone:?} to {path}"), &answer);
+        }
+    }
+    for value in ELSEWHERE {
+        let fields = [("email", ADA), ("password", PASSWORD), ("next", value)];
+        let done = Browser::new(&service).post("/sign-in", &fields).await;
+        assert_eq!(done.status(), 303, "{done:?}");
+        is_harmless(value, &done);
+    }
+}
+
+/// What a form takes in this field.
+fn good(name: &str) -> &'static str {
+    match name {
+        "email" => "somebody@example.com",
+        "role" => "viewer",
+        "mode" => "test",
+        "scope" => "read-only",
+        "id" => "00000000-0000-0000-0000-000000000000",
+        // The current one is wrong, so that Ada's stays what it is.
+        "password" | "confirm_password" => PASSWORD,
+        _ => "Something",
+    }
+}
+
+/// What nobody but its owner may know: it is in no line of the log, and nowhere in the database in clear.
+#[tokio::test]
+async fn no_secret_is_in_the_log_or_in_the_database() {
+    let Some(service) = server() else { return };
+    let command = |words: &[&str]| service.command(words).expect("an own server");
+    let path = |link: &serde_json::Value| {
+        let url = link["url"].as_str().expect("a link");
+        url.strip_prefix(ORIGIN).expect("a page").to_owned()
+    };
+    let token = |path: &str| path.rsplit('/').next().expect("a token").to_owned();
+    let set_up = path(&command(&["setup-link", "--origin", ORIGIN]));
+    let mut secrets = vec![
+        ("set-up link", token(&set_up)),
+        ("password", PASSWORD.into()),
+    ];
+    let mut browser = Browser::new(&service);
+    let fields = [
+        ("team", "Acme"),
+        ("name", "Ada"),
+        ("email", ADA),
+        ("password", PASSWORD),
+    ];
+    let page = browser.submit(&set_up, &fields).await;
+    let text = page.text();
+    let (_, team) = text.split_once("/teams/").expect("a team");
+    let team = team.split('/').next().unwrap_or_default().to_owned();
+    let keys = format!("/teams/{team}/settings/integrations/api-keys");
+    let key = [
+        ("name", "Shop"),
+        ("mode", "live"),
+        ("scope", "read-only"),
+        ("expires_in", ""),
+    ];
+    let page = browser.submit(&keys, &key).await.text();
+    secrets.push(("key", shown(&page).to_owned()));
+    let invite = [("email", "bo@example.com"), ("role", "member")];
+    let members = format!("/teams/{team}/settings/members");
+    let page = browser.submit(&members, &invite).await.text();
+    let invitation = shown(&page)
+        .strip_prefix(ORIGIN)
+        .expect("a page")
+        .to_owned();
+    secrets.push(("invitation", token(&invitation)));
+    let mut bo = Browser::new(&service);
+    bo.submit(
+        &invitation,
+        &[("name", "Bo"), ("password", "another harbour tulip nine")],
+    )
+    .await;
+    secrets.push(("password of Bo", "another harbour tulip nine".into()));
+    let reset = path(&command(&["user", "reset-link", ADA, "--origin", ORIGIN]));
+    secrets.push(("link of a reset", token(&reset)));
+    browser.get(&reset).await;
+    for cookie in browser.cookies.values().chain(bo.cookies.values()) {
+        secrets.push(("cookie", cookie.clone()));
+    }
+    let wrong = [
+        ("email", ADA),
+        ("password", "a wrong one, typed by mistake"),
+    ];
+    browser.post("/sign-in", &wrong).await;
+    secrets.push(("wrong password", wrong[1].1.into()));
+    assert!(secrets.len() >= 9, "{secrets:?}");
+    browser
+        .get(&format!("/teams/{team}/settings/audit.csv"))
+        .await;
+
+    let log = service.log();
+    assert!(
+        log.contains("/setup/{token}"),
+        "the requests are logged: {log}"
+    );
+    let database = everything_in(&service);
+    let audited = String::from_utf8_lossy(&database).contains("create-api-key");
+    assert!(audited, "what is stored is read");
+    for (name, secret) in &secrets {
+        assert!(secret.len() > 15, "{name}: {secret}");
+        assert!(!log.contains(secret), "{name} is in the log: {log}");
+        let found = database
+            .windows(secret.len())
+            .any(|it| it == secret.as_bytes());
+        assert!(!found, "{name} is in the database: {secret}");
+    }
+}
+
+/// What a page shows once.
+fn shown(page: &str) -> &str {
+    let made = page.split("id=\"made\">").nth(1).expect("it is shown");
+    made.split('<').next().unwrap_or_default()
+}
+
+/// All bytes of the database.
+fn everything_in(service: &Service) -> Vec<u8> {
+    let database = service.own_database().expect("an own server");
+    let Some(path) = database.strip_prefix("sqlite:") else {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        test_support::postgres::dump(database, file.path());
+        return std::fs::read(file.path()).expect("a dump");
+    };
+    let files = [path.to_owned(), format!("{path}-wal")];
+    let all = files.map(|file| std::fs::read(file).unwrap_or_default());
+    all.concat()
+}
