@@ -394,17 +394,22 @@ impl Shown {
 
 async fn page(visit: &Visit, shown: Shown) -> Answer {
     let user = &visit.signed_in()?.user;
-    let teams = visit.app().list_memberships(user.id, Part::first(TEAMS));
-    let teams = teams.await?;
-    let sign_ins = visit.app().list_sign_ins(user.id).await?.into_iter();
+    let app = visit.app();
+    // One after another they would take a round trip each.
+    let (teams, sign_ins, refused_sign_ins, pending, passkeys, identities, ways) = tokio::try_join!(
+        app.list_memberships(user.id, Part::first(TEAMS)),
+        app.list_sign_ins(user.id),
+        app.list_refused_sign_ins(user.id),
+        app.find_email_change(user.id),
+        app.list_passkeys(user.id),
+        app.list_identities(user.id),
+        app.ways_to_sign_in(user.id),
+    )?;
+    let sign_ins = sign_ins.into_iter();
     let (sign_ins, copied): (Vec<_>, Vec<_>) = sign_ins.partition(|it| it.action == Action::SignIn);
-    let refused_sign_ins = visit.app().list_refused_sign_ins(user.id).await?;
     let refused_sign_ins = refused_sign_ins.into_iter().map(RefusedRow::from);
-    let pending = visit.app().find_email_change(user.id).await?;
-    let passkeys = visit.app().list_passkeys(user.id).await?;
     let offers_apps = shown.offers_apps && !visit.app().list_devices(user.id).await?.1.is_empty();
     let party = visit.app().relying_party();
-    let identities = visit.app().list_identities(user.id).await?;
     let on = visit.app().switched_on();
     let status = match shown.complaint.is_some() || shown.refused.is_some() {
         true => StatusCode::UNPROCESSABLE_ENTITY,
@@ -427,7 +432,7 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
             .collect(),
         offers_passkeys: party.is_some(),
         offers_apps,
-        ways: visit.app().ways_to_sign_in(user.id).await?,
+        ways,
         identities: identities
             .into_iter()
             .map(|it| IdentityRow::new(it, on))

@@ -1,4 +1,8 @@
-//! How much a browser loads.
+//! How much a browser loads, and how long a page takes.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
 
 use crate::browser::server;
 use crate::products::add;
@@ -7,8 +11,14 @@ use crate::team::{signed_in, team};
 /// The most bytes of a page with all that it loads (docs/decisions.md, W31).
 const MOST: usize = 60 * 1024;
 
+/// The longest that a page takes, in microseconds (the same).
+const LONGEST: u64 = 5_000;
+
+/// As often is each asked for. Other tests run at the same time, so the fastest tells what a page takes.
+const TIMES: usize = 20;
+
 #[tokio::test]
-async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads() {
+async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads_and_five_milliseconds() {
     let Some(service) = server() else { return };
     let team = team(&service, "Acme");
     let mut browser = signed_in(&service, &team, "owner").await;
@@ -44,5 +54,21 @@ async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads() {
         assert_eq!(page.status(), 200, "{path}");
         let bytes = page.0.body.len() + loaded;
         assert!(bytes < MOST, "{path}: {bytes} bytes");
+        for _ in 1..TIMES {
+            browser.get(path).await;
+        }
     }
+    let mut fastest = BTreeMap::new();
+    for line in service.log().lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        if let (Some(route), Some(took)) = (line["route"].as_str(), line["latency_us"].as_u64())
+            && line["method"] == "GET"
+            && line["status"] == 200
+        {
+            let least = fastest.entry(route.to_owned()).or_insert(took);
+            *least = took.min(*least);
+        }
+    }
+    assert!(fastest.len() > 10, "{fastest:?}");
+    assert!(fastest.values().all(|it| *it < LONGEST), "{fastest:?}");
 }
