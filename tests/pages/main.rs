@@ -19,6 +19,7 @@ mod passkeys;
 mod product_import;
 mod products;
 mod provider;
+mod requests;
 mod setup;
 mod sign_in;
 mod team;

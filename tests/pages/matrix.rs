@@ -194,7 +194,7 @@ pub const ROWS: [Row; 55] = [
 ];
 
 /// What is not in the table, and why.
-const ELSEWHERE: [(&str, &str); 18] = [
+pub const ELSEWHERE: [(&str, &str); 18] = [
     ("GET", "/"), // leads to the products of the one team; products.rs
     ("POST", "/teams/{team}/products/import"), // takes a file; product_import.rs
     ("GET", "/teams/{team}/products/import/plan"), // for whoever has made the plan; product_import.rs
