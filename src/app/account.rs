@@ -2,7 +2,7 @@
 //!
 //! Deleting it is one transaction. The user is locked first, so that nobody adds them to a team meanwhile; then their teams
 //! are locked, and left one after another, each as [`super::membership`] tells. Who is the last owner of a team with others
-//! keeps the account until another owner is named.
+//! keeps the account until another owner is named; the operator deletes it all the same.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,14 +118,30 @@ impl App {
     /// [`Error::Refused`] for the last owner of a team with other members; [`Error::InvalidToken`] when the person is not
     /// signed in any more; what the store answers.
     pub async fn delete_account(&self, person: Person) -> Result<(), Error> {
-        let (now, user_id) = (self.now(), person.user_id);
-        let actor = Actor::Person(person.clone());
-        let deleted = self.event(&actor, Action::DeleteAccount).to(user_id.0);
-        let revoked = self.event(&actor, Action::RevokeApiKey);
+        let user_id = person.user_id;
+        self.delete(Actor::Person(person), user_id).await
+    }
+
+    /// Deletes the account of a user, for the operator, also of the last owner of a team. Keys and links that the user made
+    /// stay.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such user; what the store answers.
+    pub async fn delete_user(&self, id: UserId) -> Result<(), Error> {
+        self.delete(Actor::Operator, id).await
+    }
+
+    async fn delete(&self, by: Actor, user_id: UserId) -> Result<(), Error> {
+        let now = self.now();
+        let deleted = self.event(&by, Action::DeleteAccount).to(user_id.0);
+        let revoked = self.event(&by, Action::RevokeApiKey);
         let ids = Arc::clone(&self.ids);
-        let keys = self.store.write(user_id, async move |sql| {
+        let actor = by.clone();
+        let keys = self.store.write(&by, async move |sql| {
             sql.run(user::lock(user_id)).await?;
-            sql.run(require_person(&person)).await?;
+            if let Actor::Person(person) = &actor {
+                sql.run(require_person(person)).await?;
+            }
             let teams = member::list_teams(user_id, Part::first(u32::MAX));
             let teams = sql.run(teams).await?;
             let mut keys = 0;
@@ -135,7 +151,10 @@ impl App {
                 let role = sql.run(member::role(team_id, user_id)).await?;
                 if let Some(role) = role {
                     sql.run(member::delete(team_id, user_id)).await?;
-                    let ended = leave(sql, team_id, user_id, role, now).await?;
+                    let ended = match actor {
+                        Actor::Person(_) => leave(sql, team_id, user_id, role, now).await?,
+                        Actor::Operator => Vec::new(),
+                    };
                     let event = revoked.clone().in_team(team_id);
                     tell_revoked(sql, &event, &ids, &ended).await?;
                     keys += ended.len();

@@ -64,19 +64,6 @@ impl App {
             .await
     }
 
-    /// Removes a user: memberships, codes, sessions, email and name are gone at once. Links that the user made stay.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] when there is no such user.
-    pub async fn remove_user(&self, id: UserId) -> Result<(), Error> {
-        let now = self.now();
-        self.store
-            .write(Holder::Service, async move |sql| {
-                remove_user(sql, id, now).await
-            })
-            .await
-    }
-
     /// Adds a user who is all as given.
     pub(crate) async fn add_user(&self, user: User) -> Result<User, Error> {
         self.store

@@ -29,6 +29,14 @@ pub(super) enum User {
         #[arg(long)]
         name: String,
     },
+    /// Deletes a user: email, name, ways to sign in and sessions are gone at once.
+    ///
+    /// What the user did stays in the audit, under the id alone. Keys and links that the user made stay as well:
+    /// `invoicing member remove --revoke-keys` before it revokes the keys. This cannot be undone.
+    Delete {
+        /// The user, by email or id.
+        user: NamedUser,
+    },
     /// Prints a link by which somebody becomes a member of a team.
     ///
     /// It is good once, for 7 days; one that was printed before for the same email and team is worth nothing then. Whoever
@@ -83,6 +91,11 @@ impl User {
         match self {
             Self::Create { email, name } => {
                 Ok(record(app.create_user(&email, &name).await?).into())
+            }
+            Self::Delete { user } => {
+                let user = app.get_user(user).await?;
+                app.delete_user(user.id).await?;
+                Ok(record(user).into())
             }
             Self::Invite { team, email, role } => {
                 let origin = one_time_link::origin(app)?;

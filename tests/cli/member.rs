@@ -121,3 +121,28 @@ fn an_email_is_changed_by_the_operator() {
     assert_eq!(place.json(&["user", "show", "ada@example.org"]), changed);
     place.run(&set("ada@example.net")).failed(1, "no user");
 }
+
+#[test]
+fn a_user_is_deleted_by_the_operator_also_the_last_owner() {
+    let place = Place::with_database();
+    place.make(&["team", "create", "--name", "Acme"]);
+    for (email, role) in [("ada@example.com", "owner"), ("ben@example.com", "member")] {
+        place.make(&["user", "create", "--name", "A", "--email", email]);
+        place.make(&[
+            "member", "add", "--team", "Acme", "--user", email, "--role", role,
+        ]);
+    }
+    let delete = ["user", "delete", "ADA@example.com"];
+    let deleted = place.json(&delete);
+    assert_eq!(deleted["email"], "ada@example.com");
+    place.run(&delete).failed(1, "no user");
+    let members = place.json(&["member", "list", "--team", "Acme"]);
+    let members = members.as_array().unwrap();
+    assert_eq!(members.len(), 1, "{members:?}");
+    let events = place.json(&["audit", "list"]);
+    let events = events.as_array().unwrap();
+    let told = events.iter().find(|it| it["action"] == "delete-account");
+    let told = told.unwrap_or_else(|| panic!("{events:?}"));
+    assert_eq!(told["subject"], deleted["id"]);
+    assert!(!told.to_string().contains("ada@"), "{told}");
+}

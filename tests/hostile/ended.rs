@@ -248,5 +248,5 @@ async fn remove_user(service: &Service, user: &str) {
     let app = invoicing::app::App::new(store, clock, "https://links.example")
         .await
         .unwrap();
-    app.remove_user(user.parse().unwrap()).await.unwrap();
+    app.delete_user(user.parse().unwrap()).await.unwrap();
 }

@@ -192,7 +192,7 @@ async fn an_invitation_ends_with_its_maker() {
     let (app, team) = (&service.app, service.team().await);
     let ada = join(app, team, "ada@example.com", Role::Owner).await;
     let invited = app.invite(&actor(&ada), team, BO, Role::Member).await;
-    app.remove_user(ada.user_id).await.unwrap();
+    app.delete_user(ada.user_id).await.unwrap();
     let link = invited.unwrap().secret;
     assert_no_link(app.get_invitation(&link).await);
     assert_no_link(app.join_as_new(new_user(&link)).await);

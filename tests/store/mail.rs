@@ -254,7 +254,7 @@ async fn the_operator_changes_an_email_and_the_audit_says_so() {
     let events = app.list_audit_events(None, Part::default()).await.unwrap();
     let told: Vec<_> = events.iter().map(|it| (it.action, it.actor, it.subject)).collect();
     assert_eq!(told, [(Action::ChangeEmail, None, Some(ada.id.0))]);
-    app.remove_user(ada.id).await.unwrap();
+    app.delete_user(ada.id).await.unwrap();
     let gone = app.set_email(ada.id, NEW).await;
     assert!(matches!(gone, Err(Error::Missing { .. })), "{gone:?}");
 }

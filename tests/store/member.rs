@@ -86,7 +86,7 @@ async fn a_removed_user_is_a_member_of_nothing() {
         .add_member(team.id, user.id, Role::Owner)
         .await
         .unwrap();
-    service.app.remove_user(user.id).await.unwrap();
+    service.app.delete_user(user.id).await.unwrap();
     let result = service.app.membership(team.id, user.id).await;
     assert!(matches!(result, Err(Error::NotAMember)), "{result:?}");
     let again = service.app.add_member(team.id, user.id, Role::Viewer).await;

@@ -330,7 +330,7 @@ async fn a_link_needs_an_item_and_a_member() {
         .await;
     assert!(matches!(result, Err(Error::NotAMember)), "{result:?}");
 
-    sharing.remove_user(stranger).await.unwrap();
+    sharing.delete_user(stranger).await.unwrap();
     let result = sharing
         .create_link(CreateLink {
             user_id: stranger,
@@ -354,7 +354,7 @@ async fn links_of_a_removed_user_stay() {
     let other = sharing.create_user("bo@example.com", "Bo").await.unwrap();
     let joined = sharing.add_member(sharing.team_id, other.id, Role::Viewer);
     joined.await.unwrap();
-    sharing.remove_user(sharing.user_id).await.unwrap();
+    sharing.delete_user(sharing.user_id).await.unwrap();
     let links = sharing
         .list_links(other.id, sharing.team_id, sharing.file)
         .await

@@ -30,7 +30,7 @@ async fn an_email_belongs_to_one_user_whatever_its_case_until_that_user_is_remov
         .unwrap();
     let again = service.app.create_user("ADA@example.com", "Another").await;
     assert!(matches!(again, Err(Error::Refused(_))), "{again:?}");
-    service.app.remove_user(ada.id).await.unwrap();
+    service.app.delete_user(ada.id).await.unwrap();
     assert!(
         service
             .app
@@ -48,9 +48,9 @@ async fn a_user_is_removed_once() {
         .create_user("ada@example.com", "Ada")
         .await
         .unwrap();
-    service.app.remove_user(ada.id).await.unwrap();
+    service.app.delete_user(ada.id).await.unwrap();
     for unknown in [ada.id, UserId(uuid::Uuid::nil())] {
-        let result = service.app.remove_user(unknown).await;
+        let result = service.app.delete_user(unknown).await;
         assert!(matches!(result, Err(Error::Missing { noun: "user", .. })));
     }
 }

@@ -62,7 +62,7 @@ async fn a_user_who_is_removed_under_load_has_no_session_left_and_others_go_on()
     let app = App::new(store, Arc::new(SystemClock), "https://links.example");
     let app = app.await.unwrap();
     let id = device.user_id.parse().unwrap();
-    app.remove_user(id).await.unwrap();
+    app.delete_user(id).await.unwrap();
     // From here on nothing is granted, whatever was under way.
     for asking in asking {
         let (refresh, links) = asking.await.unwrap();

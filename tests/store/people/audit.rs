@@ -85,6 +85,28 @@ async fn events_are_kept_for_four_hundred_days() {
 }
 
 #[tokio::test]
+async fn the_operator_deletes_a_user_even_the_last_owner_and_the_audit_says_so() {
+    let (service, ada) = with_ada().await;
+    let app = &service.app;
+    let teams = app.list_memberships(ada.user.id, Part::one()).await;
+    let team = teams.unwrap()[0].member.team_id;
+    let bo = user(&service, "bo").await;
+    app.add_member(team, bo, Role::Member).await.unwrap();
+    let refused = app.delete_account(person(&ada)).await;
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    app.delete_user(ada.user.id).await.unwrap();
+    let left = app.list_memberships(bo, Part::one()).await.unwrap();
+    assert_eq!(left[0].member.team_id, team);
+    let events = app.list_audit_events(None, Part::default()).await.unwrap();
+    let told = events.iter().find(|it| it.action == Action::DeleteAccount).unwrap();
+    assert_eq!((told.actor, told.subject), (None, Some(ada.user.id.0)));
+    let of_ada = events.iter().filter(|it| it.actor == Some(ada.user.id));
+    for event in of_ada {
+        assert_eq!((&event.client_address, &event.user_agent), (&None, &None), "{event:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_somebody_is_called_is_looked_up_when_it_is_shown() {
     let (service, ada) = with_ada().await;
     let app = &service.app;
@@ -107,7 +129,7 @@ async fn what_somebody_is_called_is_looked_up_when_it_is_shown() {
     let by_operator = |name: &str| (None, Some(name.to_owned()));
     assert_eq!(told().await, [by_operator("carl"), by_operator("bo"), by_ada("Ada")]);
     app.change_name(person(&ada), "Ada L.").await.unwrap();
-    app.remove_user(bo).await.unwrap();
+    app.delete_user(bo).await.unwrap();
     assert_eq!(told().await, [by_operator("carl"), (None, None), by_ada("Ada L.")]);
 
     // Who does not manage the team sees none of it.

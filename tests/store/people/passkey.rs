@@ -490,7 +490,7 @@ async fn passkeys_go_with_their_user_and_stay_after_a_reset() {
     let reset = app.reset_password(&link, Secret::from_text(PASSWORD), browser("192.0.2.3"));
     reset.await.unwrap();
     enter(app, &passkey).await.unwrap();
-    app.remove_user(ada.user.id).await.unwrap();
+    app.delete_user(ada.user.id).await.unwrap();
     refused(enter(app, &passkey).await);
     assert!(app.list_passkeys(ada.user.id).await.unwrap().is_empty());
 }

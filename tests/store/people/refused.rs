@@ -116,6 +116,6 @@ async fn refused_sign_ins_are_kept_for_four_hundred_days_and_end_with_their_user
     assert_eq!(rows().await, 0);
     refused(&service, "192.0.2.9").await;
     assert_eq!(rows().await, 1);
-    service.app.remove_user(ada.user.id).await.unwrap();
+    service.app.delete_user(ada.user.id).await.unwrap();
     assert_eq!(service.database().rows("refused_sign_in"), 0);
 }

@@ -48,7 +48,7 @@ async fn a_session_ends_after_fourteen_days_without_use_and_is_deleted() {
 async fn a_session_ends_with_its_user() {
     let (service, ada) = with_ada().await;
     let cookies = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
-    service.app.remove_user(ada.user.id).await.unwrap();
+    service.app.delete_user(ada.user.id).await.unwrap();
     let over = look_up(&service, &cookies.unwrap()).await;
     assert!(matches!(over, Err(Error::InvalidToken)), "{over:?}");
 }

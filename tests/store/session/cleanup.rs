@@ -60,7 +60,7 @@ async fn a_session_of_many_refreshes_is_deleted_in_steps() {
         tokens = mobile.refresh(&tokens.refresh_token).await.unwrap();
     }
     assert_eq!(rows(&mobile), [1, 601, 601, 1]);
-    mobile.remove_user(mobile.user.id).await.unwrap();
+    mobile.delete_user(mobile.user.id).await.unwrap();
     mobile.delete_expired().await.unwrap();
     assert_eq!(rows(&mobile), [0, 0, 0, 0]);
 }

@@ -61,7 +61,7 @@ async fn a_removed_user_is_signed_out_everywhere() {
     let mobile = Mobile::new().await;
     let sessions = [mobile.sign_in().await, mobile.sign_in().await];
     let code = mobile.code().await;
-    mobile.remove_user(mobile.user.id).await.unwrap();
+    mobile.delete_user(mobile.user.id).await.unwrap();
     for tokens in &sessions {
         assert!(!mobile.is_alive(tokens).await);
         assert_invalid_grant(mobile.refresh(&tokens.refresh_token).await);

@@ -94,7 +94,7 @@ pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
     app.list_team_events(person.user_id, team, Part::default())
         .await
         .unwrap();
-    app.remove_user(person.user_id).await.unwrap();
+    app.delete_user(person.user_id).await.unwrap();
 }
 
 /// Products are made, changed and archived on pages, and imported.
@@ -254,7 +254,7 @@ async fn come_from_the_provider(app: &App, owner: &Person, in_browser: &InBrowse
     let created = app.create_user("carl@example.com", "Carl").await;
     let carl = claims("carl", "carl@example.com");
     app.sign_in_by_provider(carl, browser()).await.unwrap();
-    app.remove_user(created.unwrap().id).await.unwrap();
+    app.delete_user(created.unwrap().id).await.unwrap();
 }
 
 async fn set_up(app: &App) -> InBrowser {

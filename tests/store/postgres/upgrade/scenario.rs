@@ -51,7 +51,7 @@ pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
     app.remove_member(&Actor::Operator, team, user, false)
         .await
         .unwrap();
-    app.remove_user(user).await.unwrap();
+    app.delete_user(user).await.unwrap();
     clock.advance(Duration::from_secs(400 * 24 * 3600));
     app.delete_expired().await.unwrap();
 }
