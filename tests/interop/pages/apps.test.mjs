@@ -23,8 +23,8 @@ before(async () => {
 });
 
 after(async () => {
-  await browser.close();
-  server.stop();
+  server?.stop();
+  await browser?.close();
 });
 
 /** The app's own view of the service, and an authorization request of its own. */

@@ -14,9 +14,8 @@ before(async () => {
 });
 
 after(async () => {
-  // First: what the browser complains of is an error, and nothing ends while the server runs.
-  server.stop();
-  await browser.close();
+  server?.stop();
+  await browser?.close();
 });
 
 const title = (page) => page.locator("h1").innerText();

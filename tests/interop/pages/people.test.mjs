@@ -14,8 +14,8 @@ before(async () => {
 });
 
 after(async () => {
-  await browser.close();
-  server.stop();
+  server?.stop();
+  await browser?.close();
 });
 
 const title = (page) => page.locator("h1").innerText();
@@ -36,6 +36,7 @@ test("somebody sets the service up, makes a key that works, and signs out", asyn
   await page.getByLabel("A password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set up and sign in" }).click();
   assert.equal(await title(page), "Products");
+  assert.equal(server.signIns(), 1, "it is in this database");
   await look(page, "products-empty");
 
   await page.getByRole("link", { name: "API keys" }).click();

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -24,6 +25,10 @@ export const ARGUMENTS = [
   "--disable-sync",
 ];
 
+// `sqlite` or `postgres`, as for the tests in Rust; `run` gives the address of the cluster.
+const ENGINE = process.env.INVOICING_TEST_DATABASE ?? "sqlite";
+const CLUSTER = process.env.INVOICING_TEST_CLUSTER;
+
 export const freePort = () =>
   new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
@@ -32,18 +37,38 @@ export const freePort = () =>
     });
   });
 
+/** An empty database: its address, and how many rows a statement gives there, whatever the server says. */
+function database(folder) {
+  if (ENGINE === "postgres") {
+    const psql = (url, statement) =>
+      execFileSync("psql", ["-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", statement], { encoding: "utf8" });
+    const name = `pages_${randomUUID().replaceAll("-", "")}`;
+    psql(`${CLUSTER}/postgres`, `CREATE DATABASE ${name}`);
+    const url = `${CLUSTER}/${name}`;
+    return { url, rows: (statement) => psql(url, statement).split("\n").length - 1 };
+  }
+  const path = join(folder, "invoicing.db");
+  const rows = (statement) => {
+    const file = new DatabaseSync(path);
+    const { length } = file.prepare(statement).all();
+    file.close();
+    return length;
+  };
+  return { url: `sqlite:${path}`, rows };
+}
+
 /**
  * A server on an empty database, with what `more` says of its origin as settings; `command` runs a command there and gives its
- * JSON, and `ageSignIns` has everybody have signed in an hour ago.
+ * JSON, `signIns` counts the browsers that are signed in, and `ageSignIns` has everybody have signed in an hour ago.
  */
 export async function start(more = () => []) {
   const folder = mkdtempSync(join(tmpdir(), "invoicing-pages-"));
   const port = await freePort();
   const origin = `http://localhost:${port}`;
   const environment = { PATH: process.env.PATH, HOME: folder };
-  const database = `sqlite:${join(folder, "invoicing.db")}`;
+  const { url, rows } = database(folder);
   const binary = process.env.INVOICING;
-  const settings = ["--database", database, "--listen", `127.0.0.1:${port}`, "--origin", origin];
+  const settings = ["--database", url, "--listen", `127.0.0.1:${port}`, "--origin", origin];
   settings.push(...(await more(origin)));
   const server = spawn(binary, ["serve", ...settings], { env: environment, stdio: ["ignore", "ignore", "pipe"] });
   await new Promise((resolve, reject) => {
@@ -55,22 +80,25 @@ export async function start(more = () => []) {
     server.on("exit", () => reject(new Error(log)));
   });
   const command = (...words) => {
-    const output = execFileSync(binary, [...words, "--json", "--database", database], { env: environment });
+    const output = execFileSync(binary, [...words, "--json", "--database", url], { env: environment });
     return JSON.parse(output.toString());
   };
   const stop = () => {
     server.kill("SIGTERM");
     rmSync(folder, { recursive: true });
   };
+  const signIns = () => rows("SELECT 1 FROM browser_session");
   const ageSignIns = () => {
-    const file = new DatabaseSync(join(folder, "invoicing.db"));
-    file.exec("UPDATE browser_session SET signed_in_at = signed_in_at - 3600000");
-    file.close();
+    const aged = rows("UPDATE browser_session SET signed_in_at = signed_in_at - 3600000 RETURNING 1");
+    assert.ok(aged > 0, "somebody is signed in");
   };
-  return { origin, command, ageSignIns, stop };
+  return { origin, command, signIns, ageSignIns, stop };
 }
 
-/** A browser; each of its pages is closed with what it complained of, but not of the pages of `others`. */
+/**
+ * A browser; it is closed with what its pages complained of, but not those of `others`. Stop the servers first: a complaint
+ * is an error, and nothing ends while they run.
+ */
 export async function browse(others = "none") {
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
   const complaints = [];
@@ -107,10 +135,15 @@ export async function setUp(server, page) {
   await page.getByLabel("A password").fill(PASSWORD);
   await page.getByRole("button", { name: "Set up and sign in" }).click();
   await page.getByRole("heading", { name: "Products" }).waitFor();
+  assert.equal(server.signIns(), 1, "it is in this database");
 }
 
-/** What axe finds on a page, which is to be nothing; and how it looks, at two widths, in light and in dark. */
+/**
+ * What axe finds on a page, which is to be nothing; and how it looks, at two widths, in light and in dark. Once is enough: a
+ * page does not look otherwise on PostgreSQL.
+ */
 export async function look(page, name) {
+  if (ENGINE === "postgres") return;
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     for (const width of [1280, 390]) {
