@@ -5,12 +5,12 @@
 //! whoever wants a password to be looked at waits for a place, and those who ask for the interface itself do not notice.
 
 use std::sync::Arc;
-use std::thread::available_parallelism;
+use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::timeout;
 
 use crate::domain::Error;
@@ -84,13 +84,28 @@ impl Hashing {
         let place = place
             .map_err(Error::unavailable)?
             .map_err(Error::internal)?;
-        let done = tokio::task::spawn_blocking(move || {
+        let (done, result) = oneshot::channel();
+        // A thread of its own, since none gets back the priority that it has given away.
+        let thread = thread::Builder::new().name("password".to_owned());
+        let thread = thread.spawn(move || {
             // Kept by the work itself: who asked for it may have given up.
             let _place = place;
-            work()
+            let_others_go_first();
+            // Nobody may be there to take it.
+            _ = done.send(work());
         });
-        done.await.map_err(Error::internal)
+        thread.map_err(Error::unavailable)?;
+        result.await.map_err(Error::internal)
     }
+}
+
+/// Gives this thread the lowest priority. Otherwise a request that comes while it hashes waits until the system takes the
+/// core away from it, some milliseconds.
+fn let_others_go_first() {
+    // Elsewhere it would be that of the whole process.
+    // Where it may not be changed, the hash is as good.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(19);
 }
 
 fn hash(password: &Secret) -> Result<Secret, Error> {
