@@ -75,8 +75,8 @@ impl KeyRow {
         };
         let may_rotate = key.require_valid(now).is_ok() && key.replaced_by.is_none();
         let scope = match key.scope {
-            Scope::ReadOnly => "Read",
-            Scope::ReadWrite => "Read and write",
+            Scope::ReadOnly => "may read",
+            Scope::ReadWrite => "may read and write",
         };
         KeyRow {
             id: key.id,
