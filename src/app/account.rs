@@ -49,15 +49,27 @@ impl App {
             .await
     }
 
-    /// The sign-ins of a user of the last 90 days, and the passkeys that were refused for there being two of them, newest first;
-    /// of very many, the newest.
+    /// The sign-ins of a user of the last 90 days, newest first; of very many, the newest.
     ///
     /// # Errors
     /// What the store answers.
     pub async fn list_sign_ins(&self, user_id: UserId) -> Result<Vec<AuditEvent>, Error> {
+        self.done_lately(user_id, Action::SignIn).await
+    }
+
+    /// The passkeys that were refused in the last 90 days because there are two of them, newest first; of very many, the
+    /// newest.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn list_refused_passkeys(&self, user_id: UserId) -> Result<Vec<AuditEvent>, Error> {
+        self.done_lately(user_id, Action::RefusePasskey).await
+    }
+
+    async fn done_lately(&self, user_id: UserId, action: Action) -> Result<Vec<AuditEvent>, Error> {
         let since = self.now().before(SIGN_INS_SHOWN);
         let list = async move |sql: Sql<'_>| {
-            sql.run(audit::list_sign_ins(user_id, since, SIGN_INS))
+            sql.run(audit::list_done(user_id, action, since, SIGN_INS))
                 .await
         };
         self.store.read(user_id, list).await

@@ -99,13 +99,13 @@ impl Hashing {
     }
 }
 
-/// Gives this thread the lowest priority. Otherwise a request that comes while it hashes waits until the system takes the
-/// core away from it, some milliseconds.
+/// Gives this thread a low priority. Otherwise a request that comes while it hashes waits until the system takes the core away
+/// from it, some milliseconds. Not the lowest: beside requests without end, a tenth of a core is left for passwords.
 fn let_others_go_first() {
     // Elsewhere it would be that of the whole process.
     // Where it may not be changed, the hash is as good.
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(19);
+    let _ = rustix::process::nice(10);
 }
 
 fn hash(password: &Secret) -> Result<Secret, Error> {

@@ -6,6 +6,9 @@ pub(crate) enum Error {
     /// It does not answer, or not in a way that can be understood.
     #[error("the OpenID provider cannot be used now: {0}")]
     Unavailable(String),
+    /// Too many people wait for it.
+    #[error("too many people wait for the OpenID provider")]
+    Busy,
     /// It does not take the code, as it takes none that is invented.
     #[error("the OpenID provider does not take a code: {0}")]
     InvalidCode(String),

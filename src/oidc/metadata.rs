@@ -1,6 +1,6 @@
 //! What the provider says of itself, and its keys: step 1 of [`super`].
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use openidconnect::core::{
@@ -10,7 +10,6 @@ use openidconnect::core::{
 };
 use openidconnect::{AdditionalProviderMetadata, DiscoveryError, IssuerUrl, ProviderMetadata};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::error::Error;
@@ -59,7 +58,11 @@ pub(super) type Metadata = ProviderMetadata<
 
 /// What is known of it.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<State>);
+pub(super) struct Known {
+    state: Mutex<State>,
+    /// Of many who ask at once one fetches.
+    fetching: tokio::sync::Mutex<()>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -70,8 +73,13 @@ struct State {
 }
 
 impl Known {
-    /// What is known, or is found out now. `outdated` is what lacks a key. Of many who ask at once one fetches, and the others
-    /// wait for that.
+    /// Whether nobody has to wait for it.
+    pub(super) fn is_there(&self) -> bool {
+        self.at_hand(None).is_some()
+    }
+
+    /// What is known, or is found out now. `outdated` is what lacks a key. Of many who ask at once for what is not known one
+    /// fetches, and the others wait for that.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -81,36 +89,52 @@ impl Known {
         issuer: &Issuer,
         outdated: Option<&Arc<Metadata>>,
     ) -> Result<Arc<Metadata>, Error> {
+        if let Some(known) = self.at_hand(outdated) {
+            return known;
+        }
+        let _only = self.fetching.lock().await;
+        if let Some(known) = self.at_hand(outdated) {
+            return known;
+        }
+        let fetched = fetched(fetch, issuer).await;
+        let mut state = self.state();
+        let now = Instant::now();
+        match fetched {
+            Ok(found) => {
+                let found = Arc::new(found);
+                if outdated.is_some() {
+                    state.unknown_key = Some(now);
+                }
+                state.found = Some((Arc::clone(&found), now));
+                Ok(found)
+            }
+            Err(why) => {
+                state.failed = Some((why.clone(), now));
+                Err(Error::Unavailable(why))
+            }
+        }
+    }
+
+    /// What there is to answer without asking the provider.
+    fn at_hand(&self, outdated: Option<&Arc<Metadata>>) -> Option<Result<Arc<Metadata>, Error>> {
         let is_recent = |at: Instant, span| at.elapsed() < span;
-        let mut state = self.0.lock().await;
+        let state = self.state();
         if let Some((found, at)) = &state.found
             && is_recent(*at, KEPT_FOR)
         {
             let lacks = outdated.is_some_and(|it| Arc::ptr_eq(it, found));
             let lately = |at| is_recent(at, UNKNOWN_KEY_EVERY);
             if !lacks || state.unknown_key.is_some_and(lately) {
-                return Ok(Arc::clone(found));
+                return Some(Ok(Arc::clone(found)));
             }
         }
-        if let Some((why, at)) = &state.failed
-            && is_recent(*at, FAILED_FOR)
-        {
-            return Err(Error::Unavailable(why.clone()));
-        }
-        match fetched(fetch, issuer).await {
-            Ok(found) => {
-                let found = Arc::new(found);
-                if outdated.is_some() {
-                    state.unknown_key = Some(Instant::now());
-                }
-                state.found = Some((Arc::clone(&found), Instant::now()));
-                Ok(found)
-            }
-            Err(why) => {
-                state.failed = Some((why.clone(), Instant::now()));
-                Err(Error::Unavailable(why))
-            }
-        }
+        let (why, at) = state.failed.as_ref()?;
+        is_recent(*at, FAILED_FOR).then(|| Err(Error::Unavailable(why.clone())))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // It is whole after every change, so a poisoned lock holds a good one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -51,6 +51,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 pub(crate) use error::Error;
 use fetch::{Fetch, FetchError};
 use metadata::{Known, Metadata};
+pub(crate) use turns::Turn;
 use turns::Turns;
 
 /// By what an ID token may be signed: by keys of which the provider alone has the private half. Not `none`, and not HS256,
@@ -90,6 +91,8 @@ pub(crate) struct Provider {
     pub(crate) refusals: Seldom,
     /// How often it did not take a code; strangers can bring that about, and it says nothing about the others.
     pub(crate) codes: Seldom,
+    /// How often too many waited for it.
+    pub(crate) crowds: Seldom,
 }
 
 impl Provider {
@@ -111,6 +114,7 @@ impl Provider {
             failures: Seldom::default(),
             refusals: Seldom::default(),
             codes: Seldom::default(),
+            crowds: Seldom::default(),
             settings,
         })
     }
@@ -134,17 +138,28 @@ impl Provider {
         found.await.map(drop)
     }
 
+    /// A turn to wait for the provider, of somebody at this address, until it is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Busy`].
+    pub(crate) fn turn(&self, address: IpAddr) -> Result<Turn<'_>, Error> {
+        self.turns.take(address).ok_or(Error::Busy)
+    }
+
     /// Where to send somebody who is at this address: step 2. `anew` is whether they are to sign in there again.
     ///
     /// # Errors
-    /// [`Error::Unavailable`].
+    /// [`Error::Unavailable`]; [`Error::Busy`].
     pub(crate) async fn authorization_url(
         &self,
         request: &AuthenticationRequest,
         anew: bool,
         address: IpAddr,
     ) -> Result<String, Error> {
-        let _turn = self.turns.take(address).ok_or_else(too_many)?;
+        let _turn = match self.known.is_there() {
+            true => None,
+            false => Some(self.turn(address)?),
+        };
         let found = self.known.find(&self.fetch, &self.settings.issuer, None);
         let client = CoreClient::from_provider_metadata(
             (*found.await?).clone(),
@@ -173,7 +188,7 @@ impl Provider {
         Ok(url.url().0.into())
     }
 
-    /// Who has come back to this address with this code: steps 3 to 5. `iss` is what came with it.
+    /// Who has come back with this code: steps 3 to 5. `iss` is what came with it.
     ///
     /// # Errors
     /// As [`Error`] says.
@@ -182,9 +197,7 @@ impl Provider {
         request: &AuthenticationRequest,
         code: String,
         iss: Option<&str>,
-        address: IpAddr,
     ) -> Result<Claims, Error> {
-        let _turn = self.turns.take(address).ok_or_else(too_many)?;
         let metadata = self.known.find(&self.fetch, &self.settings.issuer, None);
         let metadata = metadata.await?;
         let promised = metadata.additional_metadata().is_promised();
@@ -347,10 +360,6 @@ fn of_exchange(
 /// As much of what somebody says as the log takes.
 fn short(said: &str) -> String {
     said.chars().take(200).collect()
-}
-
-fn too_many() -> Error {
-    Error::Unavailable("too many people wait for it".to_owned())
 }
 
 fn verifier(request: &AuthenticationRequest) -> PkceCodeVerifier {

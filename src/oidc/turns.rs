@@ -1,16 +1,14 @@
 //! Who goes to the provider just now, or comes back from it.
 //!
-//! A provider may take seconds for an answer, and whoever waits for it holds a request of ours. So few wait at once, and of
-//! these few are of one network: nobody keeps all others from signing in, or strangers from anything else that they may do.
+//! A provider may take seconds for an answer, and whoever waits for it holds a request of ours. So few wait at once, and one
+//! network has a quarter of the turns: nobody keeps all others from signing in, or strangers from anything else that they may
+//! do. A quarter is sixteen by default, as many people of one office as are likely to come back within the same second.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::client_address::network;
-
-/// As many of one network wait at once.
-const OF_NETWORK: usize = 4;
 
 /// As many wait at once, however many requests there may be.
 const AT_MOST: usize = 64;
@@ -38,7 +36,7 @@ impl Turns {
         let mut waiting = self.waiting();
         let all: usize = waiting.values().sum();
         let own = waiting.get(&network).copied().unwrap_or(0);
-        if all >= self.at_once || own >= OF_NETWORK {
+        if all >= self.at_once || own >= self.at_once.div_ceil(4) {
             return None;
         }
         waiting.insert(network, own + 1);
@@ -55,7 +53,8 @@ impl Turns {
 }
 
 /// That somebody waits.
-pub(super) struct Turn<'t> {
+#[derive(Debug)]
+pub(crate) struct Turn<'t> {
     turns: &'t Turns,
     network: IpAddr,
 }
@@ -81,8 +80,8 @@ mod tests {
     }
 
     #[test]
-    fn a_network_has_four_turns_and_gives_them_back() {
-        let turns = Turns::new(4_096);
+    fn a_network_has_a_quarter_of_the_turns_and_gives_them_back() {
+        let turns = Turns::new(256);
         let mut own: Vec<_> = (1..=4)
             .map(|last| take(&turns, &format!("2001:db8::{last}")).unwrap())
             .collect();

@@ -23,7 +23,7 @@ use super::site::{Site, Work};
 use super::text::{Time, device_name};
 use super::visit::Visit;
 use crate::domain::Error;
-use crate::domain::audit::{Action, AuditEvent};
+use crate::domain::audit::AuditEvent;
 use crate::domain::error::Complaint;
 use crate::domain::id::IdentityId;
 use crate::domain::identity::Identity;
@@ -396,17 +396,16 @@ async fn page(visit: &Visit, shown: Shown) -> Answer {
     let user = &visit.signed_in()?.user;
     let app = visit.app();
     // One after another they would take a round trip each.
-    let (teams, sign_ins, refused_sign_ins, pending, passkeys, identities, ways) = tokio::try_join!(
+    let (teams, sign_ins, copied, refused_sign_ins, pending, passkeys, identities, ways) = tokio::try_join!(
         app.list_memberships(user.id, Part::first(TEAMS)),
         app.list_sign_ins(user.id),
+        app.list_refused_passkeys(user.id),
         app.list_refused_sign_ins(user.id),
         app.find_email_change(user.id),
         app.list_passkeys(user.id),
         app.list_identities(user.id),
         app.ways_to_sign_in(user.id),
     )?;
-    let sign_ins = sign_ins.into_iter();
-    let (sign_ins, copied): (Vec<_>, Vec<_>) = sign_ins.partition(|it| it.action == Action::SignIn);
     let refused_sign_ins = refused_sign_ins.into_iter().map(RefusedRow::from);
     let offers_apps = shown.offers_apps && !visit.app().list_devices(user.id).await?.1.is_empty();
     let party = visit.app().relying_party();

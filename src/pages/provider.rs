@@ -157,6 +157,11 @@ async fn come_back(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let Some(request) = request.filter(|it| it.state == state) else {
         return stray(&visit);
     };
+    // Whoever is told that it is too full has still everything to come back with.
+    let _turn = match provider.turn(visit.browser().visitor.address) {
+        Ok(turn) => turn,
+        Err(error) => return not_proven(&visit, provider, &request, &error),
+    };
     let answered = taken_up(&visit, provider, request).await;
     let mut answer = answered.unwrap_or_else(|failure| error::answer(&visit, failure));
     // Whatever became of it, it is used.
@@ -176,9 +181,7 @@ async fn taken_up(visit: &Visit, provider: &Provider, request: AuthenticationReq
         return Ok(see_other(&invitation(link)));
     }
     let iss = visit.query("iss");
-    let address = visit.browser().visitor.address;
-    let claims = provider.claims(&request, code, iss.as_deref(), address);
-    let claims = match claims.await {
+    let claims = match provider.claims(&request, code, iss.as_deref()).await {
         Ok(claims) => claims,
         Err(error) => return not_proven(visit, provider, &request, &error),
     };
@@ -266,6 +269,7 @@ fn not_proven(
 ) -> Answer {
     let seldom = match error {
         oidc::Error::Unavailable(_) => &provider.failures,
+        oidc::Error::Busy => &provider.crowds,
         oidc::Error::Unproven(_) => &provider.refusals,
         oidc::Error::InvalidCode(_) => &provider.codes,
     };
@@ -278,6 +282,11 @@ fn not_proven(
             StatusCode::SERVICE_UNAVAILABLE,
             format!("{name} does not answer"),
             "Nobody can sign in with it right now. Try again in a moment, or sign in in another way, if you have one.",
+        ),
+        oidc::Error::Busy => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("Too many people sign in with {name} just now"),
+            "Nothing was changed. Reload this page in a moment.",
         ),
         oidc::Error::Unproven(_) | oidc::Error::InvalidCode(_) => (
             StatusCode::FORBIDDEN,

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::Batch;
-use crate::domain::audit::{AuditEvent, ListedAuditEvent};
+use crate::domain::audit::{Action, AuditEvent, ListedAuditEvent};
 use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::time::Timestamp;
@@ -87,18 +87,19 @@ pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<
     .all(row::read)
 }
 
-/// The sign-ins of a user since `time`, and the passkeys of theirs that were refused, newest first.
-pub fn list_sign_ins(
+/// What a user has done of this kind since `time`, newest first.
+pub fn list_done(
     actor: UserId,
+    action: Action,
     time: Timestamp,
     limit: u32,
 ) -> impl Batch<Out = Vec<AuditEvent>> {
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM audit_event WHERE actor = $1 AND action IN ('sign-in', 'refuse-passkey') AND created_at > $2 ORDER BY id DESC LIMIT $3"
+        " FROM audit_event WHERE actor = $1 AND action = $2 AND created_at > $3 ORDER BY id DESC LIMIT $4"
     )
-    .with(values![actor, time, limit])
+    .with(values![actor, action, time, limit])
     .all(row::read)
 }
 

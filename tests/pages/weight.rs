@@ -38,7 +38,7 @@ async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads_and_five_
         assert_eq!(page.status(), 200, "{page:?}");
     }
     let settings = format!("/teams/{team}/settings");
-    for path in [
+    let paths = [
         &products,
         &format!("{products}/new"),
         &format!("{products}/import"),
@@ -49,26 +49,32 @@ async fn a_page_takes_less_than_sixty_kilobytes_with_all_that_it_loads_and_five_
         "/account",
         "/account/devices",
         "/sign-in?anew=1",
-    ] {
+    ];
+    for path in paths {
         let page = browser.get(path).await;
         assert_eq!(page.status(), 200, "{path}");
         let bytes = page.0.body.len() + loaded;
         assert!(bytes < MOST, "{path}: {bytes} bytes");
-        for _ in 1..TIMES {
+    }
+    // Not one page after another: what slows the machine for a moment slows each of them once.
+    for _ in 1..TIMES {
+        for path in &paths {
             browser.get(path).await;
         }
     }
-    let mut fastest = BTreeMap::new();
+    let mut times = BTreeMap::<_, Vec<_>>::new();
     for line in service.log().lines() {
         let line: Value = serde_json::from_str(line).expect("JSON");
         if let (Some(route), Some(took)) = (line["route"].as_str(), line["latency_us"].as_u64())
             && line["method"] == "GET"
             && line["status"] == 200
         {
-            let least = fastest.entry(route.to_owned()).or_insert(took);
-            *least = took.min(*least);
+            times.entry(route.to_owned()).or_default().push(took);
         }
     }
-    assert!(fastest.len() > 10, "{fastest:?}");
-    assert!(fastest.values().all(|it| *it < LONGEST), "{fastest:?}");
+    times.retain(|_, times| times.len() >= TIMES / 2);
+    assert_eq!(times.len(), paths.len(), "{times:?}");
+    let fastest = |times: &Vec<u64>| times.iter().min().copied();
+    let is_quick = |times: &Vec<u64>| fastest(times).is_some_and(|it| it < LONGEST);
+    assert!(times.values().all(is_quick), "{times:?}");
 }

@@ -30,8 +30,12 @@ async function answer(button) {
   } catch (error) {
     told.textContent = WHY_NOT[error.name] ?? `This browser cannot use the passkey (${error.name}).`;
     button.disabled = false;
+    button.focus();
   }
 }
+
+// A page that the browser has kept has a button that was pressed, and a challenge that was spent.
+window.addEventListener("pageshow", (event) => event.persisted && location.reload());
 
 if (window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
   for (const button of document.querySelectorAll("button[data-passkey]")) {

@@ -50,6 +50,8 @@ function database(folder) {
   const path = join(folder, "invoicing.db");
   const rows = (statement) => {
     const file = new DatabaseSync(path);
+    // The server may be writing.
+    file.exec("PRAGMA busy_timeout = 10000");
     const { length } = file.prepare(statement).all();
     file.close();
     return length;

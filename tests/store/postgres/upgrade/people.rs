@@ -207,6 +207,7 @@ async fn meet(app: &App, team: TeamId, owner: &Person) {
     let person = self::person(&in_browser);
     app.change_name(person.clone(), "Bo B.").await.unwrap();
     app.list_sign_ins(person.user_id).await.unwrap();
+    app.list_refused_passkeys(person.user_id).await.unwrap();
     app.list_own_events(person.user_id, Part::default())
         .await
         .unwrap();
