@@ -118,8 +118,11 @@ impl App {
                     true => Ok(()),
                     false => Err(Session::missing(id)),
                 });
-                let end = (exists, session::end(id, now), audit::insert(&event));
-                sql.run(end).await.map(drop)
+                let ((), ended) = sql.run((exists, session::end(id, now))).await?;
+                if ended {
+                    sql.run(audit::insert(&event)).await?;
+                }
+                Ok(())
             })
             .await
     }

@@ -136,6 +136,18 @@ mod tests {
         assert!(!nobody.unwrap());
     }
 
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_password_is_hashed_at_a_low_priority_that_nothing_else_has() {
+        let own = || rustix::process::nice(0).unwrap();
+        let before = own();
+        let of_work = Hashing::default().work(own).await.unwrap();
+        assert_eq!(of_work, (before + 10).min(19));
+        assert_eq!(own(), before);
+        let blocking = tokio::task::spawn_blocking(own).await.unwrap();
+        assert_eq!(blocking, before);
+    }
+
     #[tokio::test]
     async fn passwords_are_hashed_a_few_at_a_time_and_who_waits_too_long_is_told() {
         let hashing = Hashing::default();

@@ -45,6 +45,7 @@
 use super::user::require_user;
 use super::{App, Presented};
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor};
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::holder::Holder;
 use crate::domain::id::{SessionId, UserId};
@@ -61,7 +62,7 @@ use crate::domain::session::{
 };
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, auth_code, oauth_client, session};
+use crate::store::{Batch, Sql, audit, auth_code, oauth_client, session};
 
 impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
@@ -237,13 +238,18 @@ impl App {
     /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as that.
     pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
         let now = self.now();
+        let event = self.event(&Actor::Operator, Action::EndSession).to(id.0);
         self.store
             .write(Holder::Service, async move |sql| {
                 let exists = session::lock(id).rule(|exists| match exists {
                     true => Ok(()),
                     false => Err(Session::missing(id)),
                 });
-                sql.run((exists, session::end(id, now))).await.map(drop)
+                let ((), ended) = sql.run((exists, session::end(id, now))).await?;
+                if ended {
+                    sql.run(audit::insert(&event)).await?;
+                }
+                Ok(())
             })
             .await
     }

@@ -157,10 +157,10 @@ pub fn end_grace(id: SessionId) -> impl Batch {
     .with(values![id])
 }
 
-/// Ends a session, unless it has ended before. Its tokens and codes go later, in the background.
-pub fn end(id: SessionId, now: Timestamp) -> impl Batch {
+/// Ends a session, unless it has ended before; says whether it has now. Its tokens and codes go later, in the background.
+pub fn end(id: SessionId, now: Timestamp) -> impl Batch<Out = bool> {
     let end = sql!("UPDATE session SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL");
-    (end.with(values![id, now]), end_grace(id))
+    (end.with(values![id, now]), end_grace(id)).rule(|(ended, _)| Ok(ended > 0))
 }
 
 /// Whether there is such a session, which nobody else changes until the end of the transaction.

@@ -1,6 +1,8 @@
 //! "Removing a member, a user or a session takes effect at once." (Members: `member.rs`.)
 
+use invoicing::domain::audit::Action;
 use invoicing::domain::id::SessionId;
+use invoicing::domain::list::Part;
 
 use super::*;
 
@@ -40,6 +42,21 @@ async fn a_revoked_session_has_no_grace() {
     mobile.revoke_session(session).await.unwrap();
     mobile.revoke_session(session).await.unwrap();
     assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
+}
+
+#[tokio::test]
+async fn a_session_that_the_operator_ends_is_told_of_once() {
+    let mobile = Mobile::new().await;
+    let tokens = mobile.sign_in().await;
+    let found = mobile.authenticate_access_token(&tokens.access_token).await;
+    let session = found.unwrap().session_id;
+    mobile.revoke_session(session).await.unwrap();
+    mobile.revoke_session(session).await.unwrap();
+    let events = mobile.service.app.list_audit_events(None, Part::default());
+    let events = events.await.unwrap();
+    let told = events.iter().filter(|it| it.action == Action::EndSession);
+    let told: Vec<_> = told.map(|it| (it.actor, it.subject)).collect();
+    assert_eq!(told, [(None, Some(session.0))]);
 }
 
 #[tokio::test]
