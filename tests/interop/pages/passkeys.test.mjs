@@ -2,9 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { browse, look, start } from "./server.mjs";
-
-const PASSWORD = "lantern harbour tulip nine";
+import { browse, look, PASSWORD, setUp, start } from "./server.mjs";
 
 let server, browser;
 
@@ -40,20 +38,10 @@ async function phone(page) {
   };
 }
 
-async function setUp(page) {
-  const { url } = server.command("setup-link", "--origin", server.origin);
-  await page.goto(url);
-  await page.getByLabel("Your team").fill("Acme");
-  await page.getByLabel("Your name").fill("Ada Lovelace");
-  await page.getByLabel("Your email").fill("ada@example.com");
-  await page.getByLabel("A password").fill(PASSWORD);
-  await page.getByRole("button", { name: "Set up and sign in" }).click();
-}
-
 test("somebody adds a passkey, signs in and confirms by it, and removes it", async () => {
   const page = await browser.open();
   const device = await phone(page);
-  await setUp(page);
+  await setUp(server, page);
   await page.getByRole("link", { name: "Account" }).click();
   await look(page, "account");
   await page.getByRole("link", { name: "Add a passkey" }).click();

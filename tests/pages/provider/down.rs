@@ -95,6 +95,39 @@ async fn few_wait_for_a_provider_that_is_silent_and_the_next_is_told_at_once() {
     signed_in.await.expect("nothing else waits");
 }
 
+/// Whoever comes back while too many wait has lost nothing: the page is reloaded.
+#[tokio::test]
+async fn who_comes_back_while_too_many_wait_comes_back_again() {
+    let provider = Provider::start().await;
+    let Some(service) = provider.server(&[("INVOICING_MAX_CONCURRENT_REQUESTS", "16")]) else {
+        return;
+    };
+    user(&service, ADA);
+    let ada = somebody("1").email(ADA);
+    let mut browsers = [Browser::new(&service), Browser::new(&service)];
+    let mut back = Vec::new();
+    for browser in &mut browsers {
+        let left = browser.get("/sign-in/provider").await;
+        back.push(provider.comes_back(&left.location(), &ada));
+    }
+    provider.behaves(Manner::Silent);
+    let [one, two] = &mut browsers;
+    let (first, second) = tokio::join!(come_back(one, &back[0]), come_back(two, &back[1]));
+    let full = "Too many people sign in with Example ID just now";
+    let is_full = [&first, &second].map(|it| it.text().contains(full));
+    assert!(is_full[0] != is_full[1], "{first:?} {second:?}");
+    // The other one was told that it is silent, and gave its turn back.
+    provider.behaves(Manner::Well);
+    let (refused, back) = match is_full[0] {
+        true => (one, &back[0]),
+        false => (two, &back[1]),
+    };
+    is_nobody(refused);
+    let done = come_back(refused, back).await;
+    assert_eq!(done.status(), 303, "{done:?}");
+    refused.get("/account").await.expect(200, ADA);
+}
+
 #[tokio::test]
 async fn where_there_is_no_provider_nobody_is_led_to_one() {
     let Some(service) = server_with(&[]) else {
