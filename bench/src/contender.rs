@@ -135,7 +135,7 @@ fn untouched(dataset: &Dataset) -> PathBuf {
 
 /// A cluster of PostgreSQL into which the service has copied the data set.
 fn copied(dataset: &Dataset, binaries: &Binaries) -> Result<Cluster, BoxError> {
-    let cluster = Cluster::start(free_address()?.port())?;
+    let cluster = Cluster::start(|| Ok(free_address()?.port()))?;
     let from = format!("sqlite:{}", untouched(dataset).display());
     let copied = Command::new(&binaries.invoicing)
         .args(["copy", "--from", &from, "--to", &cluster.url()])

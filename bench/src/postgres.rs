@@ -37,11 +37,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes one and starts it on a port of 127.0.0.1, and on the cores that the caller is on.
+    /// Makes one and starts it on a port of 127.0.0.1, and on the cores that the caller is on. `port` finds one that is free,
+    /// which it may not be for long: it is asked when the cluster is made.
     ///
     /// # Errors
     /// When there is no PostgreSQL, or it does not start; what it has logged is in the message.
-    pub fn start(port: u16) -> Result<Self, BoxError> {
+    pub fn start(port: impl FnOnce() -> Result<u16, BoxError>) -> Result<Self, BoxError> {
         let binaries = binaries().ok_or(MISSING)?;
         let folder = temporary::folder("invoicing-bench-postgres-")?;
         let user = unprivileged(folder.path())?;
@@ -64,6 +65,7 @@ impl Cluster {
         if !made.success() {
             return Err(format!("PostgreSQL makes no cluster: {}", said()).into());
         }
+        let port = port()?;
         let server = command("postgres")?
             .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"])
             .arg("-k")
