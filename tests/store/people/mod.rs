@@ -4,6 +4,7 @@ mod audit;
 mod identity;
 mod links;
 mod passkey;
+mod passkey_kept;
 mod refused;
 mod session;
 mod sign_in;

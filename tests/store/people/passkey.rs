@@ -1,4 +1,5 @@
-//! Passkeys: adding, removing, signing in and confirming by them, and everything that is not good.
+//! Passkeys: what a device is asked for, signing in and confirming, and everything that is not good. Who has which, and until
+//! when, is in `passkey_kept.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,24 +10,23 @@ use invoicing::domain::Error;
 use invoicing::domain::audit::Action;
 use invoicing::domain::browser_session::InBrowser;
 use invoicing::domain::id::UserId;
-use invoicing::domain::identity::Claims;
 use invoicing::domain::list::Part;
 use invoicing::domain::passkey::ceremony::{Answer, Asked};
-use invoicing::domain::passkey::{PASSKEYS, RelyingParty};
+use invoicing::domain::passkey::RelyingParty;
 use invoicing::domain::secret::Secret;
 use invoicing::domain::time::Clock as _;
-use invoicing::domain::ways_to_sign_in::{SwitchedOn, WaysToSignIn};
+use invoicing::domain::ways_to_sign_in::SwitchedOn;
 use invoicing::store::{Sql, password};
 use test_support::passkey::Passkey;
 
 use super::super::support::Service;
 use super::support::{EMAIL, PASSWORD, browser, look_up, person, set_up, sign_in};
 
-const ORIGIN: &str = "https://invoices.example.com";
-const MINUTE: Duration = Duration::from_secs(60);
+pub(super) const ORIGIN: &str = "https://invoices.example.com";
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
 /// A service with pages and Ada, and her first browser.
-async fn with_ada() -> (Service, InBrowser) {
+pub(super) async fn with_ada() -> (Service, InBrowser) {
     let mut service = Service::new().await;
     service.app = Arc::new(another_at(&service, ORIGIN).await);
     let link = service.app.create_set_up_link().await.unwrap().secret;
@@ -36,7 +36,7 @@ async fn with_ada() -> (Service, InBrowser) {
 }
 
 /// A second service over the same database, with pages at this origin.
-async fn another_at(service: &Service, origin: &str) -> App {
+pub(super) async fn another_at(service: &Service, origin: &str) -> App {
     let on = SwitchedOn {
         relying_party: RelyingParty::of(origin),
         ..SwitchedOn::default()
@@ -45,30 +45,30 @@ async fn another_at(service: &Service, origin: &str) -> App {
     app.reached_at(Some(origin.to_owned()))
 }
 
-async fn forget_password(service: &Service, user_id: UserId) {
+pub(super) async fn forget_password(service: &Service, user_id: UserId) {
     let delete = async move |sql: Sql<'_>| sql.run(password::delete(user_id)).await.map(drop);
     service.store.write(user_id, delete).await.unwrap();
 }
 
 /// The same, with a passkey of Ada's.
-async fn with_passkey() -> (Service, InBrowser, Passkey) {
+pub(super) async fn with_passkey() -> (Service, InBrowser, Passkey) {
     let (service, ada) = with_ada().await;
     let passkey = add(&service.app, &ada).await;
     (service, ada, passkey)
 }
 
-fn answer(asked: &Asked, credential: String) -> Answer {
+pub(super) fn answer(asked: &Asked, credential: String) -> Answer {
     Answer {
         challenge: asked.challenge.clone(),
         credential,
     }
 }
 
-async fn ask_to_add(app: &App, ada: &InBrowser) -> Asked {
+pub(super) async fn ask_to_add(app: &App, ada: &InBrowser) -> Asked {
     app.ask_to_add(ada).await.unwrap().unwrap()
 }
 
-async fn add(app: &App, ada: &InBrowser) -> Passkey {
+pub(super) async fn add(app: &App, ada: &InBrowser) -> Passkey {
     let asked = ask_to_add(app, ada).await;
     let (passkey, credential) = Passkey::make(&asked.options, ORIGIN);
     let answer = answer(&asked, credential);
@@ -77,11 +77,11 @@ async fn add(app: &App, ada: &InBrowser) -> Passkey {
 }
 
 /// A browser in which nobody is signed in, with the secret that it has in a cookie.
-fn stranger() -> (Secret, Browser) {
+pub(super) fn stranger() -> (Secret, Browser) {
     (Secret::base64url(), browser("192.0.2.7"))
 }
 
-async fn enter(app: &App, passkey: &Passkey) -> Result<Cookies, Error> {
+pub(super) async fn enter(app: &App, passkey: &Passkey) -> Result<Cookies, Error> {
     let (secret, browser) = stranger();
     let asked = app.ask_to_sign_in(&secret).await.unwrap().unwrap();
     let answer = answer(&asked, passkey.sign(&asked.options));
@@ -89,11 +89,11 @@ async fn enter(app: &App, passkey: &Passkey) -> Result<Cookies, Error> {
 }
 
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T, Error>) {
+pub(super) fn refused<T: std::fmt::Debug>(result: Result<T, Error>) {
     assert!(matches!(result, Err(Error::PasskeyRefused)), "{result:?}");
 }
 
-async fn actions(service: &Service, ada: &InBrowser) -> Vec<Action> {
+pub(super) async fn actions(service: &Service, ada: &InBrowser) -> Vec<Action> {
     let events = service.app.list_own_events(ada.user.id, Part::default());
     events.await.unwrap().iter().map(|it| it.action).collect()
 }
@@ -280,79 +280,6 @@ async fn whoever_is_signed_in_confirms_by_an_own_passkey_alone() {
 }
 
 #[tokio::test]
-async fn a_passkey_belongs_to_one_user_and_a_user_has_twenty_at_most() {
-    let (service, ada, passkey) = with_passkey().await;
-    let app = &service.app;
-    let asked = ask_to_add(app, &ada).await;
-    let again = answer(&asked, passkey.register(&asked.options));
-    refused(app.add_passkey(person(&ada), "Again", &again).await);
-    let other = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.9")).await;
-    let other = look_up(&service, &other.unwrap()).await.unwrap();
-    let elsewhere = answer(&asked, Passkey::make(&asked.options, ORIGIN).1);
-    refused(app.add_passkey(person(&other), "Elsewhere", &elsewhere).await);
-    for (name, origin) in [("", ORIGIN), ("Phone", "https://evil.example")] {
-        let (_, credential) = Passkey::make(&asked.options, origin);
-        let wrong = app.add_passkey(person(&ada), name, &answer(&asked, credential)).await;
-        assert!(matches!(wrong, Err(Error::Invalid(_) | Error::PasskeyRefused)), "{wrong:?}");
-    }
-    // All at once, of which there is room for one less.
-    let mut answers = Vec::new();
-    for _ in 0..PASSKEYS {
-        let asked = ask_to_add(app, &ada).await;
-        let (_, credential) = Passkey::make(&asked.options, ORIGIN);
-        answers.push(answer(&asked, credential));
-    }
-    let adding = answers.iter().map(|it| app.add_passkey(person(&ada), "More", it));
-    let added = futures::future::join_all(adding).await;
-    let too_many = added.iter().filter(|it| matches!(it, Err(Error::Refused(_))));
-    assert_eq!(too_many.count(), 1, "{added:?}");
-    assert_eq!(app.list_passkeys(ada.user.id).await.unwrap().len(), PASSKEYS);
-}
-
-#[tokio::test]
-async fn removing_a_passkey_ends_the_other_browser_sessions() {
-    let (service, ada, passkey) = with_passkey().await;
-    let app = &service.app;
-    let other = enter(app, &passkey).await.unwrap();
-    let id = app.list_passkeys(ada.user.id).await.unwrap()[0].id;
-    let ben = app.create_user("ben@example.com", "Ben").await.unwrap();
-    let link = app.create_reset_link(ben.id).await.unwrap().secret;
-    let reset = app.reset_password(&link, Secret::from_text(PASSWORD), browser("192.0.2.3"));
-    let ben = look_up(&service, &reset.await.unwrap()).await.unwrap();
-    let not_his = app.remove_passkey(person(&ben), id).await;
-    assert!(matches!(not_his, Err(Error::Missing { .. })), "{not_his:?}");
-    app.remove_passkey(person(&ada), id).await.unwrap();
-    assert!(look_up(&service, &other).await.is_err());
-    refused(enter(app, &passkey).await);
-    let again = app.remove_passkey(person(&ada), id).await;
-    assert!(matches!(again, Err(Error::Missing { .. })), "{again:?}");
-    let told = actions(&service, &ada).await;
-    let told: Vec<_> = told.iter().map(|it| it.as_str()).filter(|it| it.ends_with("passkey")).collect();
-    assert_eq!(told, ["remove-passkey", "add-passkey"]);
-}
-
-#[tokio::test]
-async fn the_last_way_to_sign_in_stays() {
-    let (service, ada, passkey) = with_passkey().await;
-    let app = &service.app;
-    add(app, &ada).await;
-    forget_password(&service, ada.user.id).await;
-    assert!(!app.ways_to_sign_in(ada.user.id).await.unwrap().password);
-    let ids: Vec<_> = app.list_passkeys(ada.user.id).await.unwrap().iter().map(|it| it.id).collect();
-    // Both at once: one comes second.
-    let removing = ids.iter().map(|id| app.remove_passkey(person(&ada), *id));
-    let removed = futures::future::join_all(removing).await;
-    let kept = removed.iter().filter(|it| matches!(it, Err(Error::Refused(_))));
-    assert_eq!(kept.count(), 1, "{removed:?}");
-    let left = app.list_passkeys(ada.user.id).await.unwrap();
-    assert_eq!(left.len(), 1);
-    if left[0].credential_id == passkey.id {
-        let cookies = enter(app, &passkey).await.unwrap();
-        assert_eq!(cookies.device, None);
-    }
-}
-
-#[tokio::test]
 async fn of_two_answers_with_one_count_at_once_one_is_good() {
     let (service, ada, mut passkey) = with_passkey().await;
     passkey.count = 7;
@@ -398,44 +325,6 @@ async fn a_new_passkey_is_made_by_a_verified_user_and_for_this_page_alone() {
 }
 
 #[tokio::test]
-async fn of_a_passkey_and_an_identity_that_go_at_once_one_stays() {
-    let (service, ada) = with_ada().await;
-    let on = SwitchedOn {
-        password: false,
-        relying_party: RelyingParty::of(ORIGIN),
-        issuer: Some("https://accounts.example.com".to_owned()),
-    };
-    let app = service.another().await.signing_in_by(on);
-    add(&app, &ada).await;
-    let claims = Claims {
-        signed_in_at: None,
-        issuer: "https://accounts.example.com".into(),
-        subject: "ada".into(),
-        email: None,
-        email_verified: false,
-        name: None,
-    };
-    app.link_identity(person(&ada), claims).await.unwrap();
-    let ways = async || app.ways_to_sign_in(ada.user.id).await.unwrap();
-    let before = WaysToSignIn {
-        password: false,
-        passkey: true,
-        provider: true,
-    };
-    assert_eq!(ways().await, before);
-    let passkey = app.list_passkeys(ada.user.id).await.unwrap()[0].id;
-    let identity = app.list_identities(ada.user.id).await.unwrap()[0].id;
-    let (one, two) = tokio::join!(
-        app.remove_passkey(person(&ada), passkey),
-        app.unlink_identity(person(&ada), identity)
-    );
-    assert_ne!(one.is_ok(), two.is_ok(), "{one:?} {two:?}");
-    let refused = one.and(two).unwrap_err();
-    assert!(matches!(refused, Error::Refused(_)), "{refused:?}");
-    assert_ne!(ways().await.passkey, ways().await.provider);
-}
-
-#[tokio::test]
 async fn an_event_says_that_somebody_signed_in_by_a_passkey() {
     let (service, ada, passkey) = with_passkey().await;
     enter(&service.app, &passkey).await.unwrap();
@@ -444,53 +333,3 @@ async fn an_event_says_that_somebody_signed_in_by_a_passkey() {
     assert_eq!(signed_in.detail.as_deref(), Some("passkey"));
 }
 
-#[tokio::test]
-async fn a_passkey_of_another_host_does_not_count() {
-    let (service, ada, passkey) = with_passkey().await;
-    assert_eq!(service.app.count_passkeys_elsewhere().await.unwrap(), 0);
-    let moved = another_at(&service, "https://new.example.com").await;
-    assert_eq!(moved.count_passkeys_elsewhere().await.unwrap(), 1);
-    refused(enter(&moved, &passkey).await);
-    assert!(!moved.ways_to_sign_in(ada.user.id).await.unwrap().passkey);
-    let named = async |name: &str| {
-        let all = moved.list_passkeys(ada.user.id).await.unwrap();
-        all.into_iter().find(|it| it.name == name).unwrap().id
-    };
-    let (asked, secret) = (ask_to_add(&moved, &ada).await, Secret::base64url());
-    let (new, credential) = Passkey::make(&asked.options, "https://new.example.com");
-    moved.add_passkey(person(&ada), "New", &answer(&asked, credential)).await.unwrap();
-    enter(&moved, &new).await.unwrap();
-    forget_password(&service, ada.user.id).await;
-    let last = moved.remove_passkey(person(&ada), named("New").await).await;
-    assert!(matches!(last, Err(Error::Refused(_))), "{last:?}");
-    let old = named("Phone").await;
-    moved.remove_passkey(person(&ada), old).await.unwrap();
-    // Where nothing counts, nothing that does not count has to stay.
-    let elsewhere = another_at(&service, "https://elsewhere.example.com").await;
-    elsewhere.remove_passkey(person(&ada), named("New").await).await.unwrap();
-    moved.add_passkey(person(&ada), "Again", &{
-        let asked = ask_to_add(&moved, &ada).await;
-        let (_, credential) = Passkey::make(&asked.options, "https://new.example.com");
-        answer(&asked, credential)
-    })
-    .await
-    .unwrap();
-
-    let at_an_address = another_at(&service, "http://127.0.0.1:8080").await;
-    assert_eq!(at_an_address.ask_to_sign_in(&secret).await.unwrap(), None);
-    assert_eq!(at_an_address.ask_to_add(&ada).await.unwrap(), None);
-    assert_eq!(at_an_address.count_passkeys_elsewhere().await.unwrap(), 1);
-}
-
-#[tokio::test]
-async fn passkeys_go_with_their_user_and_stay_after_a_reset() {
-    let (service, ada, passkey) = with_passkey().await;
-    let app = &service.app;
-    let link = app.create_reset_link(ada.user.id).await.unwrap().secret;
-    let reset = app.reset_password(&link, Secret::from_text(PASSWORD), browser("192.0.2.3"));
-    reset.await.unwrap();
-    enter(app, &passkey).await.unwrap();
-    app.delete_user(ada.user.id).await.unwrap();
-    refused(enter(app, &passkey).await);
-    assert!(app.list_passkeys(ada.user.id).await.unwrap().is_empty());
-}
