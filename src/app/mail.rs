@@ -23,7 +23,8 @@ use crate::domain::user::parse_email;
 use crate::mail::{Outbox, Place};
 use crate::store::{Batch, Sql, mail_count, one_time_link, user};
 
-/// The answer is on its way by then (step 1), so its time does not tell whether there is more to do for some emails than for others.
+/// The answer is on its way by then (step 1), so its time does not tell whether there is more to do for some emails than
+/// for others.
 const AFTER_ANSWER: Duration = Duration::from_millis(100);
 
 impl App {
