@@ -24,8 +24,8 @@ fn writer() -> (TempDir, Writer) {
         .unwrap();
     connection.busy_timeout(Duration::from_millis(300)).unwrap();
     let own = Connection::open(&path).unwrap();
-    let log = Checkpointer::start(&mut connection, own).unwrap();
-    let writer = Writer::start(connection, log).unwrap();
+    let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
+    let writer = Writer::start(connection, log, &Arc::default()).unwrap();
     (folder, writer)
 }
 
