@@ -115,12 +115,18 @@ impl Sqlite {
         let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
+        let log_bytes = bytes(Path::new(&log));
         let (readers, readers_used, readers_most) = self.readers.state();
         Numbers {
             counts: &self.counts,
             queued: self.writer.queued(),
-            log_pages: self.emptying.log_pages(),
-            log_bytes: bytes(Path::new(&log)),
+            // It was cut off since the last commit.
+            log_pages: if log_bytes > 0 {
+                self.emptying.log_pages()
+            } else {
+                0
+            },
+            log_bytes,
             file_bytes: bytes(&self.path),
             readers,
             readers_used,

@@ -111,7 +111,7 @@ impl Load {
         page.gauges(
             "transfer_limit",
             Some(Unit::Bytes),
-            "As much there may be of each",
+            "As much of each there may be",
             "of",
             all.map(|(of, (_, whole))| (of, whole as u64)),
         );

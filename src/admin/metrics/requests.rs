@@ -140,3 +140,59 @@ impl Requests {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text;
+    use prometheus_client::registry::Registry;
+
+    use super::*;
+
+    /// Whether each of these lines is on the page.
+    fn shows(requests: &Requests, lines: &[&str]) {
+        let mut registry = Registry::default();
+        requests.show(&mut Page(&mut registry), &Traffic::default());
+        let mut page = String::new();
+        text::encode(&mut page, &registry).unwrap();
+        for line in lines {
+            assert!(page.lines().any(|found| found == *line), "{line} in {page}");
+        }
+    }
+
+    #[test]
+    fn requests_are_counted_by_operation_and_class() {
+        let requests = Requests::default();
+        for (status, millis) in [(200, 1), (204, 2), (404, 3), (503, 400)] {
+            let status = StatusCode::from_u16(status).unwrap();
+            requests.answered("get_product", status, Duration::from_millis(millis));
+        }
+        shows(
+            &requests,
+            &[
+                "requests_total{operation=\"get_product\",status=\"2xx\"} 2",
+                "requests_total{operation=\"get_product\",status=\"4xx\"} 1",
+                "requests_total{operation=\"get_product\",status=\"5xx\"} 1",
+                "request_duration_seconds_bucket{le=\"0.005\",operation=\"get_product\"} 3",
+                "request_duration_seconds_count{operation=\"get_product\"} 4",
+                "unavailable_total 1",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_the_router_refuses_is_counted_by_its_status() {
+        let requests = Requests::default();
+        for status in [404, 404, 405, 400, 431, 1] {
+            requests.refused_by_router(status, Duration::ZERO);
+        }
+        shows(
+            &requests,
+            &[
+                "requests_total{operation=\"no_route\",status=\"4xx\"} 2",
+                "requests_total{operation=\"no_method\",status=\"4xx\"} 1",
+                "requests_total{operation=\"malformed\",status=\"4xx\"} 3",
+                "requests_total{operation=\"file\",status=\"2xx\"} 0",
+            ],
+        );
+    }
+}
