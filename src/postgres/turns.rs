@@ -338,6 +338,8 @@ mod tests {
         }
         let refused = turns.take(Holder::Exchanges).now_or_never();
         assert!(matches!(refused, Some(Err(Error::Unavailable(_)))));
+        assert_eq!(turns.0.counts.refused.get(), 1);
+        assert_eq!(turns.state(), (1, 20));
         let _others: Vec<_> = (0..100).map(|_| waiting(&turns, team(2))).collect();
     }
 

@@ -267,7 +267,14 @@ fn changes_and_background_work_are_counted_and_the_process_is_seen() {
 #[test]
 fn a_refused_sign_in_is_counted_by_whether_somebody_has_the_account() {
     let place = Place::with_database();
-    place.json(&["user", "create", "--email", "ada@example.com", "--name", "Ada"]);
+    place.json(&[
+        "user",
+        "create",
+        "--email",
+        "ada@example.com",
+        "--name",
+        "Ada",
+    ]);
     let operated = Operated::start(&place, &["--origin", "http://localhost:8080"]);
     for (email, times) in [("ada@example.com", 1), ("nobody@example.com", 2)] {
         for _ in 0..times {
