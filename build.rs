@@ -42,6 +42,10 @@ fn tell_version() {
     let given = env::var("INVOICING_COMMIT").ok();
     let shipped = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let commit = given.or_else(|| shipped.then(commit_of_git)?);
+    println!(
+        "cargo::rustc-env=COMMIT={}",
+        commit.as_deref().unwrap_or_default()
+    );
     let build = match (commit, shipped) {
         (Some(commit), _) => format!("commit {commit}"),
         (None, true) => "commit not known".to_owned(),

@@ -42,6 +42,8 @@ use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use listener::Request;
 use metrics::Metrics;
+pub use metrics::Shortage;
+pub(crate) use metrics::{FILE, NO_METHOD, PREFLIGHT};
 
 pub use listener::Listener;
 
@@ -103,13 +105,28 @@ async fn answer(request: Request, app: Arc<App>, replica: Arc<ReplicaState>) -> 
     match request.uri().path() {
         "/healthz" => said(StatusCode::OK, &json!({ "alive": true })),
         "/readyz" => readyz(&app, &replica).await,
-        "/metrics" => {
-            let page = replica.metrics.page(app.refused_sign_ins());
-            answered(StatusCode::OK, metrics::CONTENT_TYPE, page)
-        }
+        "/metrics" => metrics(app, replica).await,
         _ => {
             let pages = json!({ "message": "there are /healthz, /readyz and /metrics here" });
             said(StatusCode::NOT_FOUND, &pages)
+        }
+    }
+}
+
+/// The page of metrics. To make it takes a moment and reads files, which no request has to wait for.
+async fn metrics(app: Arc<App>, replica: Arc<ReplicaState>) -> Response<String> {
+    let page = tokio::task::spawn_blocking(move || {
+        let ReplicaState {
+            metrics, traffic, ..
+        } = &*replica;
+        metrics.page(&app, traffic)
+    });
+    match page.await {
+        Ok(page) => answered(StatusCode::OK, metrics::CONTENT_TYPE, page),
+        // A bug has its line in the log, as each panic has.
+        Err(_) => {
+            let failed = json!({ "message": "the metrics cannot be told" });
+            said(StatusCode::INTERNAL_SERVER_ERROR, &failed)
         }
     }
 }

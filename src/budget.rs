@@ -103,6 +103,11 @@ impl Budget {
         self.held.load(Ordering::Relaxed)
     }
 
+    /// The bytes that are held, and the whole.
+    pub(crate) fn state(&self) -> (usize, usize) {
+        (self.held(), self.whole)
+    }
+
     /// The rules, in their order.
     fn admits(&self, holder: Holder, already: usize, bytes: usize) -> bool {
         let then = already.saturating_add(bytes);

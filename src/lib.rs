@@ -27,6 +27,7 @@ pub mod sql;
 pub mod sqlite;
 pub mod start_error;
 pub mod store;
+pub mod tally;
 mod tls;
 mod traffic;
 

@@ -18,22 +18,26 @@
 //! its memory, so that a service of several replicas lets through that many times more.
 
 mod bucket;
+mod counts;
 mod memory;
 mod shared;
 
 use std::fmt::Display;
 use std::hash::Hash;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use slog::Logger;
 use uuid::Uuid;
 
-use crate::admin::metrics::SharedLimits;
 use crate::client_address::network;
 use crate::settings::{Settings, Toggle};
 
+use crate::tally::Count;
+
 pub(crate) use bucket::{Policy, Verdict};
+pub use counts::Counts;
 pub(crate) use memory::Limiter;
 pub(crate) use shared::Shared;
 
@@ -46,6 +50,7 @@ pub(crate) struct Limits {
     guesses: Option<Limiter<IpAddr>>,
     /// The buckets that other replicas take from too.
     shared: Option<Shared>,
+    counts: Arc<Counts>,
     /// Of an API key and a session, were there limits.
     pub of_callers: Policy,
     /// Of a client address at the token endpoint, were there limits.
@@ -70,6 +75,7 @@ impl Limits {
             addresses: on.then(|| Limiter::new(address)),
             guesses: on.then(|| Limiter::new(guesses(address))),
             shared: None,
+            counts: Arc::default(),
             of_callers: caller,
             of_addresses: address,
         }
@@ -78,10 +84,12 @@ impl Limits {
     /// The limits that the settings ask for, in Redis when they name one.
     ///
     /// Answers once Redis has been reached, or has turned out not to be there now.
-    pub(crate) async fn start(settings: &Settings, metrics: &SharedLimits, log: &Logger) -> Self {
+    pub(crate) async fn start(settings: &Settings, counts: &Arc<Counts>, log: &Logger) -> Self {
         let mut limits = Self::in_memory(settings);
+        limits.counts = Arc::clone(counts);
         if let (Toggle::On, Some(redis)) = (settings.rate_limit, &settings.redis) {
-            let shared = Shared::start(redis, shared::DEADLINE, metrics.clone(), log.clone());
+            counts.has_redis();
+            let shared = Shared::start(redis, shared::DEADLINE, Arc::clone(counts), log.clone());
             limits.shared = Some(shared.await);
         }
         limits
@@ -89,18 +97,21 @@ impl Limits {
 
     /// Counts a request of an API key. `None` when there are no limits.
     pub(crate) async fn api_key(&self, id: Uuid) -> Option<Verdict> {
-        self.take("key", self.api_keys.as_ref()?, id).await
+        let verdict = self.take("key", self.api_keys.as_ref()?, id).await;
+        counted(verdict, &self.counts.api_keys)
     }
 
     /// Counts a request of a session. `None` when there are no limits.
     pub(crate) async fn session(&self, id: Uuid) -> Option<Verdict> {
-        self.take("session", self.sessions.as_ref()?, id).await
+        let verdict = self.take("session", self.sessions.as_ref()?, id).await;
+        counted(verdict, &self.counts.sessions)
     }
 
     /// Counts a token request of a client address. `None` when there are no limits.
     pub(crate) async fn address(&self, address: IpAddr) -> Option<Verdict> {
-        self.take("address", self.addresses.as_ref()?, network(address))
-            .await
+        let (limiter, network) = (self.addresses.as_ref()?, network(address));
+        let verdict = self.take("address", limiter, network).await;
+        counted(verdict, &self.counts.addresses)
     }
 
     /// Counts a credential of a stranger before it is looked up; answers what the address is told when it has presented too
@@ -108,7 +119,8 @@ impl Limits {
     pub(crate) fn guess(&self, address: IpAddr) -> Option<Verdict> {
         let guesses = self.guesses.as_ref()?;
         let verdict = guesses.take(network(address), Instant::now());
-        (!verdict.allowed()).then_some(verdict)
+        let refused = (!verdict.allowed()).then_some(verdict);
+        counted(refused, &self.counts.guesses)
     }
 
     /// What was counted was no guess: the credential is good, or nobody could say.
@@ -130,6 +142,14 @@ impl Limits {
         }
         Some(limiter.take(caller, Instant::now()))
     }
+}
+
+/// Counts a refusal, and hands the verdict on.
+fn counted(verdict: Option<Verdict>, refused: &Count) -> Option<Verdict> {
+    if verdict.as_ref().is_some_and(|verdict| !verdict.allowed()) {
+        refused.one();
+    }
+    verdict
 }
 
 /// How many wrong credentials an address may present that may make so many token requests (docs/decisions.md, R9): more,

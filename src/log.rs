@@ -24,7 +24,7 @@ mod seldom;
 
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, SocketAddr};
-use std::panic::UnwindSafe;
+use std::panic::{AssertUnwindSafe, UnwindSafe};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
@@ -41,6 +41,7 @@ use crate::settings::{LogFormat, LogLevel, Settings, TrustedProxies};
 use beginning::{Beginning, JsonAtOnce};
 
 pub use beginning::Begun;
+pub use lines::dropped_lines;
 pub use quotas::Quotas;
 pub use request::{Caller, NothingChanged, Request, request};
 pub use seldom::Seldom;
@@ -155,15 +156,18 @@ pub fn for_framework(log: &Logger) -> Logger {
     Logger::root(Framework::new(log, None), o!())
 }
 
-/// The same of a server that strangers reach.
+/// The same of a server that strangers reach. `refused` is told the status and the time of each request that dropshot answers
+/// itself, whether or not it has a line.
 pub fn for_public_framework(
     log: &Logger,
     quotas: Arc<Quotas>,
     trusted_proxies: TrustedProxies,
+    refused: impl Fn(u16, Duration) + Send + Sync + 'static,
 ) -> Logger {
     let public = Some(Public {
         quotas,
         trusted_proxies,
+        refused: AssertUnwindSafe(Box::new(refused)),
     });
     let log = log.clone();
     Logger::root(Framework::new(log, public), o!())
@@ -180,6 +184,8 @@ struct Framework {
 struct Public {
     quotas: Arc<Quotas>,
     trusted_proxies: TrustedProxies,
+    /// It counts, and a count is whole whatever panics.
+    refused: AssertUnwindSafe<Box<dyn Fn(u16, Duration) + Send + Sync>>,
 }
 
 impl Drain for Framework {
@@ -241,6 +247,10 @@ impl Framework {
             return; // All other requests come by here, too, and nothing more is made for them.
         }
         let values = Values::of(record, values);
+        let latency = Duration::from_micros(values.latency_us);
+        if let Some(public) = &self.public {
+            (public.refused)(values.status, latency);
+        }
         let Some(request_id) = values.request_id else {
             return;
         };
@@ -255,7 +265,7 @@ impl Framework {
                 method: &values.method,
                 route: None,
                 status: values.status,
-                latency: Duration::from_micros(values.latency_us),
+                latency,
                 request_id: &request_id,
                 changes: false,
                 caller: Caller::Unknown,

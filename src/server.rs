@@ -142,7 +142,11 @@ impl<C: ServerContext> Server<C> {
         };
         let quotas = Arc::clone(&replica.quotas);
         let proxies = settings.trusted_proxies.clone();
-        let of_framework = log::for_public_framework(log, quotas, proxies);
+        let counts = Arc::clone(&replica);
+        let of_framework =
+            log::for_public_framework(log, quotas, proxies, move |status, latency| {
+                counts.metrics.refused_by_router(status, latency);
+            });
         let http = ServerBuilder::new(api, context, of_framework)
             .config(config)
             .version_policy(methods.into())

@@ -57,6 +57,12 @@ impl Traffic {
         self.is_open().then(|| Request(Arc::clone(&self.requests)))
     }
 
+    /// How many requests are worked on.
+    pub(crate) fn requests(&self) -> usize {
+        // One reference is our own.
+        Arc::strong_count(&self.requests) - 1
+    }
+
     /// Whether what begins now is waited for.
     pub(crate) fn is_open(&self) -> bool {
         !self.closed.load(Ordering::Relaxed)

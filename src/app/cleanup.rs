@@ -13,6 +13,7 @@ use slog::{Logger, warn};
 use tokio::time::MissedTickBehavior;
 
 use super::App;
+use super::counts::Task;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::id::SessionId;
@@ -53,11 +54,27 @@ impl App {
         let erase = async || self.erase_successors().await;
         let record = async || self.record_uses().await;
         let delete = async || self.delete_expired().await;
+        let counts = &self.counts;
         // Beside each other: a long deletion must not keep sealed pairs from being erased.
         tokio::join!(
-            repeat(ERASE_EVERY, "erasing sealed pairs", log, erase),
-            repeat(RECORD_USES_EVERY, "recording uses", log, record),
-            repeat(CLEANUP_EVERY, "deleting expired rows", log, delete),
+            self.repeat(
+                ERASE_EVERY,
+                ("erasing sealed pairs", &counts.erase_pairs),
+                log,
+                erase
+            ),
+            self.repeat(
+                RECORD_USES_EVERY,
+                ("recording uses", &counts.record_uses),
+                log,
+                record
+            ),
+            self.repeat(
+                CLEANUP_EVERY,
+                ("deleting expired rows", &counts.delete_expired),
+                log,
+                delete
+            ),
         );
     }
 
@@ -68,18 +85,47 @@ impl App {
     pub async fn delete_expired(&self) -> Result<(), Error> {
         let now = self.now();
         let records = async move |sql: Sql<'_>| idempotency::delete_expired(sql, now, STEP).await;
-        while self.store.write(Holder::Service, records).await? == STEP {}
+        while self.deleted(self.store.write(Holder::Service, records).await?) == STEP {}
         let sessions = async move |sql: Sql<'_>| delete_expired_sessions(sql, now).await;
-        while self.store.write(Holder::Service, sessions).await? == STEP {}
+        while self.deleted(self.store.write(Holder::Service, sessions).await?) == STEP {}
         let of_people = async move |sql: Sql<'_>| delete_expired_of_people(sql, now).await;
-        while self.store.write(Holder::Service, of_people).await? == STEP {}
+        while self.deleted(self.store.write(Holder::Service, of_people).await?) == STEP {}
         let expired = now.before(KEPT_FOR);
         let imports = async move |sql: Sql<'_>| {
-            sql.run(product_import::delete_expired(expired, IMPORTS))
-                .await
+            let deleted = sql.run(product_import::delete_expired(expired, IMPORTS));
+            Ok(deleted.await? as u32) // at most `IMPORTS`
         };
-        while self.store.write(Holder::Service, imports).await? == u64::from(IMPORTS) {}
+        while self.deleted(self.store.write(Holder::Service, imports).await?) == IMPORTS {}
         Ok(())
+    }
+
+    /// Counts rows that were deleted.
+    fn deleted(&self, rows: u32) -> u32 {
+        self.counts.expired_rows.add(rows.into());
+        rows
+    }
+
+    /// Runs a task now and then every `period`; after a long run it waits, instead of catching up.
+    async fn repeat(
+        &self,
+        period: Duration,
+        (name, counts): (&str, &Task),
+        log: &Logger,
+        task: impl AsyncFn() -> Result<(), Error>,
+    ) {
+        let mut interval = tokio::time::interval(period);
+        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            interval.tick().await;
+            let ended = task().await;
+            counts.ended(&ended, self.now());
+            if let Err(error) = ended {
+                let cause = error
+                    .cause()
+                    .map_or_else(|| error.to_string(), ToString::to_string);
+                warn!(log, "a background task failed and will be tried again"; "task" => name, "error" => cause);
+            }
+        }
     }
 
     /// Hands the uses of keys and sessions that were noted since the last call to the store. Keeps them
@@ -175,24 +221,4 @@ async fn delete_session(sql: Sql<'_>, id: SessionId, limit: u32) -> Result<u32, 
         left -= sql.run(session::delete(id)).await? as u32; // at most one
     }
     Ok(limit - left)
-}
-
-/// Runs a task now and then every `period`; after a long run it waits, instead of catching up.
-async fn repeat(
-    period: Duration,
-    name: &str,
-    log: &Logger,
-    task: impl AsyncFn() -> Result<(), Error>,
-) {
-    let mut interval = tokio::time::interval(period);
-    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        interval.tick().await;
-        if let Err(error) = task().await {
-            let cause = error
-                .cause()
-                .map_or_else(|| error.to_string(), ToString::to_string);
-            warn!(log, "a background task failed and will be tried again"; "task" => name, "error" => cause);
-        }
-    }
 }

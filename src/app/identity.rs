@@ -77,7 +77,8 @@ impl App {
     ) -> Result<Secret, Error> {
         let (wanted, on) = (claims.clone(), self.switched_on.clone());
         let find = async move |sql: Sql<'_>| find_user(sql, &wanted, &on).await;
-        let (user_id, is_new) = self.store.read(Holder::Strangers, find).await?;
+        let found = self.store.read(Holder::Strangers, find).await;
+        let (user_id, is_new) = self.counts.provider.refusing(found)?;
         let (mut begin, cookie) = self.new_browser_session(user_id, Way::Provider, &browser);
         begin.prove_at(claims.signed_in_at);
         let made = self.new_identity(user_id, &claims);
@@ -103,6 +104,7 @@ impl App {
                 begin.carry_out(sql).await
             })
             .await?;
+        self.counts.provider.good.one();
         Ok(cookie)
     }
 
@@ -153,6 +155,7 @@ impl App {
                 begin.carry_out(sql).await
             })
             .await?;
+        self.counts.provider.good.one();
         Ok(cookie)
     }
 

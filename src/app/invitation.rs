@@ -229,7 +229,8 @@ impl App {
     pub async fn join_as_new(&self, join: JoinAsNew) -> Result<(TeamId, Cookies), Error> {
         self.require_passwords()?;
         // Nobody without a link has a password judged and hashed.
-        let found = self.get_invitation(&join.link).await?;
+        let found = self.get_invitation(&join.link).await;
+        let found = self.counts.link.refusing(found)?;
         if found.has_user {
             return Err(Error::LinkNotValid);
         }
@@ -257,6 +258,7 @@ impl App {
                 begin.carry_out(sql).await
             })
             .await?;
+        self.counts.link.good.one();
         let cookies = Cookies {
             session: cookie,
             device: Some(device),

@@ -15,6 +15,7 @@ mod auth_code;
 mod author;
 mod browser_session;
 mod cleanup;
+pub mod counts;
 mod email;
 mod hashing;
 pub(crate) mod health;
@@ -60,8 +61,9 @@ use crate::domain::secret::{Digest, random};
 use crate::domain::time::{Clock, Timestamp};
 use crate::domain::ways_to_sign_in::SwitchedOn;
 use crate::mail::Outbox;
-use crate::store::Store;
 use crate::store::secret::{self, SharedSecret};
+use crate::store::{Numbers, Store};
+use counts::Counts;
 use hashing::Hashing;
 use known::Known;
 use last_used::LastUsed;
@@ -81,6 +83,7 @@ pub struct App {
     hashing: Hashing,
     device_cookies: OnceLock<DeviceCookies>,
     refused_sign_ins: RefusedCounts,
+    counts: Counts,
     challenges: OnceLock<Challenges>,
     authentication_requests: OnceLock<AuthenticationRequests>,
     switched_on: SwitchedOn,
@@ -130,6 +133,7 @@ impl App {
             hashing: Hashing::default(),
             device_cookies: OnceLock::new(),
             refused_sign_ins: RefusedCounts::default(),
+            counts: Counts::default(),
             challenges: OnceLock::new(),
             authentication_requests: OnceLock::new(),
             switched_on: SwitchedOn::default(),
@@ -195,6 +199,16 @@ impl App {
     /// How many sign-ins this process has refused, for its metrics.
     pub fn refused_sign_ins(&self) -> &RefusedCounts {
         &self.refused_sign_ins
+    }
+
+    /// What this process has counted, for its metrics.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What its store has counted, and how it is now.
+    pub fn store_numbers(&self) -> Numbers<'_> {
+        self.store.numbers()
     }
 
     /// What the share links that the service hands out begin with; it does not end with a slash.

@@ -77,7 +77,7 @@ impl App {
     ) -> Result<Cookies, Error> {
         let challenge = (Purpose::SignIn, secret.digest());
         let proof = self.check(challenge, answer, None, &browser.visitor);
-        let proof = proof.await?;
+        let proof = self.counts.passkey.refusing(proof.await)?;
         let user_id = proof.passkey.user_id;
         let (begin, cookie) = self.new_browser_session(user_id, Way::Passkey, &browser);
         let now = self.now();
@@ -89,6 +89,7 @@ impl App {
             sql.run(password::find(user_id)).await
         };
         let hash = self.store.write(user_id, signed_in).await?;
+        self.counts.passkey.good.one();
         Ok(Cookies {
             session: cookie,
             device: hash.map(|hash| devices.issue(user_id, &hash)),
@@ -109,7 +110,7 @@ impl App {
         let (user_id, session_id) = (in_browser.user.id, in_browser.session.id);
         let challenge = (Purpose::Confirm, of_session(session_id));
         let proof = self.check(challenge, answer, Some(user_id), &browser.visitor);
-        let proof = proof.await?;
+        let proof = self.counts.passkey.refusing(proof.await)?;
         let (now, cookie) = (self.now(), Secret::base64url());
         let digest = cookie.digest();
         let confirm = async move |sql: Sql<'_>| {

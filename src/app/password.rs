@@ -78,7 +78,8 @@ impl App {
     ) -> Result<Cookies, Error> {
         self.require_passwords()?;
         // Nobody without a link has a password judged and hashed.
-        let user = self.get_reset_link(link).await?;
+        let found = self.get_reset_link(link).await;
+        let user = self.counts.link.refusing(found)?;
         let hash = self.hash_new_password(typed, &user).await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
         let device = self.device_cookies().await?.issue(user_id, &hash);
@@ -100,6 +101,7 @@ impl App {
                 begin.carry_out(sql).await
             })
             .await?;
+        self.counts.link.good.one();
         Ok(Cookies {
             session: cookie,
             device: Some(device),

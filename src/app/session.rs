@@ -70,7 +70,7 @@ impl App {
     /// # Errors
     /// [`Error::InvalidGrant`], [`Error::GrantReused`], [`Error::InvalidClient`].
     pub async fn exchange_token(&self, request: TokenRequest) -> Result<TokenSet, Error> {
-        let tokens = match request {
+        let exchanged = match request {
             TokenRequest::AuthorizationCode {
                 code,
                 code_verifier,
@@ -87,7 +87,8 @@ impl App {
                 client_id,
                 device,
             } => self.refresh(&refresh_token, client_id, device).await,
-        }?;
+        };
+        let tokens = self.counts.tokens.refusing(exchanged)?;
         // A caller who presents it is no stranger.
         let access_token = tokens.access_token.digest();
         self.known.note(&access_token, tokens.user_id.into());
@@ -116,6 +117,7 @@ impl App {
             now,
         };
         let user_id = self.carry_out_exchange(exchange).await?;
+        self.counts.tokens.issued.one();
         Ok(token_set(
             pair,
             user_id,
@@ -144,8 +146,14 @@ impl App {
         let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh).await;
         let refreshed = self.store.write(Holder::Exchanges, script).await??;
         let pair = match &refreshed.given_before {
-            Some(sealed) => grace::open(token, sealed)?,
-            None => pair,
+            Some(sealed) => {
+                self.counts.tokens.repeated.one();
+                grace::open(token, sealed)?
+            }
+            None => {
+                self.counts.tokens.refreshed.one();
+                pair
+            }
         };
         Ok(token_set(
             pair,

@@ -83,7 +83,8 @@ impl App {
     pub async fn set_up(&self, set_up: SetUp) -> Result<Cookies, Error> {
         self.require_passwords()?;
         // Nobody without a link has a password judged and hashed.
-        let makes_team = self.get_set_up_link(&set_up.link).await?;
+        let found = self.get_set_up_link(&set_up.link).await;
+        let makes_team = self.counts.link.refusing(found)?;
         let now = self.now();
         let owner = User {
             id: self.ids.next(now),
@@ -126,6 +127,7 @@ impl App {
                 begin.carry_out(sql).await
             })
             .await?;
+        self.counts.link.good.one();
         Ok(Cookies {
             session: cookie,
             device: Some(device),

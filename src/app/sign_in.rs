@@ -140,6 +140,7 @@ impl App {
         browser: &Browser,
     ) -> Result<Checked, Error> {
         let checked = self.compare_password(known, typed, browser).await;
+        let checked = self.counts.password.refusing(checked);
         if let Err(Error::WrongPassword | Error::TooManyWrongPasswords(_)) = &checked {
             self.refused_sign_ins.note(known.user_id.is_some());
         }
@@ -196,6 +197,7 @@ impl App {
                 begin.carry_out(sql).await
             })
             .await?;
+        self.counts.password.good.one();
         Ok(Cookies {
             session: cookie,
             device: Some(device),

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use codegen_runtime::{ErrorAnswer, Operation, Rejection};
 use dropshot::Body;
 use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
-use http::{Response, Version};
+use http::{Method, Response, StatusCode, Version};
 use serde::Serialize;
 
 use super::compression::compress;
@@ -15,6 +15,7 @@ use super::credential;
 use super::rate_limit::RATE_LIMIT_HEADERS;
 use super::rejection::Error;
 use super::rest::Rest;
+use crate::admin::{NO_METHOD, PREFLIGHT, Shortage};
 use crate::client_address::client_address;
 use crate::{log, traffic};
 
@@ -32,7 +33,13 @@ pub(super) fn answered<E: Serialize>(
         cors.preflight(context.request.method(), headers, &mut answer);
     }
     let overloaded = |rejection| overloaded(rejection).into_response();
-    let of = (operation.path, operation.id);
+    // What no operation has answered is none's: it would change what is known of how long that takes.
+    let name = match answer.status() {
+        StatusCode::METHOD_NOT_ALLOWED => NO_METHOD,
+        _ if context.request.method() == Method::OPTIONS => PREFLIGHT,
+        _ => operation.id,
+    };
+    let of = (operation.path, name);
     let mut answer = sent(context, of, answer, latency, overloaded);
     if let Some(cors) = cors {
         cors.allow(headers, answer.headers_mut());
@@ -65,7 +72,7 @@ pub(super) fn sent(
         false => shared.unsent.body(holder, bytes, under_way),
     };
     let body = body.unwrap_or_else(|| {
-        let failure = overloaded(Rejection::Error(Error::Overloaded));
+        let failure = overloaded(Rejection::Error(Error::Overloaded(Shortage::Answers)));
         let bytes = put_in_place(failure, &mut answer);
         shared.unsent.body_anyway(holder, bytes, under_way)
     });
@@ -135,8 +142,6 @@ pub(super) fn finish<B>(
 
 #[cfg(test)]
 mod tests {
-    use http::StatusCode;
-
     use super::*;
 
     #[test]

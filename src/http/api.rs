@@ -14,4 +14,6 @@ pub struct Api {
     pub endpoints: ApiDescription<Context>,
     /// Which methods each path has, for the answer to one that it does not have.
     pub methods: Methods,
+    /// The name of each operation in metrics.
+    pub operations: Vec<&'static str>,
 }

@@ -15,9 +15,11 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::rejection::Error;
+use crate::admin::Shortage;
 use crate::domain::holder::Holder;
 
 /// How many requests a server works on at once, and who has how many of them.
+#[derive(Clone)]
 pub(crate) struct ConcurrencyLimit(Arc<Shared>);
 
 struct Shared {
@@ -49,6 +51,11 @@ impl ConcurrencyLimit {
         }))
     }
 
+    /// How many permits are taken, and how many there are.
+    pub(super) fn state(&self) -> (usize, usize) {
+        (self.0.taken().all, self.0.limit)
+    }
+
     /// A permit for a request of `holder`.
     ///
     /// # Errors
@@ -59,13 +66,13 @@ impl ConcurrencyLimit {
         let is_address = holder.is_address();
         let addresses_are_full = taken.addresses >= Holder::share_of_addresses(shared.limit);
         if taken.all == shared.limit || is_address && addresses_are_full {
-            return Err(Error::Overloaded);
+            return Err(Error::Overloaded(Shortage::Permits));
         }
         match taken.by.entry(holder) {
             Entry::Occupied(mut its) if *its.get() < holder.share(shared.limit) => {
                 *its.get_mut() += 1
             }
-            Entry::Occupied(_) => return Err(Error::Overloaded),
+            Entry::Occupied(_) => return Err(Error::Overloaded(Shortage::Permits)),
             Entry::Vacant(none) => {
                 none.insert(1);
             }

@@ -11,6 +11,7 @@ use super::interceptor::Interceptor;
 use super::places::Places;
 use super::unsent::Unsent;
 use crate::admin::ReplicaState;
+use crate::admin::metrics::Load;
 use crate::app::App;
 use crate::budget::Budget;
 use crate::limit::Limits;
@@ -48,13 +49,27 @@ impl Context {
         replica: Arc<ReplicaState>,
         log: &Logger,
     ) -> Context {
+        let bytes = settings.transfer_bytes();
+        let concurrency = ConcurrencyLimit::new(settings.max_concurrent_requests);
+        let (bodies, places) = (Budget::new(bytes), Places::new(bytes / 8));
+        let unsent = Unsent::new(bytes, Arc::clone(&replica.traffic));
+        replica.metrics.load_is({
+            let (permits, bodies) = (concurrency.clone(), Arc::clone(&bodies));
+            let (places, answers) = (places.clone(), unsent.clone());
+            move || Load {
+                permits: permits.state(),
+                bodies: bodies.state(),
+                places: places.state(),
+                answers: answers.state(),
+            }
+        });
         Context {
             app,
             limits: Limits::start(settings, &replica.metrics.limits, log).await,
-            concurrency: ConcurrencyLimit::new(settings.max_concurrent_requests),
-            bodies: Budget::new(settings.transfer_bytes()),
-            places: Places::new(settings.transfer_bytes() / 8),
-            unsent: Unsent::new(settings.transfer_bytes(), Arc::clone(&replica.traffic)),
+            concurrency,
+            bodies,
+            places,
+            unsent,
             trusted_proxies: settings.trusted_proxies.clone(),
             replica,
             hsts: settings.hsts(),

@@ -24,6 +24,7 @@ use super::context::{Context, RequestContext};
 use super::interceptor::Intercepted;
 use super::rate_limit::rate_limit_headers;
 use super::rejection::{Credential, Error};
+use crate::admin::Shortage;
 use crate::app::{App, Presented};
 use crate::client_address::{client_address, network};
 use crate::domain;
@@ -145,7 +146,9 @@ pub(crate) fn address(context: &RequestContext) -> IpAddr {
 /// That the request is under way, unless the server is stopping.
 fn under_way(context: &RequestContext) -> Result<traffic::Request, Error> {
     let traffic = &context.context().replica.traffic;
-    traffic.request().ok_or(Error::Overloaded)
+    traffic
+        .request()
+        .ok_or(Error::Overloaded(Shortage::Stopping))
 }
 
 fn app(context: &RequestContext) -> &App {

@@ -135,7 +135,12 @@ pub(crate) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> P
             }
             of_domain(&error)
         }
-        Rejection::Error(error) => of_http(error),
+        Rejection::Error(error) => {
+            if let Some(shortage) = error.shortage() {
+                context.context().replica.metrics.refused(shortage);
+            }
+            of_http(error)
+        }
     }
 }
 
@@ -209,7 +214,7 @@ fn of_http(error: Error) -> Problem {
     match error {
         Error::Domain(error) => of_domain(&error),
         Error::Unauthenticated { credential, sent } => unauthenticated(credential, sent),
-        Error::Overloaded => unavailable(),
+        Error::Overloaded(_) => unavailable(),
         Error::RateLimited { verdict, who } => {
             let problem = Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,

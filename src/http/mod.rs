@@ -69,11 +69,19 @@ pub fn api() -> Result<Api, ApiDescriptionRegisterError> {
     let mut api = Api {
         endpoints: ApiDescription::new(),
         methods: Methods::default(),
+        operations: Vec::new(),
     };
     generated::catalog::register::<Service>(&mut api.endpoints)?;
     api.methods.add_published(generated::catalog::OPERATIONS);
     generated::mobile::register::<Service>(&mut api.endpoints)?;
     api.methods.add_published(generated::mobile::OPERATIONS);
+    let published = [
+        generated::catalog::OPERATIONS,
+        generated::mobile::OPERATIONS,
+    ];
+    let published = published.into_iter().flatten();
+    api.operations
+        .extend(published.map(|operation| operation.id));
     session::register(&mut api)?;
     document::register(&mut api)?;
     docs::register(&mut api)?;

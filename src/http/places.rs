@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// So many bytes for bodies on the way, for whoever came last.
+#[derive(Clone)]
 pub(super) struct Places(Arc<Shared>);
 
 struct Shared {
@@ -46,6 +47,11 @@ impl Places {
             whole,
             state: Mutex::default(),
         }))
+    }
+
+    /// The bytes that are held, and how many may be.
+    pub(super) fn state(&self) -> (usize, usize) {
+        (self.0.state().held, self.0.whole)
     }
 
     /// A place of so many bytes, taken from those who have waited longest if it must be; `None` when it is more than all.

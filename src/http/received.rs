@@ -14,6 +14,7 @@ use super::context::{Context, RequestContext};
 use super::form::{Form, UnreadForm};
 use super::places::Place;
 use super::rejection::Error;
+use crate::admin::Shortage;
 use crate::budget::Charge;
 use crate::domain::holder::Holder;
 
@@ -87,7 +88,7 @@ async fn waited_for<T>(
     body: impl Future<Output = Result<T, RequestError>>,
 ) -> Result<(T, Permit), Rejection<Error>> {
     let shared = context.context();
-    let overloaded = || Rejection::Error(Error::Overloaded);
+    let overloaded = || Rejection::Error(Error::Overloaded(Shortage::Bodies));
     let on_its_way = match bytes {
         0 => None,
         bytes => {

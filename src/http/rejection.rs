@@ -2,6 +2,7 @@
 
 use codegen_runtime::Rejection;
 
+use crate::admin::Shortage;
 use crate::domain;
 use crate::limit::Verdict;
 use crate::log::Caller;
@@ -29,8 +30,8 @@ pub enum Error {
         /// Whether anything was.
         sent: bool,
     },
-    /// The server works on as many requests as it may.
-    Overloaded,
+    /// The server has enough to do, or is about to stop.
+    Overloaded(Shortage),
     /// The caller has used up its quota.
     RateLimited {
         /// What the limiter said.
@@ -54,6 +55,17 @@ pub enum Error {
         /// Who it is, for the log.
         who: Caller,
     },
+}
+
+impl Error {
+    /// What there is not enough of, if that is why.
+    pub(super) fn shortage(&self) -> Option<Shortage> {
+        match self {
+            Error::Overloaded(shortage) => Some(*shortage),
+            Error::Unread { .. } => Some(Shortage::Answers),
+            _ => None,
+        }
+    }
 }
 
 impl From<domain::Error> for Rejection<Error> {

@@ -45,6 +45,7 @@ const REVOKE: &str = "/api/auth/mobile/revoke";
 /// # Errors
 /// When another endpoint has its path.
 pub(super) fn register(api: &mut Api) -> Result<(), ApiDescriptionRegisterError> {
+    api.operations.push("revoke_token");
     unpublished::post(api, REVOKE, async |context, form| {
         let fail = |rejection| {
             let problem = error::answer(&context, rejection);

@@ -25,6 +25,7 @@ use super::api::Api;
 use super::context::{Context, RequestContext};
 use super::form::{URL_ENCODED, UnreadForm};
 use super::rejection::Error;
+use crate::admin::FILE;
 use crate::domain;
 
 /// Adds `GET path`, which answers what `answer` makes of the request, and `HEAD path`.
@@ -42,6 +43,8 @@ pub(crate) fn get(
         register::<NoVariables>(api, path, method, move |context| {
             let start = Instant::now();
             let mut answer = answer(context);
+            let metrics = &context.context().replica.metrics;
+            metrics.answered(FILE, answer.status(), start.elapsed());
             finish(context, path, &mut answer, start.elapsed());
             let answer = answer.map(|bytes| context.context().unsent.shared_body(bytes));
             Ok(match *context.request.method() {

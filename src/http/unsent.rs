@@ -65,6 +65,11 @@ impl Unsent {
         }
     }
 
+    /// The bytes that have not been taken, and how many may be left.
+    pub(super) fn state(&self) -> (usize, usize) {
+        self.budget.state()
+    }
+
     /// Whether `holder` may be answered anything that is not small.
     pub(super) fn has_room(&self, holder: Holder) -> bool {
         self.budget.has_room(holder)

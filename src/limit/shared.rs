@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::bucket::{Policy, Verdict};
-use crate::admin::metrics::SharedLimits;
+use super::counts::Counts;
 use crate::settings::RedisUrl;
 
 /// How long a request waits for Redis, which takes a fraction of a millisecond nearby.
@@ -50,7 +50,7 @@ impl Shared {
     pub(crate) async fn start(
         redis: &RedisUrl,
         deadline: Duration,
-        metrics: SharedLimits,
+        counts: Arc<Counts>,
         log: Logger,
     ) -> Self {
         // The client speaks TLS by the provider of the process; an error says that there is one.
@@ -59,7 +59,7 @@ impl Shared {
             state: watch::Sender::new(State::New),
             deadline,
             script: Script::new(include_str!("take.lua")),
-            metrics,
+            counts,
             log,
         });
         let mut state = link.state.subscribe();
@@ -110,7 +110,7 @@ struct Link {
     state: watch::Sender<State>,
     deadline: Duration,
     script: Script,
-    metrics: SharedLimits,
+    counts: Arc<Counts>,
     log: Logger,
 }
 
@@ -132,7 +132,7 @@ impl Link {
             match self.connect(&redis).await {
                 Ok(connection) => {
                     info!(self.log, "rate limits hold across replicas, in Redis");
-                    self.metrics.held(true);
+                    self.counts.shares(true);
                     self.state.send_replace(State::Up(connection));
                     // Cannot fail: `self` has the sender.
                     let _ = state.wait_for(|state| matches!(state, State::Down)).await;
@@ -165,7 +165,7 @@ impl Link {
             news
         });
         if news {
-            self.metrics.held(false);
+            self.counts.shares(false);
             warn!(self.log, "Redis does not answer: until it does, this replica limits rates on its own"; "error" => %error);
         }
     }

@@ -20,6 +20,7 @@ use std::time::Duration;
 use slog::{Drain, Level, OwnedKVList, Record, o};
 
 use super::json;
+use crate::tally::Count;
 
 /// Lines that may wait: a tenth of a second at a hundred thousand requests a second, some megabytes.
 const QUEUE: usize = 10_000;
@@ -38,6 +39,14 @@ const AT_ONCE: usize = 4096;
 pub(super) struct Lines {
     queue: SyncSender<Message>,
     counts: Arc<Counts>,
+}
+
+/// How many lines this process has dropped.
+static DROPPED: Count = Count::none();
+
+/// How many lines of JSON were dropped since this process began, as nobody read them fast enough.
+pub fn dropped_lines() -> u64 {
+    DROPPED.get()
 }
 
 /// What both sides of the queue know.
@@ -92,6 +101,7 @@ impl Drain for Lines {
         if waiting > WAITING || self.queue.try_send(Message::Line(line)).is_err() {
             counts.waiting.fetch_sub(bytes, Ordering::Relaxed);
             counts.dropped.fetch_add(1, Ordering::Relaxed);
+            DROPPED.one();
         }
         Ok(())
     }

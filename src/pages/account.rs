@@ -22,6 +22,7 @@ use super::route::{Answer, NoVariables, Route};
 use super::site::{Site, Work};
 use super::text::{Time, device_name};
 use super::visit::Visit;
+use crate::admin::Shortage::Turns;
 use crate::domain::Error;
 use crate::domain::audit::AuditEvent;
 use crate::domain::error::Complaint;
@@ -320,7 +321,7 @@ async fn unlink_identity(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
 
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let turn = visit.site.turn(visit.user_id()?, Work::InMemory);
-    let turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
     let text = export(&visit).await?;
     let mut answer = http::Response::new(text.into());
     let headers = answer.headers_mut();

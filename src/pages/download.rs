@@ -12,6 +12,7 @@ use http::{HeaderValue, Response};
 use super::failure::Failure;
 use super::site::{Turn, Work};
 use super::visit::Visit;
+use crate::admin::Shortage::Turns;
 use crate::domain::Error;
 use crate::domain::csv_file::Writer;
 use crate::http::Error::Overloaded;
@@ -44,7 +45,7 @@ pub(super) async fn download(
         context: Arc::clone(&visit.context),
         lines,
         goes_on: true,
-        _turn: turn.ok_or(Rejection::Error(Overloaded))?,
+        _turn: turn.ok_or(Rejection::Error(Overloaded(Turns)))?,
     };
     let mut answer = Response::new(download.piece().await?);
     let headers = answer.headers_mut();

@@ -76,6 +76,7 @@ impl<'a> Route<'a> {
         P: Variables,
         F: Future<Output = Answer> + Send + 'static,
     {
+        self.api.operations.push(name);
         for method in [Method::GET, Method::HEAD] {
             let (site, path, show) = (Arc::clone(self.site), self.path, show.clone());
             let handler = move |context: RequestContext, variables: Path<P>| {
@@ -144,6 +145,7 @@ impl<'a> Route<'a> {
         P: Variables,
         F: Future<Output = Answer> + Send + 'static,
     {
+        self.api.operations.push(name);
         let (site, path) = (Arc::clone(self.site), self.path);
         let has_page = self.allow.contains(&"GET");
         let handler = move |context: RequestContext, variables: Path<P>, form: U| {

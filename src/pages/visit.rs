@@ -9,6 +9,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER, USER_AGE
 use super::cookies::Cookie;
 use super::failure::Failure;
 use super::site::{Site, Turn, Work};
+use crate::admin::Shortage;
 use crate::app::App;
 use crate::app::sign_in::Browser;
 use crate::client_address::network;
@@ -63,7 +64,7 @@ impl Visit {
     /// [`Failure::NotSignedIn`]; [`Error::Overloaded`] when there is none.
     pub(super) fn take_turn(&self) -> Result<(), Failure> {
         let turn = self.site.turn(self.user_id()?, Work::InMemory);
-        let turn = turn.ok_or(Rejection::Error(Error::Overloaded))?;
+        let turn = turn.ok_or(Rejection::Error(Error::Overloaded(Shortage::Turns)))?;
         // Once in a request.
         _ = self.turn.set(turn);
         Ok(())

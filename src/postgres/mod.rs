@@ -52,6 +52,7 @@
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the database, for those who move to another store.
 //! - `handle.rs`: runs the statements of a script.
+//! - `counts.rs`: what is counted, for those who watch the service.
 //! - `error.rs`: the one place where a database error becomes a domain error.
 
 mod address;
@@ -59,6 +60,7 @@ mod cancel;
 mod checkout;
 mod connect;
 mod copy;
+mod counts;
 mod error;
 mod handle;
 mod migrate;
@@ -69,6 +71,7 @@ mod tls;
 mod turns;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use deadpool_postgres::Pool;
 
@@ -86,6 +89,7 @@ pub(crate) use migrate::VERSION;
 
 pub use address::{Address, AddressError};
 pub(crate) use copy::Copy;
+pub use counts::{Counts, Numbers};
 pub use open_error::OpenError;
 
 /// A store in one PostgreSQL database.
@@ -96,6 +100,7 @@ pub struct Postgres {
     connector: Connector,
     /// Whether statements are prepared.
     prepares: bool,
+    counts: Arc<Counts>,
     found_version: i64,
 }
 
@@ -119,13 +124,28 @@ impl Postgres {
     async fn open_with(address: &Address, when_empty: WhenEmpty) -> Result<Postgres, OpenError> {
         let (pool, connector, mut connection) = open_pool(address).await?;
         let found_version = migrate::migrate(&mut connection, address, when_empty).await?;
+        let counts = Arc::<Counts>::default();
         Ok(Postgres {
             pool,
-            turns: Turns::new(address.pool_size()),
+            turns: Turns::new(address.pool_size(), &counts),
+            counts,
             connector,
             prepares: address.prepares(),
             found_version,
         })
+    }
+
+    /// What the store counts, and how it is now.
+    pub(crate) fn numbers(&self) -> Numbers<'_> {
+        let (used, waiting) = self.turns.state();
+        let pool = self.pool.status();
+        Numbers {
+            counts: &self.counts,
+            waiting,
+            connections: pool.size,
+            used,
+            most: pool.max_size,
+        }
     }
 
     /// Which version the schema had when this was opened: 0 for a new database.

@@ -1,12 +1,14 @@
 //! Requests within their deadline: promises 2 to 5 of the [store](super).
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Postgres;
 use super::checkout::{Checkout, DEADLINE};
+use super::counts::Counts;
 use super::error::at_commit;
 use super::handle::{Access, Handle};
 use crate::domain::Error;
@@ -34,6 +36,7 @@ const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 pub(crate) struct Attempts {
     deadline: Instant,
     pause: Duration,
+    counts: Arc<Counts>,
 }
 
 impl Postgres {
@@ -42,6 +45,7 @@ impl Postgres {
         Attempts {
             deadline: Instant::now() + DEADLINE,
             pause: FIRST_PAUSE,
+            counts: Arc::clone(&self.counts),
         }
     }
 
@@ -122,6 +126,7 @@ impl Attempts {
         if Instant::now() + self.pause >= self.deadline {
             return ControlFlow::Break(Err(Error::unavailable(cause)));
         }
+        self.counts.retries.one();
         sleep(self.pause).await;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         ControlFlow::Continue(())

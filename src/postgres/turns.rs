@@ -15,10 +15,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::counts::Counts;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::pace::Pace;
@@ -29,6 +31,7 @@ pub(super) struct Turns(Arc<Queue>);
 struct Queue {
     size: usize,
     state: Mutex<State>,
+    counts: Arc<Counts>,
 }
 
 #[derive(Default)]
@@ -67,11 +70,19 @@ struct Place {
 
 impl Turns {
     /// The turns of a pool of so many connections.
-    pub(super) fn new(size: usize) -> Turns {
+    pub(super) fn new(size: usize, counts: &Arc<Counts>) -> Turns {
         Turns(Arc::new(Queue {
             size,
             state: Mutex::default(),
+            counts: Arc::clone(counts),
         }))
+    }
+
+    /// How many turns are in hand, and how many scripts wait for one.
+    pub(super) fn state(&self) -> (usize, usize) {
+        let state = self.0.state();
+        let waiting = state.lines.values().map(|line| line.waiting.len()).sum();
+        (state.in_hand, waiting)
     }
 
     /// Waits for a turn.
@@ -80,17 +91,21 @@ impl Turns {
     /// [`Error::Unavailable`] when that would take too long.
     pub(super) async fn take(&self, holder: Holder) -> Result<Turn, Error> {
         let queue = &self.0;
+        let begun;
         let (place, turn) = {
             let mut state = queue.state();
             let line = state.lines.get(&holder);
             let in_hand = line.map_or(0, |line| line.in_hand);
             // Step 3: nobody waits who may have it.
             if state.in_hand < queue.size && in_hand < queue.share(holder) {
+                queue.counts.waits.took(Duration::ZERO);
                 return Ok(state.hand(queue, holder));
             }
-            let now = Instant::now().into_std();
+            begun = Instant::now();
+            let now = begun.into_std();
             // Step 4.
             if line.is_some_and(|line| !line.pace.admits(line.waiting.len(), now)) {
+                queue.counts.refused.one();
                 return Err(Error::unavailable("too many wait for a connection"));
             }
             let (sender, turn) = oneshot::channel();
@@ -111,6 +126,7 @@ impl Turns {
         };
         let turn = turn.await;
         drop(place);
+        queue.counts.waits.took(begun.elapsed());
         // Cannot fail: only a script that has stopped waiting leaves the line without a turn.
         turn.map_err(Error::internal)
     }
@@ -209,7 +225,6 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
-    use std::time::Duration;
 
     use futures::FutureExt;
     use uuid::Uuid;
@@ -241,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_holder_alone_gets_its_share_at_once_and_not_more() {
-        let turns = Turns::new(16);
+        let turns = Turns::new(16, &Arc::default());
         let mut first = taken(&turns, team(1), 12);
         let mut thirteenth = waiting(&turns, team(1));
         let _others = taken(&turns, team(2), 4);
@@ -251,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_next_turn_goes_to_whoever_has_the_fewest() {
-        let turns = Turns::new(4);
+        let turns = Turns::new(4, &Arc::default());
         let mut first = taken(&turns, team(1), 3);
         let _second = taken(&turns, team(2), 1);
         let mut lines = [1, 1, 2, 3].map(|holder| waiting(&turns, team(holder)));
@@ -276,7 +291,7 @@ mod tests {
 
     #[test]
     fn who_waits_a_thousand_times_gets_every_second_turn_beside_another() {
-        let turns = Turns::new(1);
+        let turns = Turns::new(1, &Arc::default());
         let mut turn = taken(&turns, team(3), 1).pop();
         let mut greedy: Vec<_> = (0..1_000).map(|_| waiting(&turns, team(1))).collect();
         let mut other: Vec<_> = (0..10).map(|_| waiting(&turns, team(2))).collect();
@@ -291,7 +306,7 @@ mod tests {
 
     #[test]
     fn who_has_gone_is_passed_over() {
-        let turns = Turns::new(1);
+        let turns = Turns::new(1, &Arc::default());
         let turn = taken(&turns, team(1), 1);
         let gone = waiting(&turns, team(2));
         let mut served_and_gone = waiting(&turns, team(3));
@@ -310,7 +325,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_would_wait_for_too_long_is_refused_and_who_has_a_line_of_its_own_is_not() {
-        let turns = Turns::new(1);
+        let turns = Turns::new(1, &Arc::default());
         let mut turn = taken(&turns, team(1), 1).pop();
         let mut slow: Vec<_> = (0..40)
             .map(|_| waiting(&turns, Holder::Exchanges))
@@ -323,12 +338,14 @@ mod tests {
         }
         let refused = turns.take(Holder::Exchanges).now_or_never();
         assert!(matches!(refused, Some(Err(Error::Unavailable(_)))));
+        assert_eq!(turns.0.counts.refused.get(), 1);
+        assert_eq!(turns.state(), (1, 20));
         let _others: Vec<_> = (0..100).map(|_| waiting(&turns, team(2))).collect();
     }
 
     #[test]
     fn strangers_have_a_quarter() {
-        let turns = Turns::new(16);
+        let turns = Turns::new(16, &Arc::default());
         let _some = taken(&turns, Holder::Strangers, 4);
         let _fifth = waiting(&turns, Holder::Strangers);
         let _others = taken(&turns, team(1), 12);

@@ -9,6 +9,7 @@
 //! - `hash_key.rs`: how a record of idempotency is found.
 //! - `pair.rs`: how the file forgets pairs of tokens that it had for a moment.
 //! - `handle.rs`: runs the statements of a script.
+//! - `counts.rs`: what is counted, for those who watch the service.
 //! - `error.rs`: the one place where a database error becomes a domain error.
 //!
 //! Durability: WAL with `synchronous=FULL`, so what was acknowledged survives a crash of the machine.
@@ -17,6 +18,7 @@
 
 mod connection;
 mod copy;
+mod counts;
 mod error;
 mod handle;
 mod hash_key;
@@ -27,7 +29,8 @@ mod readers;
 mod wal;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -35,6 +38,7 @@ use crate::domain::Error;
 use crate::domain::time::Timestamp;
 use connection::{connect, create_private};
 pub(crate) use copy::{Copy, Made};
+pub use counts::{Counts, Numbers};
 pub use handle::Handle;
 pub use open_error::OpenError;
 pub(crate) use readers::Reader;
@@ -49,6 +53,8 @@ pub struct Sqlite {
     writer: Writer,
     /// Has the log emptied of what is forgotten.
     emptying: Emptying,
+    counts: Arc<Counts>,
+    path: PathBuf,
     found_version: i64,
 }
 
@@ -70,14 +76,17 @@ impl Sqlite {
         let mut connection = connect(path).map_err(|error| OpenError::new(path, error))?;
         let found_version = migrate::migrate(&mut connection, path)?;
         let own = connect(path).map_err(|error| OpenError::new(path, error))?;
-        let log = Checkpointer::start(&mut connection, own).map_err(failed)?;
+        let counts = Arc::<Counts>::default();
+        let log = Checkpointer::start(&mut connection, own, &counts).map_err(failed)?;
         let emptying = log.emptying();
-        let writer = Writer::start(connection, log).map_err(failed)?;
-        let readers = Readers::open(path).map_err(failed)?;
+        let writer = Writer::start(connection, log, &counts).map_err(failed)?;
+        let readers = Readers::open(path, &counts).map_err(failed)?;
         Ok(Sqlite {
             readers,
             writer,
             emptying,
+            counts,
+            path: path.to_owned(),
             found_version,
         })
     }
@@ -99,6 +108,30 @@ impl Sqlite {
     /// [`Error::Unavailable`] when none is free.
     pub(crate) fn reader(&self) -> Result<Reader, Error> {
         self.readers.reader()
+    }
+
+    /// What the store counts, and how it is now. It asks the system for the length of two files.
+    pub(crate) fn numbers(&self) -> Numbers<'_> {
+        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        let log_bytes = bytes(Path::new(&log));
+        let (readers, readers_used, readers_most) = self.readers.state();
+        Numbers {
+            counts: &self.counts,
+            queued: self.writer.queued(),
+            // It was cut off since the last commit.
+            log_pages: if log_bytes > 0 {
+                self.emptying.log_pages()
+            } else {
+                0
+            },
+            log_bytes,
+            file_bytes: bytes(&self.path),
+            readers,
+            readers_used,
+            readers_most,
+        }
     }
 
     /// Which version the schema had when this was opened: 0 for a new file.

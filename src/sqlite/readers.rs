@@ -19,12 +19,13 @@
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use r2d2::PooledConnection;
 
 use super::connection::connect;
+use super::counts::Counts;
 use super::handle::Handle;
 use crate::domain::Cause;
 use crate::domain::Error;
@@ -79,10 +80,11 @@ pub(super) struct Readers {
     pool: Option<r2d2::Pool<Manager>>,
     /// Disconnected once the pool and all of its connections are gone.
     open: Mutex<Receiver<()>>,
+    counts: Arc<Counts>,
 }
 
 impl Readers {
-    pub(super) fn open(path: &Path) -> Result<Readers, Cause> {
+    pub(super) fn open(path: &Path, counts: &Arc<Counts>) -> Result<Readers, Cause> {
         let (open, closed) = channel();
         let pool = r2d2::Pool::builder()
             .max_size(async_threads())
@@ -97,6 +99,7 @@ impl Readers {
         Ok(Readers {
             pool: Some(pool),
             open: Mutex::new(closed),
+            counts: Arc::clone(counts),
         })
     }
 
@@ -107,9 +110,35 @@ impl Readers {
     pub(super) fn reader(&self) -> Result<Reader, Error> {
         let pool = self.pool.as_ref();
         let pool = pool.ok_or_else(|| Error::unavailable("the readers have stopped"))?;
-        let lent = pool.get().map_err(Error::unavailable)?;
+        let waits = &self.counts.reader_waits;
+        let lent = match pool.try_get() {
+            Some(lent) => {
+                waits.took(Duration::ZERO);
+                lent
+            }
+            None => {
+                let begun = Instant::now();
+                let lent = pool.get().map_err(Error::unavailable);
+                waits.took(begun.elapsed());
+                lent?
+            }
+        };
         lent.handle.begin();
         Ok(Reader(lent))
+    }
+
+    /// How many connections there are, how many of them a script has, and how many there may be.
+    pub(super) fn state(&self) -> (usize, usize, usize) {
+        let Some(pool) = &self.pool else {
+            return (0, 0, 0);
+        };
+        let state = pool.state();
+        let used = state.connections.saturating_sub(state.idle_connections);
+        (
+            state.connections as usize,
+            used as usize,
+            pool.max_size() as usize,
+        )
     }
 }
 
@@ -142,7 +171,6 @@ fn async_threads() -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
@@ -153,7 +181,7 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join("test.db");
         create_private(&path).unwrap();
-        let readers = Readers::open(&path).unwrap();
+        let readers = Readers::open(&path, &Arc::default()).unwrap();
         let held = readers.pool.clone();
         let released = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&released);

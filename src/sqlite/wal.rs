@@ -35,6 +35,7 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, DEFAULT_NAME};
 
 use super::connection::wait_for_lock;
+use super::counts::Counts;
 use crate::domain::Cause;
 
 /// Pages in the log that are worth a checkpoint: 16 MiB. Four times as many would save a create another fiftieth of what
@@ -69,6 +70,11 @@ impl Emptying {
             self.0.empty.store(true, Ordering::Relaxed);
         }
     }
+
+    /// Pages in the log after the last commit of this process that changed anything; 0 before the first.
+    pub(super) fn log_pages(&self) -> u32 {
+        self.0.pages.load(Ordering::Relaxed)
+    }
 }
 
 /// The writer's side of the log.
@@ -101,6 +107,7 @@ struct Shared {
     looked_after: AtomicBool,
     /// Held while the thread is at a checkpoint.
     checkpointing: Mutex<()>,
+    counts: Arc<Counts>,
 }
 
 impl Checkpointer {
@@ -109,8 +116,12 @@ impl Checkpointer {
     pub(super) fn start(
         connection: &mut Connection,
         own: Connection,
+        counts: &Arc<Counts>,
     ) -> Result<Checkpointer, Cause> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared {
+            counts: Arc::clone(counts),
+            ..Shared::default()
+        });
         let told = Arc::clone(&shared);
         // In place of SQLite's own hook, which makes one at every thousand pages.
         connection.wal_hook(Some(move |_: &mut Wal, pages: i32| {
@@ -165,10 +176,13 @@ impl Checkpointer {
             let checkpointing = &shared.checkpointing;
             // Nothing is kept in it that a panic could have broken.
             let _waited = checkpointing.lock().unwrap_or_else(PoisonError::into_inner);
-            match to_empty {
+            let begun = Instant::now();
+            let done = match to_empty {
                 true => self.empty(connection),
-                false => _ = checkpoint(connection),
-            }
+                false => checkpoint(connection).is_some(),
+            };
+            shared.counts.writer_checkpoints.took(begun.elapsed());
+            shared.counts.failed_checkpoints.add(u64::from(!done));
         } else if (due || to_empty)
             && let Some(wake) = &self.wake
         {
@@ -179,8 +193,8 @@ impl Checkpointer {
 }
 
 impl Checkpointer {
-    /// Step 5, once few pages are left to be copied.
-    fn empty(&mut self, connection: &mut Connection) {
+    /// Step 5, once few pages are left to be copied. Whether the log is empty.
+    fn empty(&mut self, connection: &mut Connection) -> bool {
         let wait = |tries| {
             std::thread::sleep(Duration::from_millis(1));
             tries < READERS_TAKE
@@ -194,6 +208,7 @@ impl Checkpointer {
         if done {
             self.shared.empty.store(false, Ordering::Relaxed);
         }
+        done
     }
 }
 
@@ -222,7 +237,11 @@ fn checkpoint_when_woken(own: &Connection, woken: &Receiver<()>, shared: &Shared
 /// Step 2.
 fn checkpoint_most(own: &Connection, shared: &Shared) {
     for _ in 0..PASSES {
-        let Some(copied) = checkpoint(own) else {
+        let (begun, copied) = (Instant::now(), checkpoint(own));
+        let counts = &shared.counts;
+        counts.background_checkpoints.took(begun.elapsed());
+        let Some(copied) = copied else {
+            counts.failed_checkpoints.one();
             return;
         };
         let appended = shared.pages.load(Ordering::Relaxed).saturating_sub(copied);
@@ -262,7 +281,7 @@ mod tests {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE page (x BLOB)";
         connection.execute_batch(create).unwrap();
         let own = connect(&path).unwrap();
-        let log = Checkpointer::start(&mut connection, own).unwrap();
+        let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
         (folder, path, connection, log)
     }
 
@@ -388,7 +407,7 @@ mod tests {
             .execute_batch("PRAGMA synchronous = OFF")
             .unwrap();
         let own = connect(&killed).unwrap();
-        let log = Checkpointer::start(&mut connection, own).unwrap();
+        let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
         (folder, killed, connection, log)
     }
 

@@ -31,6 +31,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::counts::Counts;
 use super::handle::Handle;
 use super::wal::Checkpointer;
 use crate::domain::Cause;
@@ -48,6 +49,7 @@ pub(super) struct Writer {
     /// `None` only while being dropped.
     queue: Option<SyncSender<Job>>,
     forecast: Arc<Forecast>,
+    counts: Arc<Counts>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -55,6 +57,8 @@ pub(super) struct Writer {
 trait Change: Send {
     /// Whether nobody waits for the answer any more.
     fn is_abandoned(&self) -> bool;
+    /// When it came into the queue.
+    fn came(&self) -> Instant;
     /// Makes the change, keeps the answer, and says whether the change is to stay.
     fn run(&mut self, handle: &Handle) -> bool;
     /// Sends the answer: the one kept, or why the group's transaction failed.
@@ -67,6 +71,7 @@ struct Pending<F, T> {
     script: F,
     result: Option<Result<T, Error>>,
     reply: oneshot::Sender<Result<T, Error>>,
+    came: Instant,
 }
 
 impl<F, T> Change for Pending<F, T>
@@ -76,6 +81,10 @@ where
 {
     fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
+    }
+
+    fn came(&self) -> Instant {
+        self.came
     }
 
     fn run(&mut self, handle: &Handle) -> bool {
@@ -104,14 +113,18 @@ where
 
 impl Writer {
     /// Starts the thread, which owns `connection` from now on, and the log of its file.
-    pub(super) fn start(connection: Connection, mut log: Checkpointer) -> Result<Writer, Cause> {
+    pub(super) fn start(
+        connection: Connection,
+        mut log: Checkpointer,
+        counts: &Arc<Counts>,
+    ) -> Result<Writer, Cause> {
         let (queue, jobs) = sync_channel(QUEUE);
         let forecast = Arc::new(Forecast::new(Instant::now()));
-        let pace = Arc::clone(&forecast);
+        let (pace, its) = (Arc::clone(&forecast), Arc::clone(counts));
         let thread = Builder::new().name("sqlite-writer".into()).spawn(move || {
             let mut before = 0;
             let mut handle = Handle::new(connection);
-            while let Some(changes) = commit_next(&handle, &jobs, &pace, before) {
+            while let Some(changes) = commit_next(&handle, &jobs, (&pace, &its), before) {
                 log.committed(handle.connection());
                 before = changes;
             }
@@ -119,6 +132,7 @@ impl Writer {
         Ok(Writer {
             queue: Some(queue),
             forecast,
+            counts: Arc::clone(counts),
             thread: Some(thread),
         })
     }
@@ -136,11 +150,6 @@ impl Writer {
         script: impl Fn(&Handle) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        let job = Box::new(Pending {
-            script,
-            result: None,
-            reply,
-        });
         let queue = self
             .queue
             .as_ref()
@@ -148,12 +157,22 @@ impl Writer {
         // The runtime's clock, which tests advance.
         let now = tokio::time::Instant::now().into_std();
         if !self.forecast.enter(now) {
+            self.counts.refused.one();
             return Err(Error::unavailable("the queue of changes is too long"));
         }
+        let job = Box::new(Pending {
+            script,
+            result: None,
+            reply,
+            came: now,
+        });
         queue.try_send(job).map_err(|refused| {
             self.forecast.leave();
             match refused {
-                TrySendError::Full(_) => Error::unavailable("the queue of changes is full"),
+                TrySendError::Full(_) => {
+                    self.counts.refused.one();
+                    Error::unavailable("the queue of changes is full")
+                }
                 TrySendError::Disconnected(_) => Error::unavailable(STOPPED),
             }
         })?;
@@ -162,6 +181,11 @@ impl Writer {
             Ok(Err(_)) => Err(Error::unavailable(STOPPED)),
             Err(_) => Err(Error::unavailable("the change was not committed in time")),
         }
+    }
+
+    /// Changes that wait.
+    pub(super) fn queued(&self) -> usize {
+        self.forecast.queued()
     }
 }
 
@@ -182,13 +206,20 @@ impl Drop for Writer {
 fn commit_next(
     handle: &Handle,
     jobs: &Receiver<Job>,
-    forecast: &Forecast,
+    (forecast, counts): (&Forecast, &Counts),
     before: usize,
 ) -> Option<usize> {
     let first = jobs.recv().ok()?;
     let mut group = gather(first, jobs, before);
     let changes = group.len();
     forecast.begin(changes);
+    let begun = Instant::now();
+    counts.groups.note(changes as u64);
+    for job in &group {
+        counts
+            .waits
+            .took(begun.saturating_duration_since(job.came()));
+    }
 
     let outcome = transaction(handle, &mut group);
     if outcome.is_err() && !handle.with(Connection::is_autocommit) {
@@ -196,7 +227,10 @@ fn commit_next(
         let _ = handle.execute("ROLLBACK", []);
     }
     let failed = outcome.err();
-    forecast.end(Instant::now());
+    let now = Instant::now();
+    forecast.end(now);
+    counts.transactions.took(now - begun);
+    counts.failed_groups.add(u64::from(failed.is_some()));
     for job in group {
         job.answer(match &failed {
             None => Ok(()),

@@ -8,9 +8,9 @@ use super::sql::Sql;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::time::Timestamp;
-use crate::postgres::{Access, Postgres, VERSION};
+use crate::postgres::{self, Access, Postgres, VERSION};
 use crate::sql::ScriptError;
-use crate::sqlite::Sqlite;
+use crate::sqlite::{self, Sqlite};
 
 /// The version of the schema. Both engines have the same migrations, or the program would not build (`build.rs`).
 pub const SCHEMA_VERSION: i64 = VERSION;
@@ -21,6 +21,15 @@ pub enum Store {
     Sqlite(Sqlite),
     /// One PostgreSQL database.
     Postgres(Postgres),
+}
+
+/// What the store counts, and how it is now; each engine has numbers of its own.
+#[derive(Debug)]
+pub enum Numbers<'a> {
+    /// Of SQLite.
+    Sqlite(sqlite::Numbers<'a>),
+    /// Of PostgreSQL.
+    Postgres(postgres::Numbers<'a>),
 }
 
 impl Store {
@@ -44,6 +53,14 @@ impl Store {
                 // In a box, so that the futures of requests stay small: they are moved more than once.
                 Box::pin(on_postgres(postgres, Access::Changing, holder, script)).await
             }
+        }
+    }
+
+    /// What is counted, for those who watch the service.
+    pub(crate) fn numbers(&self) -> Numbers<'_> {
+        match self {
+            Store::Sqlite(sqlite) => Numbers::Sqlite(sqlite.numbers()),
+            Store::Postgres(postgres) => Numbers::Postgres(postgres.numbers()),
         }
     }
 

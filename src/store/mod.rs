@@ -48,6 +48,6 @@ mod uses;
 pub mod ways_to_sign_in;
 
 pub use address::Address;
-pub use engine::{SCHEMA_VERSION, Store};
+pub use engine::{Numbers, SCHEMA_VERSION, Store};
 pub use open::{OpenError, open, open_existing};
 pub use sql::{Batch, Sql};

@@ -14,6 +14,7 @@ mod link;
 mod list;
 mod man;
 mod member;
+mod metrics;
 mod openapi;
 mod operations;
 mod options;

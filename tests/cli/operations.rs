@@ -9,13 +9,13 @@ use crate::place::Place;
 use crate::server::{Server, read_all};
 
 /// A server whose operations listener is known.
-struct Operated {
-    server: Server,
+pub(crate) struct Operated {
+    pub(crate) server: Server,
     operations: String,
 }
 
 impl Operated {
-    fn start(place: &Place, options: &[&str]) -> Self {
+    pub(crate) fn start(place: &Place, options: &[&str]) -> Self {
         let serve = [
             "serve",
             "--listen",
@@ -33,7 +33,7 @@ impl Operated {
     }
 
     /// What the listener answers: the status and the body.
-    fn get(&self, path: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
         let (head, body) = self.answer("GET", path);
         (head[9..12].parse().unwrap(), body)
     }

@@ -146,7 +146,9 @@ impl Paths {
         let (log, guard) = log::to_standard_error(&settings)?;
         let replica = Arc::default();
         let context = Context::new(Arc::clone(&app), &settings, Arc::clone(&replica), &log).await;
-        let http::Api { endpoints, methods } = http::api()?;
+        let http::Api {
+            endpoints, methods, ..
+        } = http::api()?;
         let server = Server::start(&settings, endpoints, methods, context, replica, &log)?;
         let connection = TcpStream::connect(server.address()).await?;
         connection.set_nodelay(true)?;

@@ -12,6 +12,7 @@ use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 
 use super::shelf::{Place, Shelf};
+use crate::admin::Shortage::Turns;
 use crate::domain::Error;
 use crate::domain::id::ProductImportId;
 use crate::domain::product_csv::{Column, Lines, MAX_BYTES, MAX_LINES, Reason};
@@ -106,7 +107,7 @@ async fn show_import_plan(visit: Arc<Visit>, path: TeamPath) -> Answer {
     let shelf = Shelf::to_change(&visit, &path.team).await?;
     let id = id(&visit)?;
     let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
-    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let _turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
     let (user_id, catalog) = (shelf.member.user_id, shelf.member.catalog);
     match visit.app().get_kept_import(user_id, catalog, id).await {
         Ok(plan) => {
@@ -122,7 +123,7 @@ async fn carry_out_import(visit: Arc<Visit>, path: TeamPath, _: Form) -> Answer 
     let shelf = Shelf::to_change(&visit, &path.team).await?;
     let id = id(&visit)?;
     let turn = visit.site.turn(shelf.member.user_id, Work::InMemory);
-    let _turn = turn.ok_or(Rejection::Error(Overloaded))?;
+    let _turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
     let (person, catalog) = (visit.person()?, shelf.member.catalog);
     match visit.app().carry_out_kept_import(person, catalog, id).await {
         Ok(_) => Ok(see_other(&format!("{}&done=imported", shelf.at().page("")))),

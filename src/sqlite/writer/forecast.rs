@@ -46,6 +46,11 @@ impl Forecast {
         admitted
     }
 
+    /// Changes in the queue.
+    pub(super) fn queued(&self) -> usize {
+        self.state().queued
+    }
+
     /// Takes back a change that was counted and could not be queued.
     pub(super) fn leave(&self) {
         self.state().queued -= 1;

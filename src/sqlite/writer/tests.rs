@@ -24,8 +24,8 @@ fn writer() -> (TempDir, Writer) {
         .unwrap();
     connection.busy_timeout(Duration::from_millis(300)).unwrap();
     let own = Connection::open(&path).unwrap();
-    let log = Checkpointer::start(&mut connection, own).unwrap();
-    let writer = Writer::start(connection, log).unwrap();
+    let log = Checkpointer::start(&mut connection, own, &Arc::default()).unwrap();
+    let writer = Writer::start(connection, log, &Arc::default()).unwrap();
     (folder, writer)
 }
 
@@ -279,4 +279,31 @@ async fn a_lock_held_by_another_process_is_waited_for_then_unavailable() {
     other.execute_batch("COMMIT").unwrap();
     waits.await.unwrap();
     assert_eq!(numbers(&folder), [1, 3]);
+}
+
+#[tokio::test]
+async fn groups_and_waits_are_counted() {
+    let (_folder, writer) = writer();
+    let (held, release) = hold(&writer);
+    let mut held = Box::pin(held);
+    queue(&mut held).await;
+    let insert = |value| Box::pin(writer.write(move |sql| insert(sql, value)));
+    let (mut one, mut other) = (insert(1), insert(2));
+    queue(&mut one).await;
+    queue(&mut other).await;
+    release.send(()).unwrap();
+    let (held, one, other) = tokio::join!(held, one, other);
+    held.unwrap();
+    one.and(other).unwrap();
+    let counts = &writer.counts;
+    let count =
+        |spread: &crate::tally::Spread| spread.ranges().map(|(_, count)| count).sum::<u64>();
+    assert_eq!((count(&counts.waits), counts.groups.sum()), (3, 3));
+    let groups = count(&counts.groups);
+    assert!(
+        (1..=2).contains(&groups),
+        "the two that waited are one group"
+    );
+    assert_eq!(count(&counts.transactions), groups);
+    assert_eq!((counts.failed_groups.get(), writer.queued()), (0, 0));
 }

@@ -153,3 +153,23 @@ async fn a_device_cookie_ends_with_the_password_that_it_was_given_for() {
         assert_eq!(signed_in.is_ok(), counts_by_itself, "{signed_in:?}");
     }
 }
+
+#[tokio::test]
+async fn sign_ins_are_counted_by_their_way() {
+    let (service, ada) = with_ada().await;
+    let counts = service.app.counts();
+    let links = counts.link.good.get();
+    let right = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
+    assert!(right.is_ok());
+    let wrong = sign_in(&service, EMAIL, "wrong", browser("192.0.2.2")).await;
+    assert!(wrong.is_err());
+    assert_eq!((counts.password.good.get(), counts.password.refused.get()), (1, 1));
+    let link = service.app.create_reset_link(ada.user.id).await.unwrap().secret;
+    let reset = async || {
+        let new = Secret::from_text("another harbour tulip nine");
+        service.app.reset_password(&link, new, browser("192.0.2.3")).await
+    };
+    assert!(reset().await.is_ok());
+    assert!(reset().await.is_err());
+    assert_eq!((counts.link.good.get(), counts.link.refused.get()), (links + 1, 1));
+}

@@ -4,6 +4,7 @@
 mod access_token;
 mod cleanup;
 mod code;
+mod counts;
 mod end;
 mod grace;
 mod list;

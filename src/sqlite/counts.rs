@@ -1,0 +1,66 @@
+//! What the store counts of itself.
+
+use crate::tally::{Count, Spread, TIMES};
+
+/// Sizes of groups that are told apart, up to the largest that there are.
+const SIZES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// What has happened since the file was opened.
+#[derive(Debug)]
+pub struct Counts {
+    /// Changes that were refused, because their turn would have come too late.
+    pub refused: Count,
+    /// How long changes were in the queue before their group began.
+    pub waits: Spread,
+    /// How many changes each group had.
+    pub groups: Spread,
+    /// How long the transaction of each group took, with the wait for the lock and the commit.
+    pub transactions: Spread,
+    /// Groups that were not committed: the disk, or another process that held the lock.
+    pub failed_groups: Count,
+    /// How long the checkpoints of the thread beside the writer took.
+    pub background_checkpoints: Spread,
+    /// How long those took that the writer made itself, and with it all who wait.
+    pub writer_checkpoints: Spread,
+    /// Checkpoints that failed, or that another process was at.
+    pub failed_checkpoints: Count,
+    /// How long scripts that only read waited for a connection.
+    pub reader_waits: Spread,
+}
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts {
+            refused: Count::default(),
+            waits: Spread::new(TIMES),
+            groups: Spread::new(SIZES),
+            transactions: Spread::new(TIMES),
+            failed_groups: Count::default(),
+            background_checkpoints: Spread::new(TIMES),
+            writer_checkpoints: Spread::new(TIMES),
+            failed_checkpoints: Count::default(),
+            reader_waits: Spread::new(TIMES),
+        }
+    }
+}
+
+/// What the store counts, and how it is now.
+#[derive(Debug)]
+pub struct Numbers<'a> {
+    /// What has happened.
+    pub counts: &'a Counts,
+    /// Changes in the queue.
+    pub queued: usize,
+    /// Pages of the write-ahead log that are in use, since this process has changed something.
+    pub log_pages: u32,
+    /// Bytes of the file of the log; none where there is no such file.
+    pub log_bytes: u64,
+    /// Bytes of the database file.
+    pub file_bytes: u64,
+    /// Connections that only read.
+    pub readers: usize,
+    /// Those of them that a script has now.
+    pub readers_used: usize,
+    /// As many as there may be.
+    pub readers_most: usize,
+}

@@ -1,0 +1,124 @@
+//! What is counted where it happens, to be read whenever somebody asks.
+//!
+//! Nobody waits and nothing is locked: to count is to add to a number or two. What reads them knows how they are shown
+//! ([`crate::admin::metrics`]); what counts does not, so that no layer needs to know how a service is watched.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often something has happened.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// Never until now.
+    pub(crate) const fn none() -> Count {
+        Count(AtomicU64::new(0))
+    }
+
+    /// Once more.
+    pub(crate) fn one(&self) {
+        self.add(1);
+    }
+
+    /// So many times more.
+    pub(crate) fn add(&self, times: u64) {
+        self.0.fetch_add(times, Ordering::Relaxed);
+    }
+
+    /// How often until now.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Upper ends of the times that are told apart, in nanoseconds: from a tenth of a millisecond to ten seconds.
+pub(crate) const TIMES: &[u64] = &[
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    1_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+
+/// How large what was measured was: how often it fell into each range, and the sum.
+#[derive(Debug)]
+pub struct Spread {
+    ends: &'static [u64],
+    /// One for each range, and one for what lies above the last.
+    counts: Box<[AtomicU64]>,
+    sum: AtomicU64,
+}
+
+impl Spread {
+    /// Nothing yet. `ends` are the upper ends of the ranges, each of which belongs to its range, in ascending order.
+    pub(crate) fn new(ends: &'static [u64]) -> Spread {
+        Spread {
+            ends,
+            counts: (0..=ends.len()).map(|_| AtomicU64::new(0)).collect(),
+            sum: AtomicU64::new(0),
+        }
+    }
+
+    /// Something was as large as this.
+    pub(crate) fn note(&self, size: u64) {
+        let range = self.ends.partition_point(|&end| end < size);
+        if let Some(count) = self.counts.get(range) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        self.sum.fetch_add(size, Ordering::Relaxed);
+    }
+
+    /// Something took as long as this. It is kept in nanoseconds.
+    pub(crate) fn took(&self, time: Duration) {
+        self.note(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// The upper end of each range with how much fell into it; the last range has none.
+    pub fn ranges(&self) -> impl Iterator<Item = (Option<u64>, u64)> {
+        let ends = self.ends.iter().copied().map(Some).chain([None]);
+        let counts = self.counts.iter();
+        ends.zip(counts.map(|count| count.load(Ordering::Relaxed)))
+    }
+
+    /// All of it together.
+    pub fn sum(&self) -> u64 {
+        self.sum.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_large_as_the_end_of_a_range_belongs_to_it() {
+        let spread = Spread::new(&[1, 10]);
+        for size in [0, 1, 2, 10, 11, 1_000] {
+            spread.note(size);
+        }
+        let ranges: Vec<_> = spread.ranges().collect();
+        assert_eq!(ranges, [(Some(1), 2), (Some(10), 2), (None, 2)]);
+        assert_eq!(spread.sum(), 1_024);
+    }
+
+    #[test]
+    fn a_time_is_kept_in_nanoseconds() {
+        let spread = Spread::new(TIMES);
+        spread.took(Duration::from_millis(3));
+        let found: Vec<_> = spread.ranges().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(
+            (found, spread.sum()),
+            (vec![(Some(5_000_000), 1)], 3_000_000)
+        );
+    }
+}
