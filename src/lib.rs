@@ -7,6 +7,7 @@
 
 pub mod admin;
 pub mod app;
+pub mod backup;
 mod budget;
 pub mod cli;
 mod client_address;

@@ -34,6 +34,7 @@ use std::path::PathBuf;
 
 use crate::domain::secret::Secret;
 
+pub use crate::backup::Recipients;
 pub use crate::store::Address as Database;
 pub(crate) use oidc::is_loopback;
 pub use oidc::{Issuer, Oidc};
@@ -68,6 +69,36 @@ pub struct Settings {
         help_heading = heading::DATABASE
     )]
     pub database: Database,
+
+    /// Whether an SQLite file is backed up before a newer release brings its schema up to date: on or off.
+    ///
+    /// The backup is beside the file and named after its version, such as `invoicing.db.schema-11.zst`. If it cannot be made,
+    /// the program does not start, and the file stays as it is. It has everything, and nobody removes it: do so once the new
+    /// release has proven itself. `invoicing backup restore` of the release before, or `zstd -d`, makes a database of it again.
+    #[arg(
+        long,
+        env = "INVOICING_BACKUP_BEFORE_UPGRADE",
+        default_value = "on",
+        value_name = "on|off",
+        hide_possible_values = true,
+        help_heading = heading::DATABASE
+    )]
+    pub backup_before_upgrade: Toggle,
+
+    /// Public keys that backups are encrypted to, such as `age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj`, with
+    /// commas between.
+    ///
+    /// None unless given: then a backup is in clear, readable by its owner alone. `age-keygen` makes a key; each of the holders
+    /// of a secret key opens a backup alone. Keep the secret keys elsewhere: this machine needs none of them to make backups.
+    #[arg(
+        long,
+        env = "INVOICING_BACKUP_RECIPIENTS",
+        default_value = "",
+        value_name = "KEY,...",
+        hide_default_value = true,
+        help_heading = heading::DATABASE
+    )]
+    pub backup_recipients: Recipients,
 
     /// Where share links point to: each `url` begins with this.
     ///

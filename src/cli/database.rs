@@ -4,18 +4,57 @@ use std::sync::Arc;
 
 use super::command_error::CommandError;
 use crate::app::App;
-use crate::domain::time::SystemClock;
-use crate::settings::{Origin, Settings};
+use crate::backup::{self, Made, Order};
+use crate::domain::time::{Clock as _, SystemClock};
+use crate::settings::{Origin, Settings, Toggle};
 use crate::store::{self, OpenError, Store};
 
-/// The service on the database of the settings, which is made if there is none.
-pub(super) async fn open_or_make(settings: &Settings) -> Result<App, CommandError> {
+/// The service on the database of the settings, which is made if there is none. `backed_up` is told of the backup of a file
+/// that is brought up to date.
+pub(super) async fn open_or_make(
+    settings: &Settings,
+    backed_up: impl FnOnce(&Made),
+) -> Result<App, CommandError> {
+    back_up(settings, backed_up).await?;
     app(store::open(&settings.database).await, settings).await
 }
 
-/// The service on the database of the settings, which is there: a command in the wrong folder makes none.
-pub(super) async fn open(settings: &Settings) -> Result<App, CommandError> {
+/// The same of a database that is there: a command in the wrong folder makes none.
+pub(super) async fn open(
+    settings: &Settings,
+    backed_up: impl FnOnce(&Made),
+) -> Result<App, CommandError> {
+    back_up(settings, backed_up).await?;
     app(store::open_existing(&settings.database).await, settings).await
+}
+
+/// Makes a backup of a file that is about to be brought up to date. Without one, it is not.
+async fn back_up(settings: &Settings, backed_up: impl FnOnce(&Made)) -> Result<(), CommandError> {
+    if settings.backup_before_upgrade == Toggle::Off {
+        return Ok(());
+    }
+    let order = order(settings);
+    let made = tokio::task::spawn_blocking(move || backup::before_upgrade(&order)).await;
+    let made = made.map_err(|failure| CommandError::Failed(failure.to_string()))?;
+    let refused = |error| {
+        CommandError::Failed(format!(
+            "{error}. The database was not brought up to date, because there is no backup of it: see to that, make one \
+             yourself and set backup_before_upgrade to off, or use the release before"
+        ))
+    };
+    if let Some(made) = made.map_err(refused)? {
+        backed_up(&made);
+    }
+    Ok(())
+}
+
+/// What the settings say of a backup.
+pub(super) fn order(settings: &Settings) -> Order {
+    Order {
+        database: settings.database.clone(),
+        recipients: settings.backup_recipients.clone(),
+        now: SystemClock.now(),
+    }
 }
 
 async fn app(

@@ -13,6 +13,7 @@
 mod api_key;
 mod audit;
 mod auth_code;
+mod backup;
 mod command_error;
 mod completions;
 mod copy;
@@ -81,6 +82,8 @@ enum Command {
     Serve(serve::Serve),
     Openapi(openapi::Openapi),
     Copy(copy::Copy),
+    #[command(subcommand)]
+    Backup(backup::Backup),
     #[command(flatten)]
     OnDatabase(OnDatabase),
     Completions(completions::Completions),
@@ -178,6 +181,7 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
         Command::Completions(completions) => completions.run(self::command(&Texts::new())),
         Command::Man(man) => man.run(self::command(&Texts::new())),
         Command::Copy(copy) => finish(copy.run(settings), matches),
+        Command::Backup(backup) => finish(backup.run(settings), matches),
         Command::OnDatabase(command) => finish(on_database(command, settings), matches),
     }
 }
@@ -197,15 +201,21 @@ fn finish(
 }
 
 async fn on_database(command: OnDatabase, settings: &Settings) -> Result<Output, CommandError> {
+    let backed_up = |made: &crate::backup::Made| {
+        let (database, path) = (&settings.database, made.path.display());
+        output::say(&format!(
+            "note: {database} is brought up to date; the backup that was made of it before is {path}"
+        ));
+    };
     let app = &match &command {
         command if command.may_begin() => {
-            let app = database::open_or_make(settings).await?;
+            let app = database::open_or_make(settings, backed_up).await?;
             if app.found_schema_version() == 0 {
                 output::say(&format!("note: made a new database, {}", settings.database));
             }
             app
         }
-        _ => database::open(settings).await?,
+        _ => database::open(settings, backed_up).await?,
     };
     match command {
         OnDatabase::SetupLink(command) => command.run(app).await,
@@ -266,7 +276,8 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
         // What a page says about the setting would bury what the command says about itself.
         let arg = arg.long_help(Resettable::Reset);
         // The demo takes it in order to refuse it with better words.
-        let hidden = path == "demo" && arg.get_id() == "database";
+        let hidden = path == "demo" && arg.get_id() == "database"
+            || path != "backup create" && is_of_upgrades(arg.get_id().as_str());
         arg.hide(hidden)
     })
 }
@@ -285,20 +296,32 @@ fn takes(path: &str) -> fn(&str) -> bool {
                     | "hsts"
                     | "operations_listen"
                     | "drain_delay"
+                    | "backup_before_upgrade"
+                    | "backup_recipients"
                     | "redis"
                     | "smtp_url"
                     | "mail_from"
             )
         },
-        "openapi" | "completions" | "man" => |_| false,
+        "openapi" | "completions" | "man" | "backup verify" => |_| false,
+        "copy" | "backup restore" => |name| matches!(name, "database" | "config"),
+        "backup create" => |name| matches!(name, "database" | "config" | "backup_recipients"),
         "setup-link" | "user invite" | "user reset-link" => {
-            |name| matches!(name, "database" | "config" | "public_url" | "origin")
+            |name| opening(name) || matches!(name, "public_url" | "origin")
         }
-        "link create" | "link list" | "link show" => {
-            |name| matches!(name, "database" | "config" | "public_url")
-        }
-        _ => |name| matches!(name, "database" | "config"),
+        "link create" | "link list" | "link show" => |name| opening(name) || name == "public_url",
+        _ => opening,
     }
+}
+
+/// Whether a setting is one of those that say which database is opened, and what is done before it is brought up to date.
+fn opening(name: &str) -> bool {
+    matches!(name, "database" | "config") || is_of_upgrades(name)
+}
+
+/// Whether a setting matters where a database is brought up to date, which few commands ever do.
+fn is_of_upgrades(name: &str) -> bool {
+    matches!(name, "backup_before_upgrade" | "backup_recipients")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use slog::{Logger, error, info, warn};
 
 use crate::admin::{self, ReplicaState};
 use crate::app::App;
+use crate::backup::Made;
 use crate::http;
 use crate::log::{self, Quotas};
 use crate::mail::Outbox;
@@ -49,8 +50,8 @@ impl Serve {
         let result = runtime.block_on(async {
             let replica: Arc<ReplicaState> = Arc::default();
             let outbox = outbox(settings, &replica, &log)?;
-            let app = open_or_make(settings).await?.mailing_by(outbox);
-            let app = Arc::new(app);
+            let app = open_or_make(settings, |made| tell_of_backup(made, &log)).await?;
+            let app = Arc::new(app.mailing_by(outbox));
             let quotas = Arc::clone(&replica.quotas);
             let provider = provider(settings)?;
             let context =
@@ -75,6 +76,14 @@ impl Serve {
         runtime.shutdown_background();
         result
     }
+}
+
+/// Says where the backup is of a file that is about to be brought up to date.
+fn tell_of_backup(made: &Made, log: &Logger) {
+    info!(
+        log, "a backup was made before the schema of the database is brought up to date";
+        "file" => %made.path.display(), "bytes" => made.bytes, "schema_version" => made.manifest.schema_version
+    );
 }
 
 /// The OpenID provider of the settings; nothing is asked of it yet.

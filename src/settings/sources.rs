@@ -103,7 +103,10 @@ fn without_passwords(mut error: clap::Error) -> clap::Error {
 /// What may be shown of a text that may hold a password: how it begins. None for one that may be shown whole.
 fn redacted(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':').unwrap_or(("", ""));
-    let may = rest.starts_with("//") || rest.contains('@') || text.contains("password");
+    let may = rest.starts_with("//")
+        || rest.contains('@')
+        || text.contains("password")
+        || text.contains("SECRET");
     let plain = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
     may.then(|| match plain {
         true => format!("{scheme}:..."),

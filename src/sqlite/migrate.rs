@@ -32,6 +32,19 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<i64, O
     apply(connection, path, MIGRATIONS)
 }
 
+/// What the release before would do with the file at `path`, if its schema were one version older.
+#[cfg(test)]
+pub(crate) fn open_by_the_release_before(path: &Path) -> Result<(i64, Connection), OpenError> {
+    super::create_private(path).map_err(|error| OpenError::Open {
+        path: path.to_owned(),
+        source: error.into(),
+    })?;
+    let connection = super::connect(path).map_err(|error| OpenError::new(path, error));
+    let mut connection = connection?;
+    let found = apply(&mut connection, path, &MIGRATIONS[..MIGRATIONS.len() - 1])?;
+    Ok((found, connection))
+}
+
 fn apply(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<i64, OpenError> {
     let failed = |error| OpenError::new(path, error);
     let known = migrations.len() as i64; // a handful

@@ -6,6 +6,7 @@
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
 //! - `copy.rs`: all of the file, for those who move to another store.
+//! - `snapshot.rs`: a file with everything at one moment, for a backup.
 //! - `hash_key.rs`: how a record of idempotency is found.
 //! - `pair.rs`: how the file forgets pairs of tokens that it had for a moment.
 //! - `handle.rs`: runs the statements of a script.
@@ -26,6 +27,7 @@ mod migrate;
 mod open_error;
 pub(crate) mod pair;
 mod readers;
+mod snapshot;
 mod wal;
 mod writer;
 
@@ -40,9 +42,12 @@ use connection::{connect, create_private};
 pub(crate) use copy::{Copy, Made};
 pub use counts::{Counts, Numbers};
 pub use handle::Handle;
+#[cfg(test)]
+pub(crate) use migrate::open_by_the_release_before;
 pub use open_error::OpenError;
 pub(crate) use readers::Reader;
 use readers::Readers;
+pub(crate) use snapshot::{Snapshot, schema_version};
 use wal::{Checkpointer, Emptying};
 use writer::Writer;
 

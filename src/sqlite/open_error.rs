@@ -29,7 +29,7 @@ pub enum OpenError {
     },
     /// The file is a database that cannot be read.
     #[error(
-        "the database {} is damaged: {source}. Restore a backup, such as `invoicing copy` makes", path.display()
+        "the database {} is damaged: {source}. Restore a backup (`invoicing backup restore`)", path.display()
     )]
     Damaged {
         /// The database file.

@@ -1,7 +1,7 @@
 //! `invoicing copy`: what was there is there, in whichever engine; and it is there whole or not at all.
 
 mod clients;
-mod content;
+pub mod content;
 mod interrupted;
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use test_support::postgres::{Cluster, ask};
 use crate::place::{Place, Said};
 use content::{Random, dump, fill};
 
-fn cluster() -> &'static Cluster {
+pub fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(Cluster::start)
 }
@@ -38,7 +38,7 @@ fn refused(place: &Place, from: &str, to: &str) -> Said {
 }
 
 /// The schema and nothing else, in a file of that name.
-fn empty(place: &Place, name: &str) -> std::path::PathBuf {
+pub fn empty(place: &Place, name: &str) -> std::path::PathBuf {
     let database = format!("sqlite:{name}");
     place.write(name, "");
     place.json(&["team", "list", "--database", &database]);
@@ -149,7 +149,7 @@ fn prices_keep_every_digit() {
 }
 
 /// A file that takes a while to copy.
-fn large(place: &Place) {
+pub fn large(place: &Place) {
     let path = empty(place, "large.db");
     let rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) \
          INSERT INTO idempotency SELECT randomblob(16), zeroblob(16), 'live', i, zeroblob(32), hex(randomblob(200)), 0 FROM n";

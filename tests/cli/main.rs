@@ -3,6 +3,7 @@
 
 mod api_key;
 mod auth_code;
+mod backup;
 mod completions;
 mod copy;
 mod database;

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["cli"],
     &["http"],
     &["app"],
+    &["backup"],
     &["store"],
     &["sqlite", "postgres"],
     &["sql"],

@@ -9,7 +9,11 @@
 //!    carried out exactly once, by then or now;
 //! 3. every session goes on with its last refresh token, or with the one before when the answer was lost.
 //!
+//! What a backup is worth then is in `backup.rs`.
+//!
 //! `INVOICING_CRASH_ROUNDS` says how often; 8 times unless set.
+
+mod backup;
 
 use std::time::Duration;
 

@@ -86,7 +86,7 @@ impl Demo {
             .enable_all()
             .build()?;
         let result = runtime.block_on(async {
-            let app = Arc::new(open_or_make(&settings).await?);
+            let app = Arc::new(open_or_make(&settings, |_| ()).await?);
             let credentials = match self.fixed {
                 true => Credentials::fixed(),
                 false => Credentials::drawn(),

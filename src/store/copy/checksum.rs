@@ -27,14 +27,16 @@ impl fmt::Debug for Checksum {
 }
 
 /// A checksum under way.
-pub(super) struct Hasher(Context);
+pub(crate) struct Hasher(Context);
 
 impl Hasher {
-    pub(super) fn new() -> Hasher {
+    /// That of nothing.
+    pub(crate) fn new() -> Hasher {
         Hasher(Context::new(&SHA256))
     }
 
-    pub(super) fn row(&mut self, row: &Row) {
+    /// A row more.
+    pub(crate) fn row(&mut self, row: &Row) {
         for value in row {
             match value {
                 Value::Null => self.part(0, &[]),
@@ -50,8 +52,13 @@ impl Hasher {
 
     /// A table by its own checksum, for the checksum of all of them.
     pub(super) fn table(&mut self, name: &str, checksum: &Checksum) {
-        self.part(5, name.as_bytes());
+        self.text(name);
         self.part(2, &checksum.0);
+    }
+
+    /// A text more.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.part(5, text.as_bytes());
     }
 
     fn part(&mut self, kind: u8, bytes: &[u8]) {
@@ -60,7 +67,8 @@ impl Hasher {
         self.0.update(bytes);
     }
 
-    pub(super) fn finish(self) -> Checksum {
+    /// The checksum of all of it.
+    pub(crate) fn finish(self) -> Checksum {
         Checksum(self.0.finish().as_ref().to_vec())
     }
 }

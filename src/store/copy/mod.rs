@@ -29,9 +29,9 @@ use crate::postgres;
 use crate::sql::copy::{Row, Side};
 use crate::sql::schema::Table;
 use crate::sqlite::{self, Made};
-use checksum::Hasher;
 
 pub use checksum::Checksum;
+pub(crate) use checksum::Hasher;
 pub use error::CopyError;
 
 /// All tables, each behind those that it refers to. A table that an engine has and this list has not fails a test, which
@@ -168,6 +168,14 @@ pub async fn copy(
         address: to.clone(),
         tables,
     })
+}
+
+/// Whether there could be a copy in `to`: step 2, of which nothing stays but the schema of a PostgreSQL database.
+///
+/// # Errors
+/// [`CopyError`].
+pub async fn check_target(to: &Address) -> Result<(), CopyError> {
+    open_target(to).await.map(drop)
 }
 
 /// Where a copy goes, and the file that was made for it, if one was. They are dropped in this order.

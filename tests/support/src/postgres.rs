@@ -7,10 +7,11 @@
 //! 3. Nothing here survives a crash of the machine (`fsync=off`), so that the tests are not kept waiting.
 //! 4. A standby is made like a cluster, from a copy of its primary, in a folder of its own.
 //!
-//! What can happen to a cluster is in `postgres/faults.rs`.
+//! What can happen to a cluster is in `postgres/faults.rs`, and how one is backed up in `postgres/archive.rs`.
 //!
 //! The binaries are those on the `PATH`, or else Debian's in `/usr/lib/postgresql`.
 
+mod archive;
 mod faults;
 mod pooler;
 
@@ -25,6 +26,7 @@ use tempfile::TempDir;
 
 use crate::port;
 
+pub use archive::{pg_dump, pg_restore};
 pub use faults::Frozen;
 
 /// The server that all tests of this process share, each with databases of its own in it.
@@ -117,11 +119,19 @@ impl Cluster {
     }
 
     fn make(options: &str, primary: &str) -> Cluster {
+        Cluster::make_of(options, primary, None)
+    }
+
+    /// The same, of a copy of another cluster if there is one.
+    fn make_of(options: &str, primary: &str, base: Option<&Path>) -> Cluster {
         let folder = tempfile::Builder::new()
             .prefix("invoicing-postgres-")
             .tempdir()
             .expect("a temporary folder can be made");
         let user = unprivileged(folder.path());
+        if let Some(base) = base {
+            Cluster::take_over(folder.path(), base, user);
+        }
         for _ in 0..TRIES {
             let port = port::free();
             if let Some(keeper) = keep(folder.path(), port, options, primary, user) {

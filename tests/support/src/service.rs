@@ -124,15 +124,27 @@ impl Service {
         }
     }
 
-    /// Ends the server as a crash would (SIGKILL) and starts it again on the same database.
+    /// Ends the server as a crash would (SIGKILL).
+    ///
+    /// # Panics
+    ///
+    /// When it is not the test's own.
+    pub fn kill(&mut self) {
+        let own = self.own.as_mut().expect("only an own server is killed");
+        own.process
+            .kill()
+            .expect("the server runs, or has been killed");
+        own.process.wait().expect("the server ends");
+    }
+
+    /// Ends the server as a crash would and starts it again on the same database.
     ///
     /// # Panics
     ///
     /// When it is not the test's own.
     pub fn crash_and_restart(&mut self) {
+        self.kill();
         let own = self.own.as_mut().expect("only an own server is killed");
-        own.process.kill().expect("the server runs");
-        own.process.wait().expect("the server ends");
         let folder = own.folder.as_ref().expect("it is there until the end");
         let database = self.commands.database.as_ref();
         let database = database.expect("an own server has one");
@@ -144,6 +156,31 @@ impl Service {
         );
         own.process = process;
         self.caller = Caller::new(url);
+    }
+
+    /// The address of another database for this service: an empty one, of the same engine.
+    ///
+    /// # Panics
+    ///
+    /// When it is not the test's own.
+    pub fn spare_database(&self) -> String {
+        let own = self.own.as_ref().expect("an own server");
+        let folder = own.folder.as_ref().expect("it is there until the end");
+        let folder = folder.path().join(uuid::Uuid::new_v4().to_string());
+        std::fs::create_dir(&folder).expect("the folder can be written");
+        deployment::own_database(&folder)
+    }
+
+    /// Ends the server as a crash would, and starts it again on another database.
+    ///
+    /// # Panics
+    ///
+    /// When it is not the test's own.
+    pub fn crash_and_restart_on(&mut self, database: &str) {
+        let own = self.own.as_mut().expect("only an own server is killed");
+        database.clone_into(&mut own.database);
+        self.commands.database = Some(database.to_owned());
+        self.crash_and_restart();
     }
 
     /// The same, with more settings.

@@ -150,8 +150,12 @@ impl Running {
     }
 }
 
-/// All products.
-async fn list(caller: &Caller, api_key: &str) -> Vec<Value> {
+/// All products of a key, whatever their status.
+///
+/// # Panics
+///
+/// When they cannot be listed.
+pub async fn list(caller: &Caller, api_key: &str) -> Vec<Value> {
     let mut products = Vec::new();
     let mut cursor = String::new();
     loop {

@@ -1,0 +1,168 @@
+//! Makes a backup.
+//!
+//! 1. Everything that is made meanwhile is in a folder of its own (`folder.rs`), which goes when this ends.
+//! 2. The database is taken as it is at one moment, into a file of SQLite: of SQLite by itself, of PostgreSQL by a
+//!    [copy](crate::store::copy), which compares what it has written with what it has read.
+//! 3. That file is counted, table by table.
+//! 4. It is compressed and encrypted into another one (`container.rs`), which is then on the disk.
+//! 5. Only then that gets its name, and whoever looks for backups sees it.
+
+use std::path::{Path, PathBuf};
+
+use super::container::pack;
+use super::copied::copied;
+use super::error::BackupError;
+use super::folder::{Making, name, parent};
+use super::manifest::{Manifest, id, tally};
+use super::recipients::Recipients;
+use super::watch::Watch;
+use crate::domain::Cause;
+use crate::domain::time::Timestamp;
+use crate::sqlite::{self, Snapshot};
+use crate::store::{Address, SCHEMA_VERSION};
+
+/// What a backup is made of, and how.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The database.
+    pub database: Address,
+    /// Who may open it; anybody if there are none.
+    pub recipients: Recipients,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How large it is, in bytes.
+    pub bytes: u64,
+    /// What is in it.
+    pub manifest: Manifest,
+}
+
+/// Makes a backup in a folder, and gives it a name by its time. Must be called inside a tokio runtime, on a thread for
+/// blocking work.
+///
+/// # Errors
+/// [`BackupError`]; then there is nothing.
+pub fn create(order: &Order, folder: &Path, watch: &Watch) -> Result<Made, BackupError> {
+    check_source(&order.database)?;
+    let taken = Taken::new(order, folder, watch)?;
+    let to = folder.join(name(order.now, !order.recipients.is_empty()));
+    taken.keep(order, to, false, watch)
+}
+
+/// Refuses what is no database, and what only a newer program understands.
+fn check_source(database: &Address) -> Result<(), BackupError> {
+    let Address::Sqlite(path) = database else {
+        return Ok(()); // The copy looks.
+    };
+    let found = path.exists().then(|| sqlite::schema_version(path));
+    match found.transpose()? {
+        None | Some(0) => Err(BackupError::NoDatabase(database.clone())),
+        Some(found) if found > SCHEMA_VERSION => Err(BackupError::NewerDatabase {
+            database: database.clone(),
+            found,
+            known: SCHEMA_VERSION,
+        }),
+        Some(_) => Ok(()),
+    }
+}
+
+/// A database as it was at one moment, in a file that nobody knows of.
+pub(super) struct Taken {
+    // Closed before its folder goes.
+    snapshot: Snapshot,
+    making: Making,
+    /// The version of its schema.
+    pub(super) schema_version: i64,
+}
+
+/// What the file of step 2 is called, and that of step 4.
+const SNAPSHOT: &str = "snapshot.db";
+const PACKED: &str = "packed";
+
+impl Taken {
+    /// Steps 1 and 2.
+    pub(super) fn new(order: &Order, folder: &Path, watch: &Watch) -> Result<Taken, BackupError> {
+        let making = Making::within(folder)?;
+        let failed = order.failing(folder);
+        let into = making.path(SNAPSHOT);
+        let snapshot = match &order.database {
+            Address::Sqlite(from) => {
+                let (told, asked) = (watch.clone(), watch.clone());
+                let go_on = move |done, total| {
+                    told.show("reading", done, total);
+                    !asked.is_stopped()
+                };
+                Snapshot::take(from, &into, go_on).map_err(&failed)
+            }
+            from => copied(from, &Address::sqlite(&into), "reading", watch)
+                .and_then(|copied| copied.commit())
+                .and_then(|()| Snapshot::open(&into).map_err(|error| failed(error.into()))),
+        };
+        let snapshot = watch.outcome(snapshot)?;
+        let schema_version = snapshot.schema_version();
+        Ok(Taken {
+            making,
+            schema_version: schema_version.map_err(|error| failed(error.into()))?,
+            snapshot,
+        })
+    }
+
+    /// Steps 3 to 5: the backup is at `to`, where nobody's file is replaced unless `replace` says so.
+    pub(super) fn keep(
+        mut self,
+        order: &Order,
+        to: PathBuf,
+        replace: bool,
+        watch: &Watch,
+    ) -> Result<Made, BackupError> {
+        let made = self.pack(order, watch).and_then(|manifest| {
+            let bytes = std::fs::metadata(self.making.path(PACKED))?.len();
+            self.making.publish(PACKED, &to, replace)?;
+            Ok((manifest, bytes))
+        });
+        let made = made.map_err(order.failing(parent(&to)));
+        let (manifest, bytes) = watch.outcome(made)?;
+        Ok(Made {
+            path: to,
+            bytes,
+            manifest,
+        })
+    }
+
+    /// Steps 3 and 4.
+    fn pack(&mut self, order: &Order, watch: &Watch) -> Result<Manifest, Cause> {
+        let stopping = watch.clone();
+        self.snapshot.watch(move || !stopping.is_stopped())?;
+        let tables = tally(&self.snapshot, watch)?;
+        let database = self.making.path(SNAPSHOT);
+        let manifest = Manifest {
+            id: id(&tables),
+            made_at: order.now,
+            made_by: env!("VERSION_AND_COMMIT").to_owned(),
+            schema_version: self.schema_version,
+            database_bytes: std::fs::metadata(&database)?.len(),
+            tables,
+        };
+        let into = self.making.create(PACKED)?;
+        pack(&database, &manifest, &order.recipients, into, watch)?;
+        Ok(manifest)
+    }
+}
+
+impl Order {
+    /// What it means that something went wrong while a backup was made in a folder.
+    fn failing(&self, folder: &Path) -> impl Fn(Cause) -> BackupError {
+        let (database, folder) = (self.database.clone(), folder.to_owned());
+        move |source| BackupError::Make {
+            database: database.clone(),
+            folder: folder.clone(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Folders with backups: how a backup is named, where it is while it is made, and which ones are kept.
+//!
+//! What is made is in a folder of its own within the folder where it will be, so that it gets its name by being moved on one
+//! file system. The folder goes with the process, except when that is killed: it is locked, and the next one takes away what
+//! is there and not locked.
+
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, TempDir, TempPath};
+
+use super::container::is_backup;
+use super::error::BackupError;
+use crate::domain::time::Timestamp;
+
+/// How folders begin that something is made in.
+const MAKING: &str = ".invoicing-backup-";
+
+/// How the name of a backup begins, and ends, in clear and encrypted.
+const BEGIN: &str = "invoicing-";
+const CLEAR: &str = ".db.zst";
+const ENCRYPTED: &str = ".db.zst.age";
+
+/// `T` and `Z` where they are, and digits everywhere else: `2026-11-23T073520.123Z`.
+const TIME: &str = "0000-00-00T000000.000Z";
+
+/// How many more times a folder is made, which another process has taken away before it was locked.
+const TRIES: usize = 10;
+
+/// The name of a backup that was made then. Names are in the order of time.
+pub(super) fn name(made_at: Timestamp, encrypted: bool) -> String {
+    let time = made_at.to_string().replace(':', "");
+    format!("{BEGIN}{time}{}", if encrypted { ENCRYPTED } else { CLEAR })
+}
+
+/// Whether a backup may have this name.
+fn is_name(name: &str) -> bool {
+    let middle = name.strip_prefix(BEGIN);
+    let time = middle.and_then(|it| it.strip_suffix(CLEAR).or(it.strip_suffix(ENCRYPTED)));
+    let like = |(is, form): (u8, u8)| {
+        if form == b'0' {
+            is.is_ascii_digit()
+        } else {
+            is == form
+        }
+    };
+    time.is_some_and(|it| it.len() == TIME.len() && it.bytes().zip(TIME.bytes()).all(like))
+}
+
+/// A folder of one process, that goes with it.
+pub(super) struct Making {
+    folder: TempDir,
+    /// Locked as long as this is there.
+    _lock: File,
+}
+
+impl Making {
+    /// A new folder within `parent`, where nothing is left of those that were killed.
+    ///
+    /// # Errors
+    /// [`BackupError::Folder`].
+    pub(super) fn within(parent: &Path) -> Result<Making, BackupError> {
+        let failed = |source| BackupError::Folder {
+            path: parent.to_owned(),
+            source,
+        };
+        sweep(parent).map_err(failed)?;
+        let mut last = io::Error::other("others take away what is made there");
+        for _ in 0..TRIES {
+            match Making::locked(parent) {
+                Ok(Some(making)) => return Ok(making),
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound && parent.is_dir() => {
+                    last = error
+                }
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(failed(last))
+    }
+
+    /// None if somebody has taken it away before it was locked.
+    fn locked(parent: &Path) -> io::Result<Option<Making>> {
+        let private = Permissions::from_mode(0o700);
+        let folder = Builder::new()
+            .prefix(MAKING)
+            .permissions(private)
+            .tempdir_in(parent)?;
+        let lock = File::open(folder.path())?;
+        lock.lock()?;
+        let there = folder.path().exists();
+        Ok(there.then_some(Making {
+            folder,
+            _lock: lock,
+        }))
+    }
+
+    /// A place in it.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A new file in it, for its owner alone.
+    pub(super) fn create(&self, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(self.path(name))
+    }
+
+    /// Moves a file that is on the disk to where it stays. Nobody's file is replaced unless `replace` says so.
+    pub(super) fn publish(&self, name: &str, to: &Path, replace: bool) -> io::Result<()> {
+        let file = TempPath::try_from_path(self.path(name))?;
+        match replace {
+            true => file.persist(to)?,
+            false => file.persist_noclobber(to)?,
+        }
+        // Its name is on the disk, too.
+        File::open(parent(to))?.sync_all()
+    }
+}
+
+/// The folder that a file is in.
+pub(super) fn parent(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Takes away the folders of processes that were killed.
+fn sweep(parent: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(parent)? {
+        let entry = entry?;
+        let ours = entry.file_name().to_string_lossy().starts_with(MAKING);
+        if !ours || !entry.file_type()?.is_dir() {
+            continue;
+        }
+        // What is locked is in use; what cannot be opened or removed is somebody else's, and hinders nobody.
+        if let Ok(lock) = File::open(entry.path())
+            && lock.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Removes all backups of a folder but `made` and the newest others, `count` in all. They come back, oldest first.
+///
+/// A backup is an ordinary file that has the name of one, and begins like one.
+///
+/// # Errors
+/// What the system said; older ones may have been removed then.
+pub fn keep(made: &Path, count: usize) -> io::Result<Vec<PathBuf>> {
+    let mut others = Vec::new();
+    for entry in std::fs::read_dir(parent(made))? {
+        let entry = entry?;
+        let named = entry.file_name().to_str().is_some_and(is_name);
+        let path = entry.path();
+        if named
+            && entry.file_type()?.is_file()
+            && path.file_name() != made.file_name()
+            && begins_like_one(&path)?
+        {
+            others.push(path);
+        }
+    }
+    others.sort();
+    others.truncate((others.len() + 1).saturating_sub(count));
+    for path in &others {
+        std::fs::remove_file(path)?;
+    }
+    Ok(others)
+}
+
+fn begins_like_one(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut begin)?;
+    Ok(is_backup(&begin))
+}
+
+/// What others than its owner may do in a folder, if anything, in words.
+pub fn others_may(folder: &Path) -> Option<&'static str> {
+    let mode = std::fs::metadata(folder).ok()?.permissions().mode();
+    match mode & 0o077 {
+        0 => None,
+        mode if mode & 0o022 != 0 => Some("remove and replace the backups in it"),
+        _ => Some("see the names of the backups in it"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_time_and_says_whether_it_is_encrypted() {
+        let made_at = Timestamp::from_millis(1_795_419_320_123);
+        let clear = name(made_at, false);
+        assert_eq!(clear, "invoicing-2026-11-23T073520.123Z.db.zst");
+        for name in [clear, name(made_at, true)] {
+            assert!(is_name(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_names_are_no_backups() {
+        for name in [
+            "invoicing.db",
+            "invoicing-2026-11-23T073520.123Z.db",
+            "invoicing-2026-11-23T073520Z.db.zst",
+            "invoicing-2026-11-23T07:35:20.123Z.db.zst",
+            "invoicing-2026-11-23T073520.123Z.db.zst.part",
+            "my-invoicing-2026-11-23T073520.123Z.db.zst",
+            "invoicing.db.schema-11.zst",
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_killed_process_has_left_is_taken_away_and_what_is_in_use_is_not() {
+        let folder = TempDir::new().unwrap();
+        let left = folder.path().join(format!("{MAKING}left"));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("snapshot"), "x").unwrap();
+        let first = Making::within(folder.path()).unwrap();
+        assert!(!left.exists());
+        let second = Making::within(folder.path()).unwrap();
+        assert!(first.path("").exists());
+        drop((first, second));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,237 @@
+//! `invoicing backup create`, `verify` and `restore` ([`crate::backup`]).
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Subcommand;
+use clap::builder::RangedU64ValueParser;
+use serde_json::Value;
+
+use crate::backup::{self, BackupError, Manifest, Progress, Source, Tally, Watch};
+use crate::settings::{Database, Settings};
+
+use super::command_error::CommandError;
+use super::database::order;
+use super::output::Output;
+use super::progress::bar;
+use super::record::Record;
+
+/// Makes backups while the server runs, checks them, and restores them.
+#[derive(Debug, Subcommand)]
+pub(super) enum Backup {
+    Create(Create),
+    Verify(Verify),
+    Restore(Restore),
+}
+
+/// Makes a backup of the whole database, also while servers run.
+///
+/// The file is a database of SQLite, of whichever engine it was made, compressed, and encrypted to `backup_recipients`
+/// if that is set. It has everything that was acknowledged before the command began. It gets its name,
+/// `invoicing-2026-11-23T073520.123Z.db.zst` with the time in UTC, when all of it is on the disk; whatever goes wrong
+/// before leaves nothing. Meanwhile it takes as much room as the database besides.
+#[derive(Debug, clap::Args)]
+#[command(after_help = r#"Examples:
+    invoicing backup create --to /var/backups/invoicing --keep 14
+    invoicing backup create --to /mnt/usb --backup-recipients age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"#)]
+pub(super) struct Create {
+    /// The folder of the backup, which is there. Give each database a folder of its own.
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    to: PathBuf,
+    /// How many backups the folder keeps, the new one included; older ones are removed once that is there.
+    ///
+    /// What has not the name of a backup stays.
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    keep: Option<usize>,
+}
+
+/// Checks a backup: each of its bytes, tables, rows and references, and whether this program can read it.
+///
+/// Exit code 1 says that it is not good, and why. It is unpacked for that, which takes as much room as the database.
+#[derive(Debug, clap::Args)]
+#[command(after_help = r#"Example:
+    invoicing backup verify invoicing-2026-11-23T073520.123Z.db.zst.age --identity key.txt"#)]
+pub(super) struct Verify {
+    #[command(flatten)]
+    file: File,
+}
+
+/// Restores a backup into a new or empty database, an SQLite file or PostgreSQL.
+///
+/// All of it is there afterwards, or nothing. A database that has rows is refused. A backup of an older release is brought
+/// up to date. Then start the server with the same --database. The answer to a refresh that was lost in the last
+/// 30 seconds before the backup is not given again: asking for it ends that session.
+#[derive(Debug, clap::Args)]
+#[command(after_help = r#"Example:
+    invoicing backup restore invoicing-2026-11-23T073520.123Z.db.zst --database sqlite:/var/lib/invoicing/new.db"#)]
+pub(super) struct Restore {
+    #[command(flatten)]
+    file: File,
+}
+
+/// Which backup, and how to open it.
+#[derive(Debug, clap::Args)]
+struct File {
+    /// The backup.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The secret key of an encrypted backup, in a file as `age-keygen` writes it.
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
+    /// Where to unpack it; beside the backup unless given.
+    #[arg(long, value_name = "FOLDER")]
+    temporary_folder: Option<PathBuf>,
+}
+
+impl From<File> for Source {
+    fn from(file: File) -> Source {
+        Source {
+            path: file.file,
+            identity: file.identity,
+            temporary_folder: file.temporary_folder,
+        }
+    }
+}
+
+impl Backup {
+    pub(super) async fn run(self, settings: &Settings) -> Result<Output, CommandError> {
+        match self {
+            Backup::Create(create) => create.run(settings).await,
+            Backup::Verify(verify) => verify.run().await,
+            Backup::Restore(restore) => restore.run(&settings.database).await,
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, settings: &Settings) -> Result<Output, CommandError> {
+        let begun = Instant::now();
+        let order = order(settings);
+        let folder = self.to.clone();
+        let made = watched(move |watch| backup::create(&order, &folder, watch)).await?;
+        let removed = match self.keep {
+            Some(count) => backup::keep(&made.path, count),
+            None => Ok(Vec::new()),
+        };
+        let record = record(&made.manifest)
+            .with_text("path", made.path.display())
+            .with("bytes", made.bytes)
+            .with("encrypted", !settings.backup_recipients.is_empty())
+            .with("removed", removed.as_ref().map_or(0, Vec::len))
+            .with("seconds", seconds(begun));
+        let output = Output::with_list(record, "tables", tables(&made.manifest.tables));
+        let output = match backup::others_may(&self.to) {
+            Some(what) => {
+                let folder = self.to.display();
+                output.with_note(format!("others may {what}: chmod 0700 {folder}"))
+            }
+            None => output,
+        };
+        Ok(match removed {
+            Ok(_) => output,
+            Err(error) => output.failing(format!(
+                "the backup was made, but older ones could not be removed: {error}"
+            )),
+        })
+    }
+}
+
+impl Verify {
+    async fn run(self) -> Result<Output, CommandError> {
+        let begun = Instant::now();
+        let source = Source::from(self.file);
+        let path = source.path.display().to_string();
+        let verified = watched(move |watch| backup::verify(&source, watch)).await?;
+        let problems = &verified.problems;
+        let record = record(&verified.manifest)
+            .with_text("path", &path)
+            .with("good", problems.is_empty())
+            .with("problems", Value::from(problems.clone()))
+            .with("sampled", verified.sampled)
+            .with("seconds", seconds(begun));
+        let output = Output::with_list(record, "tables", tables(&verified.manifest.tables));
+        Ok(match problems.is_empty() {
+            true => output,
+            false => output.failing(format!(
+                "the backup {path} is not good: {}. Use another one",
+                problems.join("; ")
+            )),
+        })
+    }
+}
+
+impl Restore {
+    async fn run(self, to: &Database) -> Result<Output, CommandError> {
+        let begun = Instant::now();
+        let (source, target) = (Source::from(self.file), to.clone());
+        let restored = watched(move |watch| backup::restore(&source, &target, watch)).await?;
+        let row = |tally: &crate::store::copy::Tally| {
+            Record::default()
+                .with("table", tally.table)
+                .with("rows", tally.rows)
+                .with_text("checksum", &tally.checksum)
+        };
+        let record = record(&restored.manifest)
+            .with_text("database", to)
+            .with("seconds", seconds(begun));
+        let tables = restored.tables.iter().map(row).collect();
+        Ok(Output::with_list(record, "tables", tables))
+    }
+}
+
+/// Runs `work` on a thread for blocking work, with a bar, to be ended by Ctrl-C.
+async fn watched<T: Send + 'static>(
+    work: impl FnOnce(&Watch) -> Result<T, BackupError> + Send + 'static,
+) -> Result<T, CommandError> {
+    let bar = bar();
+    let shown = bar.clone();
+    let watch = Watch::new(move |progress: Progress| {
+        shown.set_message(progress.doing);
+        shown.set_length(progress.total);
+        shown.set_position(progress.done);
+    });
+    let stopping = watch.clone();
+    let mut work = tokio::task::spawn_blocking(move || work(&watch));
+    let done = tokio::select! {
+        done = &mut work => done,
+        interrupted = tokio::signal::ctrl_c() => {
+            interrupted?;
+            stopping.stop();
+            // Until it has taken away what there is.
+            work.await
+        }
+    };
+    bar.finish_and_clear();
+    let done = done.map_err(|failure| CommandError::Failed(failure.to_string()))?;
+    Ok(done?)
+}
+
+fn record(manifest: &Manifest) -> Record {
+    Record::default()
+        .with_text("id", &manifest.id)
+        .with_time("madeAt", manifest.made_at)
+        .with_text("madeBy", &manifest.made_by)
+        .with("schemaVersion", manifest.schema_version)
+        .with("rows", manifest.rows())
+}
+
+fn tables(tallies: &[Tally]) -> Vec<Record> {
+    let row = |tally: &Tally| {
+        Record::default()
+            .with_text("table", &tally.table)
+            .with("rows", tally.rows)
+            .with_text("checksum", &tally.checksum)
+    };
+    tallies.iter().map(row).collect()
+}
+
+/// To the thousandth.
+fn seconds(begun: Instant) -> f64 {
+    (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+impl From<BackupError> for CommandError {
+    fn from(error: BackupError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
