@@ -15,6 +15,7 @@ mod auth_code;
 mod author;
 mod browser_session;
 mod cleanup;
+mod client_deletion;
 mod email;
 mod hashing;
 pub(crate) mod health;
@@ -22,6 +23,7 @@ mod idempotency;
 mod identity;
 pub mod invitation;
 mod item;
+mod item_deletion;
 mod known;
 mod last_used;
 mod lease;
@@ -36,6 +38,7 @@ mod product;
 pub(crate) mod product_import;
 pub mod revocation;
 pub mod session;
+mod session_end;
 pub mod set_up;
 mod share_link;
 pub mod sign_in;
@@ -43,6 +46,7 @@ mod team;
 mod user;
 mod ways_to_sign_in;
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Semaphore;
@@ -75,7 +79,7 @@ pub struct App {
     cursors: Cursors,
     known: Known,
     key_leases: Leases,
-    key_uses: LastUsed<ApiKeyId>,
+    key_uses: LastUsed<ApiKeyId, Option<IpAddr>>,
     session_uses: LastUsed<SessionId>,
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,

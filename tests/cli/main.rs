@@ -14,6 +14,7 @@ mod link;
 mod list;
 mod man;
 mod member;
+mod oauth_client;
 mod openapi;
 mod operations;
 mod options;

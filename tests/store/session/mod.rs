@@ -3,11 +3,13 @@
 
 mod access_token;
 mod cleanup;
+mod client;
 mod code;
 mod end;
 mod grace;
 mod list;
 mod model;
+mod operator;
 mod refresh;
 mod revocation;
 mod secrecy;
