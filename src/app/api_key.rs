@@ -1,5 +1,6 @@
 //! API keys: who makes them, ends them, and how one is found behind a request ([`crate::domain::api_key`]).
 
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use super::App;
@@ -10,7 +11,7 @@ use super::membership::lock_team;
 use super::team::require_team;
 use crate::domain::Error;
 use crate::domain::api_key::{
-    ApiKey, KEYS_PER_TEAM, ListedApiKey, RotatedApiKey, Scope, is_well_formed, new_key,
+    ApiKey, KEYS_PER_TEAM, ListedApiKey, RotatedApiKey, Scope, ShownApiKey, is_well_formed, new_key,
 };
 use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::catalog::Mode;
@@ -109,7 +110,7 @@ impl App {
         &self,
         team_id: Option<TeamId>,
         part: Part<ApiKeyId>,
-    ) -> Result<Vec<ApiKey>, Error> {
+    ) -> Result<Vec<ShownApiKey>, Error> {
         let calls = async move |sql: Sql<'_>| match team_id {
             Some(id) => {
                 let ((), keys) = sql.run((require_team(id), api_key::list(id, part))).await?;
@@ -145,8 +146,8 @@ impl App {
     ///
     /// # Errors
     /// [`Error::Missing`] for an unknown key; what the store answers.
-    pub async fn get_api_key(&self, id: ApiKeyId) -> Result<ApiKey, Error> {
-        let calls = async move |sql: Sql<'_>| sql.run(api_key::find_id(id)).await;
+    pub async fn get_api_key(&self, id: ApiKeyId) -> Result<ShownApiKey, Error> {
+        let calls = async move |sql: Sql<'_>| sql.run(api_key::find_shown(id)).await;
         let found = self.store.read(Holder::Service, calls).await?;
         found.ok_or_else(|| ApiKey::missing(id))
     }
@@ -189,11 +190,16 @@ impl App {
         }
     }
 
-    /// The key that was presented: the rest of step 3, and step 5.
+    /// The key that was presented: the rest of step 3, and step 5. `from` is the client address, if there is one; it is asked
+    /// for only where the use is noted.
     ///
     /// # Errors
     /// [`Error::InvalidToken`] when it is unknown, expired or revoked; what the store answers.
-    pub async fn look_up_api_key(&self, presented: Presented) -> Result<ApiKey, Error> {
+    pub async fn look_up_api_key(
+        &self,
+        presented: Presented,
+        from: impl FnOnce() -> Option<IpAddr>,
+    ) -> Result<ApiKey, Error> {
         let begun = Instant::now();
         let (key, now) = match self.key_leases.get(&presented.digest, begun) {
             Some(key) => {
@@ -209,16 +215,18 @@ impl App {
                 (key, now)
             }
         };
-        self.key_uses.note(key.id, now, key.last_used_at);
+        self.key_uses.note(key.id, now, key.last_used_at, from);
         Ok(key)
     }
 
-    /// [`presented_api_key`](App::presented_api_key) and [`look_up_api_key`](App::look_up_api_key) in one step.
+    /// [`presented_api_key`](App::presented_api_key) and [`look_up_api_key`](App::look_up_api_key) in one step, from
+    /// nowhere.
     ///
     /// # Errors
     /// [`Error::InvalidToken`]; what the store answers.
     pub async fn authenticate_api_key(&self, text: &str) -> Result<ApiKey, Error> {
-        self.look_up_api_key(self.presented_api_key(text)?).await
+        let presented = self.presented_api_key(text)?;
+        self.look_up_api_key(presented, || None).await
     }
 
     /// The key as the store has it.

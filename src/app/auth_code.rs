@@ -5,7 +5,7 @@ use super::browser_session::require_person;
 use super::oauth_client::require_redirect_uri;
 use super::user::require_user;
 use crate::domain::Error;
-use crate::domain::audit::Person;
+use crate::domain::audit::{Action, Actor, Person};
 use crate::domain::auth_code::{AuthCode, CODE_LIFETIME, CodeChallenge, IssuedAuthCode};
 use crate::domain::authorization::{AuthorizationParameters, AuthorizationRequest, Ruling};
 use crate::domain::holder::Holder;
@@ -13,7 +13,7 @@ use crate::domain::id::UserId;
 use crate::domain::oauth_client::{ClientId, OauthClient};
 use crate::domain::secret::Secret;
 use crate::sql::ScriptError;
-use crate::store::{Sql, auth_code, oauth_client};
+use crate::store::{Sql, audit, auth_code, oauth_client};
 
 impl App {
     /// Issues a code for a user who has signed in.
@@ -29,9 +29,12 @@ impl App {
         challenge: CodeChallenge,
     ) -> Result<IssuedAuthCode, Error> {
         let (code, issued) = self.drawn_code(user_id, client_id, redirect_uri, challenge);
+        let event = self.event(&Actor::Operator, Action::IssueAuthCode);
+        let event = event.to(user_id.0).of_client(client_id);
         self.store
             .write(Holder::Service, async move |sql| {
-                add_code(sql, &issued).await
+                add_code(sql, &issued).await?;
+                sql.run(audit::insert(&event)).await.map(drop)
             })
             .await?;
         Ok(code)

@@ -40,7 +40,7 @@ impl App {
         let found = self.looked_up(presented, found, |found| found.user.id.into())?;
         let session = &found.session;
         self.browser_uses
-            .note(session.id, now, Some(session.last_used_at));
+            .note(session.id, now, Some(session.last_used_at), || ());
         Ok(found)
     }
 

@@ -30,7 +30,7 @@ use crate::store::{
 };
 
 /// Rows deleted in one step: a few milliseconds of work.
-const STEP: u32 = 500;
+pub(super) const STEP: u32 = 500;
 
 /// Plans of imports deleted in one step: each may have five megabytes.
 const IMPORTS: u32 = 10;
@@ -96,7 +96,7 @@ impl App {
             Ok(deleted.await? as u32) // at most `IMPORTS`
         };
         while self.deleted(self.store.write(Holder::Service, imports).await?) == IMPORTS {}
-        Ok(())
+        self.go_on_deleting_oauth_clients().await
     }
 
     /// Counts rows that were deleted.
@@ -139,10 +139,12 @@ impl App {
             self.store.write(Holder::Service, record).await
         };
         let sessions = async |uses: Vec<_>| {
+            let uses: Vec<_> = uses.into_iter().map(|(id, at, ())| (id, at)).collect();
             let record = async move |sql: Sql<'_>| session::record_uses(sql, &uses).await;
             self.store.write(Holder::Service, record).await
         };
         let browsers = async |uses: Vec<_>| {
+            let uses: Vec<_> = uses.into_iter().map(|(id, at, ())| (id, at)).collect();
             let record = async move |sql: Sql<'_>| browser_session::record_uses(sql, &uses).await;
             self.store.write(Holder::Service, record).await
         };
@@ -212,7 +214,11 @@ async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, S
 }
 
 /// Deletes a session, or as much of what belongs to it as `limit` allows: the session itself goes last.
-async fn delete_session(sql: Sql<'_>, id: SessionId, limit: u32) -> Result<u32, ScriptError> {
+pub(super) async fn delete_session(
+    sql: Sql<'_>,
+    id: SessionId,
+    limit: u32,
+) -> Result<u32, ScriptError> {
     let mut left = limit;
     left -= sql.run(session::delete_access_tokens(id, left)).await? as u32; // at most `left`
     left -= sql.run(session::delete_refresh_tokens(id, left)).await? as u32; // the same

@@ -2,13 +2,14 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::holder::Holder;
 use crate::domain::id::{FileId, FolderId, TeamId};
 use crate::domain::input::typed_text;
-use crate::domain::item::ItemId;
-use crate::domain::item::{File, Folder};
+use crate::domain::item::{File, Folder, ItemId};
 use crate::domain::list::Part;
-use crate::store::{Batch, Sql, item};
+use crate::sql::ScriptError;
+use crate::store::{Batch, Sql, audit, item};
 
 use super::team::require_team;
 
@@ -26,11 +27,60 @@ impl App {
             name,
             created_at: now,
         };
+        let event = self.event(&Actor::Operator, Action::CreateFolder);
+        let event = event.in_team(team_id).to(folder.id.0);
         self.store
             .write(Holder::Service, async move |sql| {
-                sql.run((require_team(folder.team_id), item::insert_folder(&folder)))
-                    .await?;
+                let insert = item::insert_folder(&folder);
+                let calls = (require_team(team_id), insert, audit::insert(&event));
+                sql.run(calls).await?;
                 Ok(folder.clone())
+            })
+            .await
+    }
+
+    /// Gives a folder another name; says what it was before and what it is now.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such folder, [`Error::Invalid`] for a name that is not one.
+    pub async fn rename_folder(&self, id: FolderId, name: &str) -> Result<(Folder, Folder), Error> {
+        let name = typed_text("folder's name", name)?;
+        let event = self.event(&Actor::Operator, Action::RenameFolder);
+        let event = event.to(id.0);
+        self.store
+            .write(Holder::Service, async move |sql| {
+                let item_id = ItemId::Folder(id);
+                let (_, found) = sql
+                    .run((item::lock(item_id), item::find_folder(id)))
+                    .await?;
+                let old = found.ok_or_else(|| item_id.missing())?;
+                if old.name != name {
+                    rename(sql, old.team_id, item_id, &name, &event).await?;
+                }
+                let name = name.clone();
+                Ok((old.clone(), Folder { name, ..old }))
+            })
+            .await
+    }
+
+    /// Gives a file another name; says what it was before and what it is now.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such file, [`Error::Invalid`] for a name that is not one.
+    pub async fn rename_file(&self, id: FileId, name: &str) -> Result<(File, File), Error> {
+        let name = typed_text("file's name", name)?;
+        let event = self.event(&Actor::Operator, Action::RenameFile);
+        let event = event.to(id.0);
+        self.store
+            .write(Holder::Service, async move |sql| {
+                let item_id = ItemId::File(id);
+                let (_, found) = sql.run((item::lock(item_id), item::find_file(id))).await?;
+                let old = found.ok_or_else(|| item_id.missing())?;
+                if old.name != name {
+                    rename(sql, old.team_id, item_id, &name, &event).await?;
+                }
+                let name = name.clone();
+                Ok((old.clone(), File { name, ..old }))
             })
             .await
     }
@@ -55,7 +105,14 @@ impl App {
             folder_id,
             created_at: now,
         };
-        self.add_file(file).await
+        let event = self.event(&Actor::Operator, Action::CreateFile);
+        let event = event.in_team(team_id).to(file.id.0);
+        self.store
+            .write(Holder::Service, async move |sql| {
+                sql.run((add_file(&file), audit::insert(&event))).await?;
+                Ok(file.clone())
+            })
+            .await
     }
 
     /// The folders of a team, oldest first.
@@ -116,22 +173,38 @@ impl App {
     pub(crate) async fn add_file(&self, file: File) -> Result<File, Error> {
         self.store
             .write(Holder::Service, async move |sql| {
-                let team_id = file.team_id;
-                let folder = file
-                    .folder_id
-                    .map(|id| require_item(team_id, ItemId::Folder(id)));
-                sql.run((require_team(team_id), folder, item::insert_file(&file)))
-                    .await?;
+                sql.run(add_file(&file)).await?;
                 Ok(file.clone())
             })
             .await
     }
 }
 
-/// Refuses an item that the team does not have.
-fn require_item(team_id: TeamId, id: ItemId) -> impl Batch<Out = ()> {
-    item::exists(team_id, id).rule(move |exists| match exists {
+/// Adds a file to its team, and to its folder.
+fn add_file(file: &File) -> impl Batch {
+    let team_id = file.team_id;
+    let folder = file.folder_id.map(|id| require_folder(team_id, id));
+    (require_team(team_id), folder, item::insert_file(file))
+}
+
+/// Gives an item, which is locked, another name.
+async fn rename(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    id: ItemId,
+    name: &str,
+    event: &AuditEvent,
+) -> Result<(), ScriptError> {
+    let event = event.clone().in_team(team_id);
+    sql.run((item::set_name(team_id, id, name), audit::insert(&event)))
+        .await
+        .map(drop)
+}
+
+/// Refuses a folder that the team does not have, and keeps it from being deleted until the end of the transaction.
+fn require_folder(team_id: TeamId, id: FolderId) -> impl Batch<Out = ()> {
+    item::hold_folder(team_id, id).rule(move |exists| match exists {
         true => Ok(()),
-        false => Err(id.missing()),
+        false => Err(ItemId::Folder(id).missing()),
     })
 }

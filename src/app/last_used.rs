@@ -14,24 +14,33 @@ use crate::domain::time::Timestamp;
 /// Uses recorded in one change, so that no request waits long behind it.
 const STEP: usize = 500;
 
-/// Minutes of use that the store does not know yet.
+/// Minutes of use that the store does not know yet; where it is to be known, also from where.
 #[derive(Debug)]
-pub(super) struct LastUsed<Id>(Mutex<HashMap<Id, Timestamp>>);
+pub(super) struct LastUsed<Id, From = ()>(Mutex<HashMap<Id, (Timestamp, From)>>);
 
-impl<Id> Default for LastUsed<Id> {
+impl<Id, From> Default for LastUsed<Id, From> {
     fn default() -> Self {
         LastUsed(Mutex::default())
     }
 }
 
-impl<Id: Copy + Eq + Hash> LastUsed<Id> {
-    /// Notes a use now of something that the store has as last used at `known`.
-    pub(super) fn note(&self, id: Id, now: Timestamp, known: Option<Timestamp>) {
+impl<Id: Copy + Eq + Hash, From: Copy + PartialEq> LastUsed<Id, From> {
+    /// Notes a use now of something that the store has as last used at `known`. From where is asked only where that is noted.
+    pub(super) fn note(
+        &self,
+        id: Id,
+        now: Timestamp,
+        known: Option<Timestamp>,
+        from: impl FnOnce() -> From,
+    ) {
         let minute = now.to_the_minute();
         if known.is_none_or(|known| known < minute) {
+            let noted = (minute, from());
             let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let last = uses.entry(id).or_insert(minute);
-            *last = minute.max(*last);
+            let last = uses.entry(id).or_insert(noted);
+            if last.0 <= minute {
+                *last = noted;
+            }
         }
     }
 
@@ -39,7 +48,7 @@ impl<Id: Copy + Eq + Hash> LastUsed<Id> {
     /// fail, and its caller may stop waiting.
     pub(super) async fn hand_over(
         &self,
-        record: impl AsyncFn(Vec<(Id, Timestamp)>) -> Result<(), Error>,
+        record: impl AsyncFn(Vec<(Id, Timestamp, From)>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for uses in self.all().chunks(STEP) {
             record(uses.to_vec()).await?;
@@ -48,16 +57,18 @@ impl<Id: Copy + Eq + Hash> LastUsed<Id> {
         Ok(())
     }
 
-    fn all(&self) -> Vec<(Id, Timestamp)> {
+    fn all(&self) -> Vec<(Id, Timestamp, From)> {
         let uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        uses.iter().map(|(id, minute)| (*id, *minute)).collect()
+        let uses = uses.iter();
+        uses.map(|(id, (minute, from))| (*id, *minute, *from))
+            .collect()
     }
 
     /// Forgets what the store knows by now, but not a later use noted meanwhile.
-    fn forget(&self, recorded: &[(Id, Timestamp)]) {
+    fn forget(&self, recorded: &[(Id, Timestamp, From)]) {
         let mut uses = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (id, minute) in recorded {
-            if uses.get(id) == Some(minute) {
+        for (id, minute, from) in recorded {
+            if uses.get(id) == Some(&(*minute, *from)) {
                 uses.remove(id);
             }
         }
@@ -76,32 +87,47 @@ mod tests {
     fn a_later_minute_of_use_replaces_an_earlier_one_and_is_not_forgotten_with_it() {
         let uses = LastUsed::default();
         for millis in [120_001, 60_000] {
-            uses.note("key", at(millis), None);
+            uses.note("key", at(millis), None, || ());
         }
-        assert_eq!(uses.all(), [("key", at(120_000))]);
-        uses.note("key", at(180_000), None);
-        uses.forget(&[("key", at(120_000))]);
-        assert_eq!(uses.all(), [("key", at(180_000))]);
-        uses.forget(&[("key", at(180_000))]);
+        assert_eq!(uses.all(), [("key", at(120_000), ())]);
+        uses.note("key", at(180_000), None, || ());
+        uses.forget(&[("key", at(120_000), ())]);
+        assert_eq!(uses.all(), [("key", at(180_000), ())]);
+        uses.forget(&[("key", at(180_000), ())]);
         assert_eq!(uses.all(), []);
     }
 
     #[test]
     fn a_minute_that_the_store_has_is_not_noted() {
         let uses = LastUsed::default();
-        uses.note("key", at(119_999), Some(at(60_000)));
+        uses.note("key", at(119_999), Some(at(60_000)), || ());
         assert_eq!(uses.all(), []);
-        uses.note("key", at(120_000), Some(at(60_000)));
-        assert_eq!(uses.all(), [("key", at(120_000))]);
+        uses.note("key", at(120_000), Some(at(60_000)), || ());
+        assert_eq!(uses.all(), [("key", at(120_000), ())]);
+    }
+
+    #[test]
+    fn of_the_places_of_one_minute_the_last_is_noted() {
+        let uses = LastUsed::default();
+        for from in ["shop", "elsewhere"] {
+            uses.note("key", at(60_000), None, || from);
+        }
+        assert_eq!(uses.all(), [("key", at(60_000), "elsewhere")]);
+        // It is known as of elsewhere by now, and was used from a third place meanwhile.
+        uses.note("key", at(60_001), None, || "office");
+        uses.forget(&[("key", at(60_000), "elsewhere")]);
+        assert_eq!(uses.all(), [("key", at(60_000), "office")]);
+        let known = Some(at(60_000));
+        uses.note("key", at(119_999), known, || panic!("it is asked"));
     }
 
     #[tokio::test]
     async fn what_the_store_cannot_take_now_is_kept() {
         let uses = LastUsed::default();
-        uses.note("key", at(60_000), None);
+        uses.note("key", at(60_000), None, || ());
         let refuse = async |_| Err(Error::unavailable("busy"));
         assert!(uses.hand_over(refuse).await.is_err());
-        assert_eq!(uses.all(), [("key", at(60_000))]);
+        assert_eq!(uses.all(), [("key", at(60_000), ())]);
         assert!(uses.hand_over(async |_| Ok(())).await.is_ok());
         assert_eq!(uses.all(), []);
     }
@@ -109,7 +135,7 @@ mod tests {
     #[tokio::test]
     async fn the_store_takes_them_in_bounded_steps() {
         let uses = LastUsed::default();
-        (0..2 * STEP + 1).for_each(|id| uses.note(id, at(60_000), None));
+        (0..2 * STEP + 1).for_each(|id| uses.note(id, at(60_000), None, || ()));
         let steps = Mutex::new(Vec::new());
         let record = async |step: Vec<_>| {
             steps.lock().unwrap().push(step.len());

@@ -15,6 +15,7 @@ mod auth_code;
 mod author;
 mod browser_session;
 mod cleanup;
+mod client_deletion;
 pub mod counts;
 mod email;
 mod hashing;
@@ -23,6 +24,7 @@ mod idempotency;
 mod identity;
 pub mod invitation;
 mod item;
+mod item_deletion;
 mod known;
 mod last_used;
 mod lease;
@@ -37,6 +39,7 @@ mod product;
 pub(crate) mod product_import;
 pub mod revocation;
 pub mod session;
+mod session_end;
 pub mod set_up;
 mod share_link;
 pub mod sign_in;
@@ -44,6 +47,7 @@ mod team;
 mod user;
 mod ways_to_sign_in;
 
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::Semaphore;
@@ -77,7 +81,7 @@ pub struct App {
     cursors: Cursors,
     known: Known,
     key_leases: Leases,
-    key_uses: LastUsed<ApiKeyId>,
+    key_uses: LastUsed<ApiKeyId, Option<IpAddr>>,
     session_uses: LastUsed<SessionId>,
     browser_uses: LastUsed<BrowserSessionId>,
     hashing: Hashing,

@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::holder::Holder;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
@@ -9,7 +10,9 @@ use crate::domain::oauth_client::{
     ClientId, OauthClient, is_registered, parse_id, parse_redirect_uris,
 };
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, oauth_client};
+use crate::store::{Batch, Sql, audit, auth_code, oauth_client};
+
+use super::cleanup::STEP;
 
 impl App {
     /// Registers an app.
@@ -29,7 +32,62 @@ impl App {
             redirect_uris: parse_redirect_uris(redirect_uris)?,
             created_at: self.now(),
         };
-        self.add_oauth_client(client).await
+        let event = self.event(&Actor::Operator, Action::CreateOauthClient);
+        let event = event.of_client(&client.id);
+        self.store
+            .write(Holder::Service, async move |sql| {
+                add_oauth_client(sql, &client).await?;
+                sql.run(audit::insert(&event)).await?;
+                Ok(client.clone())
+            })
+            .await
+    }
+
+    /// Gives an app another name, other redirect URIs in the place of all that it has, or both; says what it was before and
+    /// what it is now. Where it loses a redirect URI, its unused codes are worth nothing from then on.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such app; as of [`create_oauth_client`](App::create_oauth_client).
+    pub async fn update_oauth_client(
+        &self,
+        id: &ClientId,
+        name: Option<&str>,
+        redirect_uris: Option<&[String]>,
+    ) -> Result<(OauthClient, OauthClient), Error> {
+        let name = name.map(|name| typed_text("client's name", name));
+        let change = Change {
+            id: id.clone(),
+            name: name.transpose()?,
+            redirect_uris: redirect_uris.map(parse_redirect_uris).transpose()?,
+            event: self
+                .event(&Actor::Operator, Action::UpdateOauthClient)
+                .of_client(id),
+        };
+        let changed = self.store.write(Holder::Service, async move |sql| {
+            change.carry_out(sql).await
+        });
+        let (old, new) = changed.await?;
+        if old
+            .redirect_uris
+            .iter()
+            .any(|it| !new.redirect_uris.contains(it))
+        {
+            self.delete_unused_codes(id).await?;
+        }
+        Ok((old, new))
+    }
+
+    /// Deletes the unused codes of an app, step by step. An exchange of one that is under way is waited for.
+    pub(super) async fn delete_unused_codes(&self, id: &ClientId) -> Result<(), Error> {
+        let step = async || {
+            let id = id.clone();
+            let delete = async move |sql: Sql<'_>| {
+                sql.run(auth_code::delete_unused_of_client(&id, STEP)).await
+            };
+            self.store.write(Holder::Service, delete).await
+        };
+        while step().await? == u64::from(STEP) {}
+        Ok(())
     }
 
     /// Clients, in the order of their ids.
@@ -65,24 +123,62 @@ impl App {
             })
             .await
     }
+}
 
-    /// Adds a client with its redirect URIs.
-    pub(super) async fn add_oauth_client(&self, client: OauthClient) -> Result<OauthClient, Error> {
-        self.store
-            .write(Holder::Service, async move |sql| {
-                let insert = oauth_client::insert(&client).rule(|added| match added {
-                    0 => Err(OauthClient::exists(&client.id)),
-                    _ => Ok(()),
-                });
-                sql.run(insert).await?;
-                for uri in &client.redirect_uris {
-                    sql.run(oauth_client::insert_redirect_uri(&client.id, uri))
-                        .await?;
-                }
-                Ok(client.clone())
-            })
-            .await
+/// What is to change of an app.
+struct Change {
+    id: ClientId,
+    name: Option<String>,
+    redirect_uris: Option<Vec<String>>,
+    event: AuditEvent,
+}
+
+impl Change {
+    /// The app is locked first, so that no code goes to a redirect URI that it loses meanwhile. What stays as it is, is told
+    /// of by nobody.
+    async fn carry_out(&self, sql: Sql<'_>) -> Result<(OauthClient, OauthClient), ScriptError> {
+        let id = &self.id;
+        let (_, found) = sql
+            .run((oauth_client::lock(id), oauth_client::find(id)))
+            .await?;
+        let mut old = found.ok_or_else(|| OauthClient::missing(id))?;
+        add_redirect_uris(sql, &mut old).await?;
+        let mut new = old.clone();
+        if let Some(name) = &self.name {
+            sql.run(oauth_client::set_name(id, name)).await?;
+            new.name.clone_from(name);
+        }
+        if let Some(uris) = &self.redirect_uris {
+            for uri in old.redirect_uris.iter().filter(|it| !uris.contains(it)) {
+                sql.run(oauth_client::delete_redirect_uri(id, uri)).await?;
+            }
+            for uri in uris.iter().filter(|it| !old.redirect_uris.contains(it)) {
+                sql.run(oauth_client::insert_redirect_uri(id, uri)).await?;
+            }
+            add_redirect_uris(sql, &mut new).await?;
+        }
+        if new != old {
+            sql.run(audit::insert(&self.event)).await?;
+        }
+        Ok((old, new))
     }
+}
+
+/// Adds a client with its redirect URIs.
+async fn add_oauth_client(sql: Sql<'_>, client: &OauthClient) -> Result<(), ScriptError> {
+    if sql.run(oauth_client::insert(client)).await? == 0 {
+        let exists = sql.run(oauth_client::exists(&client.id)).await?;
+        return Err(match exists {
+            true => OauthClient::exists(&client.id),
+            false => OauthClient::being_deleted(&client.id),
+        }
+        .into());
+    }
+    for uri in &client.redirect_uris {
+        sql.run(oauth_client::insert_redirect_uri(&client.id, uri))
+            .await?;
+    }
+    Ok(())
 }
 
 /// There are few clients, so each may ask for its own.
@@ -93,12 +189,13 @@ async fn add_redirect_uris(sql: Sql<'_>, client: &mut OauthClient) -> Result<(),
     Ok(())
 }
 
-/// Refuses a client that does not exist, or a redirect URI that is not the client's.
+/// Refuses a client that does not exist, or a redirect URI that is not the client's; neither changes before the end of the
+/// transaction.
 pub(super) fn require_redirect_uri<'a>(
     id: &'a ClientId,
     uri: &'a str,
 ) -> impl Batch<Out = ((), ())> {
-    let client = oauth_client::exists(id).rule(move |exists| match exists {
+    let client = oauth_client::hold(id).rule(move |exists| match exists {
         true => Ok(()),
         false => Err(OauthClient::missing(id)),
     });

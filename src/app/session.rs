@@ -45,7 +45,6 @@
 use super::user::require_user;
 use super::{App, Presented};
 use crate::domain::Error;
-use crate::domain::audit::{Action, Actor};
 use crate::domain::auth_code::CodeChallenge;
 use crate::domain::holder::Holder;
 use crate::domain::id::{SessionId, UserId};
@@ -62,7 +61,7 @@ use crate::domain::session::{
 };
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
-use crate::store::{Batch, Sql, audit, auth_code, oauth_client, session};
+use crate::store::{Sql, auth_code, oauth_client, session};
 
 impl App {
     /// Exchanges a code or a refresh token for a pair of tokens, as told [above](self).
@@ -194,7 +193,7 @@ impl App {
         let user = |(found, _): &(SignedIn, _)| found.user_id.into();
         let (signed_in, last_used_at) = self.looked_up(presented, found, user)?;
         self.session_uses
-            .note(signed_in.session_id, now, Some(last_used_at));
+            .note(signed_in.session_id, now, Some(last_used_at), || ());
         Ok(signed_in)
     }
 
@@ -238,28 +237,6 @@ impl App {
         let calls = async move |sql: Sql<'_>| sql.run(session::find(id, now)).await;
         let found = self.store.read(Holder::Service, calls).await?;
         found.ok_or_else(|| Session::missing(id))
-    }
-
-    /// Ends a session, at once and for ever. Revoking it again changes nothing.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as that.
-    pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
-        let now = self.now();
-        let event = self.event(&Actor::Operator, Action::EndSession).to(id.0);
-        self.store
-            .write(Holder::Service, async move |sql| {
-                let exists = session::lock(id).rule(|exists| match exists {
-                    true => Ok(()),
-                    false => Err(Session::missing(id)),
-                });
-                let ((), ended) = sql.run((exists, session::end(id, now))).await?;
-                if ended {
-                    sql.run(audit::insert(&event)).await?;
-                }
-                Ok(())
-            })
-            .await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
-use crate::domain::audit::{Action, Actor};
+use crate::domain::audit::{Action, Actor, AuditEvent};
 use crate::domain::holder::Holder;
 use crate::domain::id::{ShareLinkId, TeamId, UserId};
 use crate::domain::input::end_of;
@@ -66,7 +66,24 @@ impl App {
         Ok(links)
     }
 
-    /// The same, with what the items are called, for a member of the team.
+    /// The links that a user has made and that are not revoked, of all teams, newest first, for the operator.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] for an unknown user; what the store answers.
+    pub async fn list_user_links(
+        &self,
+        user_id: UserId,
+        part: Part<ShareLinkId>,
+    ) -> Result<Vec<ShareLink>, Error> {
+        let calls = async move |sql: Sql<'_>| {
+            sql.run((require_user(user_id), share_link::list_user(user_id, part)))
+                .await
+        };
+        let ((), links) = self.store.read(Holder::Service, calls).await?;
+        Ok(links)
+    }
+
+    /// The links of a team that are not revoked, newest first, with what the items are called, for a member of the team.
     ///
     /// # Errors
     /// [`Error::NotAMember`]; what the store answers.
@@ -121,9 +138,11 @@ impl App {
             password_hash,
             now,
         };
+        let event = self.event(&Actor::Operator, Action::CreateLink);
+        let event = event.to(link.id.0);
         self.store
             .write(Holder::Service, async move |sql| {
-                create_link(sql, &link).await
+                create_link(sql, &link, &event).await
             })
             .await
     }
@@ -156,7 +175,11 @@ impl App {
 
 /// The item is locked first, so that its links are counted and added by one after the other; then the user and the
 /// membership, which nobody ends before the commit.
-async fn create_link(sql: Sql<'_>, link: &NewShareLink) -> Result<ShareLink, ScriptError> {
+async fn create_link(
+    sql: Sql<'_>,
+    link: &NewShareLink,
+    event: &AuditEvent,
+) -> Result<ShareLink, ScriptError> {
     let (item_id, user_id) = (link.create.item_id, link.create.user_id);
     let item = item::lock(item_id).rule(|team_id| team_id.ok_or_else(|| item_id.missing()));
     let (team_id, ()) = sql.run((item, require_user(user_id))).await?;
@@ -168,10 +191,10 @@ async fn create_link(sql: Sql<'_>, link: &NewShareLink) -> Result<ShareLink, Scr
     });
     sql.run((member, room)).await?;
 
+    let event = event.clone().in_team(team_id);
     let insert = share_link::insert(team_id, link);
-    let (_, made) = sql
-        .run((insert, share_link::find(team_id, link.id)))
-        .await?;
+    let made = share_link::find(team_id, link.id);
+    let (_, _, made) = sql.run((insert, audit::insert(&event), made)).await?;
     Ok(made.ok_or_else(|| Error::internal("a link that was just made is not there"))?)
 }
 

@@ -1,7 +1,7 @@
 //! `invoicing api-key`: what a team's integrations present instead of a password.
 
 use crate::app::App;
-use crate::domain::api_key::{ApiKey as Key, RotatedApiKey, Scope};
+use crate::domain::api_key::{ApiKey as Key, RotatedApiKey, Scope, ShownApiKey};
 use crate::domain::audit::Actor;
 use crate::domain::catalog::Mode;
 use crate::domain::id::ApiKeyId;
@@ -135,17 +135,24 @@ impl ApiKey {
                 )))
             }
             Self::Revoke { id } => {
-                Ok(record(&app.revoke_api_key(&Actor::Operator, id).await?).into())
+                app.revoke_api_key(&Actor::Operator, id).await?;
+                Ok(record(&app.get_api_key(id).await?).into())
             }
         }
     }
 }
 
-fn record(key: &Key) -> Record {
+fn record(
+    ShownApiKey {
+        key,
+        last_used_from,
+    }: &ShownApiKey,
+) -> Record {
     let record = describe(Record::default().with_text("id", key.id), key);
     record
         .with_distant_time("revokedAt", key.revoked_at)
         .with_distant_time("lastUsedAt", key.last_used_at)
+        .with_optional("lastUsedFrom", last_used_from.as_ref())
         .with_optional("replacedBy", key.replaced_by)
 }
 

@@ -24,6 +24,19 @@ pub(super) enum Folder {
         #[arg(long)]
         name: String,
     },
+    /// Deletes a folder. The share links to it end with it.
+    ///
+    /// A folder in which there are files is refused, unless these are deleted with it. If that is interrupted, the same
+    /// command goes on. This cannot be undone.
+    #[command(after_help = r#"Example:
+    invoicing folder delete 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --recursive"#)]
+    Delete {
+        /// The folder's id.
+        id: FolderId,
+        /// Delete the files in it as well, with the share links to them.
+        #[arg(long)]
+        recursive: bool,
+    },
     /// Lists the folders of a team, oldest first.
     List {
         /// The team, by its id or its name.
@@ -31,6 +44,16 @@ pub(super) enum Folder {
         team: NamedTeam,
         #[command(flatten)]
         part: PartOf<FolderId>,
+    },
+    /// Gives a folder another name; says what it was before.
+    #[command(after_help = r#"Example:
+    invoicing folder rename 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --name "Contracts""#)]
+    Rename {
+        /// The folder's id.
+        id: FolderId,
+        /// What people call it from now on; need not be unique.
+        #[arg(long)]
+        name: String,
     },
     /// Shows a folder.
     Show {
@@ -56,6 +79,13 @@ pub(super) enum File {
         #[arg(long, value_name = "ID")]
         folder: Option<FolderId>,
     },
+    /// Deletes a file. The share links to it end with it. This cannot be undone.
+    #[command(after_help = r#"Example:
+    invoicing file delete 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11"#)]
+    Delete {
+        /// The file's id.
+        id: FileId,
+    },
     /// Lists the files of a team, oldest first.
     List {
         /// The team, by its id or its name.
@@ -63,6 +93,16 @@ pub(super) enum File {
         team: NamedTeam,
         #[command(flatten)]
         part: PartOf<FileId>,
+    },
+    /// Gives a file another name; says what it was before.
+    #[command(after_help = r#"Example:
+    invoicing file rename 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11 --name "Offer.pdf""#)]
+    Rename {
+        /// The file's id.
+        id: FileId,
+        /// What people call it from now on; need not be unique.
+        #[arg(long)]
+        name: String,
     },
     /// Shows a file.
     Show {
@@ -78,11 +118,22 @@ impl Folder {
                 let team = app.get_team(team).await?.id;
                 Ok(folder(app.create_folder(team, &name).await?).into())
             }
+            Self::Delete { id, recursive } => {
+                let deleted = app.delete_folder(id, recursive).await?;
+                let record = folder(deleted.folder)
+                    .with("deletedFiles", deleted.files)
+                    .with("revokedLinks", deleted.links);
+                Ok(record.into())
+            }
             Self::List { team, part } => {
                 let team = app.get_team(team).await?.id;
                 let folders = app.list_folders(team, part.part()).await?;
                 let records = folders.into_iter().map(folder).map(of_a_team);
                 Ok(part.list(records.collect(), "id"))
+            }
+            Self::Rename { id, name } => {
+                let (old, new) = app.rename_folder(id, &name).await?;
+                Ok(folder(new).with_text("previousName", old.name).into())
             }
             Self::Show { id } => Ok(folder(app.get_folder(id).await?).into()),
         }
@@ -96,11 +147,19 @@ impl File {
                 let team = app.get_team(team).await?.id;
                 Ok(file(app.create_file(team, &name, folder).await?).into())
             }
+            Self::Delete { id } => {
+                let (deleted, links) = app.delete_file(id).await?;
+                Ok(file(deleted).with("revokedLinks", links).into())
+            }
             Self::List { team, part } => {
                 let team = app.get_team(team).await?.id;
                 let files = app.list_files(team, part.part()).await?;
                 let records = files.into_iter().map(file).map(of_a_team);
                 Ok(part.list(records.collect(), "id"))
+            }
+            Self::Rename { id, name } => {
+                let (old, new) = app.rename_file(id, &name).await?;
+                Ok(file(new).with_text("previousName", old.name).into())
             }
             Self::Show { id } => Ok(file(app.get_file(id).await?).into()),
         }

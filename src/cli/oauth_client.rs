@@ -27,6 +27,16 @@ pub(super) enum OauthClient {
         #[arg(long, required = true, num_args = 1.., value_name = "URI")]
         redirect_uri: Vec<String>,
     },
+    /// Deletes an app: nobody is signed in by it any more, and nobody can sign in by it.
+    ///
+    /// That counts at once, for its sessions, codes and tokens. What it leaves is then deleted in small steps. If that is
+    /// interrupted, the same command goes on, and so does a running server. This cannot be undone.
+    #[command(after_help = r#"Example:
+    invoicing oauth-client delete mobile"#)]
+    Delete {
+        /// What the app calls itself.
+        id: ClientId,
+    },
     /// Lists the apps, in the order of their ids.
     List {
         #[command(flatten)]
@@ -37,6 +47,31 @@ pub(super) enum OauthClient {
         /// What the app calls itself.
         id: ClientId,
     },
+    /// Gives an app another name, other redirect URIs, or both; says what they were before.
+    ///
+    /// Who is signed in stays signed in. Where the app loses a redirect URI, a sign-in that is under way has to begin anew.
+    #[command(after_help = r#"Examples:
+    invoicing oauth-client update mobile --name "Our new app"
+    invoicing oauth-client update mobile \
+        --redirect-uri com.example.app:/signed-in https://example.com/back"#)]
+    Update {
+        /// What the app calls itself.
+        id: ClientId,
+        #[command(flatten)]
+        change: Change,
+    },
+}
+
+/// What is to change; at least one of them.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = true)]
+pub(super) struct Change {
+    /// What people call it from now on.
+    #[arg(long)]
+    name: Option<String>,
+    /// Where codes may be sent from now on; these take the place of all that there are.
+    #[arg(long, num_args = 1.., value_name = "URI")]
+    redirect_uri: Option<Vec<String>>,
 }
 
 impl OauthClient {
@@ -50,11 +85,25 @@ impl OauthClient {
                 let client = app.create_oauth_client(&id, &name, &redirect_uri).await?;
                 Ok(record(client).into())
             }
+            Self::Delete { id } => {
+                let (client, ended) = app.delete_oauth_client(&id).await?;
+                Ok(record(client).with("endedSessions", ended).into())
+            }
             Self::List { part } => {
                 let clients = app.list_oauth_clients(part.part()).await?;
                 Ok(part.list(clients.into_iter().map(record).collect(), "id"))
             }
             Self::Show { id } => Ok(record(app.get_oauth_client(id).await?).into()),
+            Self::Update { id, change } => {
+                let Change { name, redirect_uri } = change;
+                let changed =
+                    app.update_oauth_client(&id, name.as_deref(), redirect_uri.as_deref());
+                let (old, new) = changed.await?;
+                let record = record(new)
+                    .with_text("previousName", old.name)
+                    .with("previousRedirectUris", old.redirect_uris);
+                Ok(record.into())
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::domain::id::SessionId;
+use crate::domain::oauth_client::ClientId;
 use crate::domain::session;
 use crate::domain::user::NamedUser;
 
@@ -26,11 +27,28 @@ pub(super) enum Session {
         /// The session's id, as the list shows it.
         id: SessionId,
     },
-    /// Signs a device out, at once: its tokens are refused from the next request on.
-    Revoke {
-        /// The session's id, as the list shows it.
-        id: SessionId,
-    },
+    /// Signs a device out, all devices of a user, or all of an app: their tokens are refused from the next request on.
+    ///
+    /// Of a user, the browsers are signed out, too. Whoever can sign in may do so again.
+    #[command(after_help = r#"Examples:
+    invoicing session revoke 0198c5b2-7d3c-7a44-9c58-2f6d1b0e8a11
+    invoicing session revoke --user ada@example.com
+    invoicing session revoke --client mobile"#)]
+    Revoke(Which),
+}
+
+/// Which sessions are ended: one, those of a user, or those of an app.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Which {
+    /// The session's id, as the list shows it.
+    id: Option<SessionId>,
+    /// The user who is signed out everywhere, by email or id.
+    #[arg(long, value_name = "USER")]
+    user: Option<NamedUser>,
+    /// The app by which nobody is signed in any more.
+    #[arg(long, value_name = "ID")]
+    client: Option<ClientId>,
 }
 
 impl Session {
@@ -48,11 +66,37 @@ impl Session {
                 Ok(part.list(records.collect(), "id"))
             }
             Self::Show { id } => Ok(record(app.get_session(id).await?).into()),
-            Self::Revoke { id } => {
-                app.revoke_session(id).await?;
-                Ok(Record::default().with_text("id", id).into())
-            }
+            Self::Revoke(which) => which.revoke(app).await,
         }
+    }
+}
+
+impl Which {
+    async fn revoke(self, app: &App) -> Result<Output, CommandError> {
+        let record = Record::default();
+        let record = match (self.id, self.user, self.client) {
+            (Some(id), ..) => {
+                app.revoke_session(id).await?;
+                record.with_text("id", id)
+            }
+            (_, Some(user), _) => {
+                let id = app.get_user(user).await?.id;
+                let ended = app.revoke_sessions_of_user(id).await?;
+                record
+                    .with_text("id", id)
+                    .with("endedSessions", ended.apps)
+                    .with("endedBrowserSessions", ended.browsers)
+            }
+            (.., Some(id)) => {
+                let ended = app.revoke_sessions_of_client(&id).await?;
+                record.with_text("id", id).with("endedSessions", ended)
+            }
+            _ => {
+                let which = "give a session's id, --user or --client";
+                return Err(CommandError::Usage(which.into()));
+            }
+        };
+        Ok(record.into())
     }
 }
 

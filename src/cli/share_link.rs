@@ -9,6 +9,7 @@ use crate::domain::Error;
 use crate::domain::audit::Actor;
 use crate::domain::id::{FileId, FolderId, ShareLinkId, UserId};
 use crate::domain::item::ItemId;
+use crate::domain::list::Part;
 use crate::domain::secret::Secret;
 use crate::domain::share_link::{Audience, CreateLink, ShareLink};
 use crate::domain::team::NamedTeam;
@@ -46,11 +47,13 @@ pub(super) enum Link {
     invoicing link create --folder ID --user ada@example.com --audience team --no-download
     printf %s "$PASSWORD" | invoicing link create --file ID --user ada@example.com --password-stdin"#)]
     Create(Create),
-    /// Lists the links of a team that are not revoked, newest first.
+    /// Lists the links of a team, or those that a user has made, that are not revoked, newest first.
+    #[command(after_help = r#"Examples:
+    invoicing link list --team Acme
+    invoicing link list --user ada@example.com"#)]
     List {
-        /// The team, by its id or its name.
-        #[arg(long, value_name = "TEAM")]
-        team: NamedTeam,
+        #[command(flatten)]
+        of: Of,
         #[command(flatten)]
         part: PartOf<ShareLinkId>,
     },
@@ -91,6 +94,18 @@ pub(super) struct Create {
     expires_in: Option<Span>,
 }
 
+/// Whose links are listed: those of a team, or those of a user in all teams.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Of {
+    /// The team, by its id or its name.
+    #[arg(long, value_name = "TEAM")]
+    team: Option<NamedTeam>,
+    /// The user who has made them, by email or id.
+    #[arg(long, value_name = "USER")]
+    user: Option<NamedUser>,
+}
+
 /// What to share: a file or a folder.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
@@ -114,9 +129,8 @@ impl Link {
                 let link = link.map_err(|error| refused(error, user, item))?;
                 Ok(record(app, &link).into())
             }
-            Self::List { team, part } => {
-                let team = app.get_team(team).await?.id;
-                let links = app.list_team_links(team, part.part()).await?;
+            Self::List { of, part } => {
+                let links = of.list(app, part.part()).await?;
                 let records = links.iter().map(|link| record(app, link));
                 let records = records.map(|record| record.without_columns(&DETAILS));
                 Ok(part.list(records.collect(), "id"))
@@ -126,6 +140,26 @@ impl Link {
                 app.revoke_link(&Actor::Operator, id).await?;
                 Ok(Record::default().with_text("id", id).into())
             }
+        }
+    }
+}
+
+impl Of {
+    async fn list(
+        self,
+        app: &App,
+        part: Part<ShareLinkId>,
+    ) -> Result<Vec<ShareLink>, CommandError> {
+        match (self.team, self.user) {
+            (Some(team), None) => {
+                let team = app.get_team(team).await?.id;
+                Ok(app.list_team_links(team, part).await?)
+            }
+            (None, Some(user)) => {
+                let user = app.get_user(user).await?.id;
+                Ok(app.list_user_links(user, part).await?)
+            }
+            _ => Err(CommandError::Usage("give either --team or --user".into())),
         }
     }
 }

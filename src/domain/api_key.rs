@@ -8,7 +8,7 @@
 //!    looked up, unless that was done a moment ago (`app/lease.rs`). Once a key is revoked, it works in no process.
 //! 4. A change asks again, in its own transaction ([`Author`]): the body may have come long after the key, and the
 //!    key may have ended in between. Revoking a key waits for the changes that found it valid.
-//! 5. The last use is kept to the minute. Requests only note it in memory; the background task hands
+//! 5. The last use is kept to the minute, with the client address. Requests only note it in memory; the background task hands
 //!    the notes to the store together ([`record_uses`](crate::app::App::record_uses)).
 //! 6. A key is rotated once: another takes its place, of the same team, mode, scope and name, and lives as long as this one
 //!    was made to live. This one works on for the overlap, and never longer than it would have; without an overlap, it is
@@ -76,11 +76,20 @@ pub struct RotatedApiKey {
     pub secret: Secret,
 }
 
-/// A key, with what people call whoever made it.
+/// A key, with what nobody asks who checks one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownApiKey {
+    /// The key.
+    pub key: ApiKey,
+    /// The client address of its last use; of several in that minute, one.
+    pub last_used_from: Option<String>,
+}
+
+/// The same, with what people call whoever made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedApiKey {
     /// The key.
-    pub key: ApiKey,
+    pub shown: ShownApiKey,
     /// The maker's name, if they are in the team still.
     pub maker: Option<String>,
 }

@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use super::catalog::Catalog;
 use super::id::{ApiKeyId, AuditEventId, BrowserSessionId, TeamId, UserId};
 use super::member::Role;
+use super::oauth_client::ClientId;
 use super::string_enum::string_enum;
 use super::time::Timestamp;
 use super::ways_to_sign_in::Way;
@@ -63,9 +64,9 @@ string_enum! {
         SignIn = "sign-in",
         /// Somebody signed out.
         SignOut = "sign-out",
-        /// A session of an app was ended.
+        /// A session of an app was ended, or all of a user or an app.
         EndSession = "end-session",
-        /// A session of a browser was ended from another.
+        /// A session of a browser was ended from another, or all of a user.
         EndBrowserSession = "end-browser-session",
         /// The operator made a user a member.
         AddMember = "add-member",
@@ -91,8 +92,30 @@ string_enum! {
         RotateApiKey = "rotate-api-key",
         /// A key was revoked.
         RevokeApiKey = "revoke-api-key",
+        /// A share link was made.
+        CreateLink = "create-link",
         /// A share link was revoked.
         RevokeLink = "revoke-link",
+        /// A folder was made.
+        CreateFolder = "create-folder",
+        /// A folder was given another name.
+        RenameFolder = "rename-folder",
+        /// A folder was deleted.
+        DeleteFolder = "delete-folder",
+        /// A file was made.
+        CreateFile = "create-file",
+        /// A file was given another name.
+        RenameFile = "rename-file",
+        /// A file was deleted, alone or with its folder.
+        DeleteFile = "delete-file",
+        /// An app was registered.
+        CreateOauthClient = "create-oauth-client",
+        /// An app was given another name or other redirect URIs.
+        UpdateOauthClient = "update-oauth-client",
+        /// An app was deleted.
+        DeleteOauthClient = "delete-oauth-client",
+        /// A code was issued by the command line.
+        IssueAuthCode = "issue-auth-code",
         /// A password was set by the link of a reset.
         ResetPassword = "reset-password",
         /// A password was changed.
@@ -123,7 +146,7 @@ pub struct AuditEvent {
     pub actor: Option<UserId>,
     /// What was done.
     pub action: Action,
-    /// To which key, link, session, import or user.
+    /// To which key, link, session, import, file, folder or user.
     pub subject: Option<Uuid>,
     /// What else there is to say, such as a role or a mode.
     pub detail: Option<String>,
@@ -142,7 +165,7 @@ pub struct ListedAuditEvent {
     pub event: AuditEvent,
     /// The name of whoever did it.
     pub actor: Option<String>,
-    /// The name of the user, key or link.
+    /// The name of the user, key, link, folder or file.
     pub subject: Option<String>,
 }
 
@@ -208,6 +231,15 @@ impl AuditEvent {
     pub(crate) fn by(self, way: Way) -> Self {
         AuditEvent {
             detail: Some(way.as_str().to_owned()),
+            ..self
+        }
+    }
+
+    /// The same, with an app as what else there is to say: its id is no UUID.
+    #[must_use]
+    pub(crate) fn of_client(self, id: &ClientId) -> Self {
+        AuditEvent {
+            detail: Some(id.to_string()),
             ..self
         }
     }

@@ -87,6 +87,26 @@ pub struct Folder {
     pub created_at: Timestamp,
 }
 
+impl Folder {
+    /// The error for a folder that is to be deleted alone and has files; the command line shows it.
+    pub(crate) fn has_files(id: FolderId) -> Error {
+        Error::Refused(format!(
+            "the folder {id} has files; `--recursive` deletes them with it"
+        ))
+    }
+}
+
+/// A folder that was deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeletedFolder {
+    /// As it was.
+    pub folder: Folder,
+    /// How many files were deleted with it.
+    pub files: u64,
+    /// How many share links have ended: its own and those of its files.
+    pub links: u64,
+}
+
 /// A file. What is in it is none of this service's business yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {

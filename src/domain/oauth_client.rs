@@ -76,6 +76,14 @@ impl OauthClient {
         ))
     }
 
+    /// The error for an id that is taken by what is left of a deleted client; the command line shows it.
+    pub(crate) fn being_deleted(id: &ClientId) -> Error {
+        Error::Refused(format!(
+            "an OAuth client {id} is being deleted; wait until `invoicing oauth-client delete {id}` is done, or choose \
+             another id"
+        ))
+    }
+
     /// The error for a redirect URI that is not registered; the command line shows it.
     pub(crate) fn foreign_redirect_uri(id: &ClientId, uri: &str) -> Error {
         Error::Refused(format!(

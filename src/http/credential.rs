@@ -41,7 +41,8 @@ pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>
     let presented = bearer(Credential::ApiKey, context.request.headers())?;
     let under_way = under_way(context)?;
     let presented = app(context).presented_api_key(presented);
-    let find = |presented| app(context).look_up_api_key(presented);
+    let from = || Some(address(context));
+    let find = |presented| app(context).look_up_api_key(presented, from);
     let key = look_up(context, Credential::ApiKey, presented, find).await?;
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);

@@ -20,7 +20,7 @@ use super::site::Site;
 use super::text::Time;
 use super::visit::Visit;
 use crate::domain::Error;
-use crate::domain::api_key::{ListedApiKey, Scope};
+use crate::domain::api_key::{ListedApiKey, Scope, ShownApiKey};
 use crate::domain::catalog::Mode;
 use crate::domain::error::Complaint;
 use crate::domain::id::ApiKeyId;
@@ -55,6 +55,7 @@ struct KeyRow {
     created_by: String,
     created_at: Time,
     last_used_at: Option<Time>,
+    last_used_from: Option<String>,
     expires_at: Option<Time>,
     is_revoked: bool,
     may_rotate: bool,
@@ -62,7 +63,11 @@ struct KeyRow {
 }
 
 impl KeyRow {
-    fn new(ListedApiKey { key, maker }: ListedApiKey, now: Timestamp) -> KeyRow {
+    fn new(ListedApiKey { shown, maker }: ListedApiKey, now: Timestamp) -> KeyRow {
+        let ShownApiKey {
+            key,
+            last_used_from,
+        } = shown;
         let nobody = match key.created_by {
             None => "The operator",
             Some(_) => "A former member",
@@ -86,6 +91,7 @@ impl KeyRow {
             created_by: maker.unwrap_or_else(|| nobody.to_owned()),
             created_at: Time(key.created_at),
             last_used_at: key.last_used_at.map(Time),
+            last_used_from,
             expires_at: key.expires_at.map(Time),
             is_revoked: key.revoked_at.is_some(),
             may_rotate,

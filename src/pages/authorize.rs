@@ -127,8 +127,8 @@ async fn authorize(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answer {
             let location = request.approved(issued.code.reveal(), origin);
             Ok(see_other(&location))
         }
-        // Somebody has signed out meanwhile, in this browser or by another.
-        Err(Error::InvalidToken) => Ok(anew),
+        // Meanwhile somebody has signed out, in this browser or by another, or the app has been changed or deleted.
+        Err(Error::InvalidToken | Error::Missing { .. } | Error::Refused(_)) => Ok(anew),
         Err(error) => Err(error.into()),
     }
 }

@@ -15,6 +15,7 @@ const BLANKS: &[&str] = &[
     "FOR UPDATE",
     "FOR SHARE SKIP LOCKED",
     "FOR SHARE",
+    "FOR KEY SHARE",
 ];
 
 /// A text that is being written.

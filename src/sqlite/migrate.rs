@@ -247,7 +247,7 @@ mod tests {
         let app = App::new(store, clock, "https://links.example").await;
         let app = app.unwrap();
         let key = app.get_api_key(ApiKeyId(uuid::Uuid::nil()));
-        let key = key.await.unwrap();
+        let key = key.await.unwrap().key;
         for product in [&product, &old] {
             let found = app.get_product(&key, product.id).await;
             assert_eq!(found.unwrap(), *product);

@@ -6,15 +6,18 @@
 //! it, and a key in constant use would let nobody revoke it: those who share a row may overtake one who waits for it, and
 //! those who share a lock may not.
 
+use std::net::IpAddr;
+
 use uuid::Uuid;
 
-use super::{Batch, Sql, uses};
-use crate::domain::api_key::{ApiKey, ListedApiKey};
+use super::{Batch, Sql};
+use crate::domain::api_key::{ApiKey, ListedApiKey, ShownApiKey};
 use crate::domain::id::{ApiKeyId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::secret::Digest;
 use crate::domain::time::Timestamp;
-use crate::sql::{ScriptError, lock, sql, table, values};
+use crate::sql::value::{Columns, columns};
+use crate::sql::{ScriptError, lock, sql, table, text, values};
 
 table! {
     /// The rows of API keys.
@@ -24,7 +27,17 @@ table! {
         id: Uuid, team_id: Uuid, mode: Text, scope: Text, name: Text, created_at: Integer,
         created_by: Uuid, expires_at: Integer, revoked_at: Integer, last_used_at: Integer, replaced_by: Uuid,
     }
-    ()
+    (last_used_from: Text)
+}
+
+/// The columns of a key that is shown.
+const SHOWN: &str = text!(row::COLUMNS, ", last_used_from");
+
+fn read_shown(row: &mut Columns<'_>) -> Result<ShownApiKey, ScriptError> {
+    Ok(ShownApiKey {
+        key: row::read(row)?,
+        last_used_from: row.take()?,
+    })
 }
 
 /// Adds a key, of which nothing but the digest is kept.
@@ -33,22 +46,22 @@ pub fn insert<'a>(key: &'a ApiKey, digest: &'a Digest) -> impl Batch {
 }
 
 /// The keys of a team, oldest first.
-pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
+pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ShownApiKey>> {
     let after = part.after.unwrap_or(ApiKeyId(Uuid::nil()));
     sql!(
         "SELECT ",
-        row::COLUMNS,
+        SHOWN,
         " FROM api_key WHERE team_id = $1 AND id > $2 ORDER BY id LIMIT $3"
     )
     .with(values![team_id, after, part.limit])
-    .all(row::read)
+    .all(read_shown)
 }
 
 /// At most `limit` keys of a team: those that are not revoked, then the others, each newest first.
 pub fn list_newest(team_id: TeamId, limit: u32) -> impl Batch<Out = Vec<ListedApiKey>> {
     sql!(
         "SELECT ",
-        row::COLUMNS,
+        SHOWN,
         ", (SELECT \"user\".name FROM member JOIN \"user\" ON \"user\".id = user_id \
              WHERE member.team_id = $1 AND user_id = created_by) \
          FROM api_key WHERE team_id = $1 ORDER BY revoked_at IS NOT NULL, id DESC LIMIT $2"
@@ -56,22 +69,22 @@ pub fn list_newest(team_id: TeamId, limit: u32) -> impl Batch<Out = Vec<ListedAp
     .with(values![team_id, limit])
     .all(|row| {
         Ok(ListedApiKey {
-            key: row::read(row)?,
+            shown: read_shown(row)?,
             maker: row.take()?,
         })
     })
 }
 
 /// The keys of all teams, oldest first.
-pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ApiKey>> {
+pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ShownApiKey>> {
     let after = part.after.unwrap_or(ApiKeyId(Uuid::nil()));
     sql!(
         "SELECT ",
-        row::COLUMNS,
+        SHOWN,
         " FROM api_key WHERE id > $1 ORDER BY id LIMIT $2"
     )
     .with(values![after, part.limit])
-    .all(row::read)
+    .all(read_shown)
 }
 
 /// How many keys of a team are valid.
@@ -98,6 +111,13 @@ pub fn find_id(id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
     sql!("SELECT ", row::COLUMNS, " FROM api_key WHERE id = $1")
         .with(values![id])
         .first(row::read)
+}
+
+/// The same, to be shown.
+pub fn find_shown(id: ApiKeyId) -> impl Batch<Out = Option<ShownApiKey>> {
+    sql!("SELECT ", SHOWN, " FROM api_key WHERE id = $1")
+        .with(values![id])
+        .first(read_shown)
 }
 
 /// The key that has this digest.
@@ -164,22 +184,41 @@ pub fn list_unrevoked(
     .all(|row| Ok(row.take()?))
 }
 
-/// Notes when keys were last used; a time before the one already noted changes nothing.
+/// Notes when keys were last used, and from which client address; a time before the one already noted changes nothing.
+/// Replicas note the uses of the same keys, so their rows are locked in the order of the ids.
 ///
 /// # Errors
 /// As every script.
-pub async fn record_uses(sql: Sql<'_>, uses: &[(ApiKeyId, Timestamp)]) -> Result<(), ScriptError> {
+pub async fn record_uses(
+    sql: Sql<'_>,
+    uses: &[(ApiKeyId, Timestamp, Option<IpAddr>)],
+) -> Result<(), ScriptError> {
     let update = sql!(
         sqlite: [
-            "UPDATE api_key SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)",
+            "UPDATE api_key SET last_used_at = $2, last_used_from = $3 \
+             WHERE id = $1 AND (last_used_at IS NULL OR last_used_at <= $2)",
         ],
         postgres: [
-            "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), \
-                 locked AS (SELECT api_key.team_id, api_key.id, used_at FROM api_key JOIN used USING (id) \
+            "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[]) \
+                     AS used (id, used_at, used_from)), \
+                 locked AS (SELECT api_key.team_id, api_key.id, used_at, used_from FROM api_key JOIN used USING (id) \
                      ORDER BY api_key.id FOR UPDATE OF api_key) \
-             UPDATE api_key SET last_used_at = greatest(last_used_at, used_at) FROM locked \
-             WHERE api_key.team_id = locked.team_id AND api_key.id = locked.id"
+             UPDATE api_key SET last_used_at = used_at, last_used_from = used_from FROM locked \
+             WHERE api_key.team_id = locked.team_id AND api_key.id = locked.id \
+             AND (last_used_at IS NULL OR last_used_at <= used_at)"
         ],
     );
-    uses::record(sql, update, uses).await
+    let from = |from: &Option<IpAddr>| from.map(|it| it.to_string());
+    let places: Vec<_> = uses.iter().map(|(_, _, it)| from(it)).collect();
+    let rows = uses.iter().zip(&places);
+    let rows = rows.map(|((id, at, _), from)| values![id.0, at, from]);
+    if let Sql::Postgres(_) = sql {
+        let [ids, times, places] = columns(rows);
+        let lists = values![&ids[..], &times[..], &places[..]];
+        return sql.run(update.with(lists)).await.map(drop);
+    }
+    for row in rows {
+        sql.run(update.with(row)).await?;
+    }
+    Ok(())
 }

@@ -50,7 +50,9 @@ pub fn list_named(
          coalesce( \
              (SELECT name FROM \"user\" WHERE \"user\".id = subject AND removed_at IS NULL), \
              (SELECT name FROM api_key WHERE api_key.team_id = $1 AND api_key.id = subject), \
-             (SELECT name FROM share_link WHERE share_link.team_id = $1 AND share_link.id = subject)) \
+             (SELECT name FROM share_link WHERE share_link.team_id = $1 AND share_link.id = subject), \
+             (SELECT name FROM folder WHERE folder.team_id = $1 AND folder.id = subject), \
+             (SELECT name FROM file WHERE file.team_id = $1 AND file.id = subject)) \
          FROM audit_event WHERE team_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
     )
     .with(values![team_id, after, part.limit])

@@ -3,6 +3,7 @@
 use super::Batch;
 use crate::domain::auth_code::AuthCode;
 use crate::domain::id::{SessionId, UserId};
+use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Digest;
 use crate::domain::session::rules::KnownCode;
 use crate::domain::time::Timestamp;
@@ -48,6 +49,41 @@ pub fn mark_used(digest: &Digest, session_id: SessionId) -> impl Batch {
 /// Deletes the codes of a user.
 pub fn delete_all(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM auth_code WHERE user_id = $1").with(values![user_id])
+}
+
+/// Deletes at most `limit` codes of a user that nobody has used; says how many. A code that is being exchanged is waited for.
+pub fn delete_unused_of_user(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM auth_code WHERE digest IN ( \
+             SELECT digest FROM auth_code WHERE session_id IS NULL AND user_id = $1 LIMIT $2 FOR UPDATE)"
+    )
+    .with(values![user_id, limit])
+}
+
+/// The same, of a client.
+pub fn delete_unused_of_client(id: &ClientId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM auth_code WHERE digest IN ( \
+             SELECT digest FROM auth_code WHERE session_id IS NULL AND client_id = $1 LIMIT $2 FOR UPDATE)"
+    )
+    .with(values![id, limit])
+}
+
+/// Deletes at most `limit` codes of the first `sessions` of a client; says how many.
+pub fn delete_of_client(id: &ClientId, sessions: u32, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM auth_code WHERE digest IN ( \
+             SELECT digest FROM auth_code WHERE session_id IN ( \
+                 SELECT id FROM session WHERE client_id = $1 ORDER BY id LIMIT $2) LIMIT $3)"
+    )
+    .with(values![id, sessions, limit])
+}
+
+/// Whether a client has codes, used or not.
+pub fn exist_of_client(id: &ClientId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM auth_code WHERE client_id = $1 LIMIT 1")
+        .with(values![id])
+        .exists()
 }
 
 /// Deletes at most `limit` codes that have expired unused; says how many.

@@ -88,6 +88,15 @@ pub fn delete_others(user_id: UserId, stays: Option<BrowserSessionId>) -> impl B
         .with(values![user_id, stays])
 }
 
+/// Ends at most `limit` sessions of a user. Says how many.
+pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM browser_session WHERE id IN ( \
+             SELECT id FROM browser_session WHERE user_id = $1 LIMIT $2 FOR UPDATE)"
+    )
+    .with(values![user_id, limit])
+}
+
 /// Deletes at most `limit` sessions that are over; says how many.
 pub fn delete_over(now: Timestamp, limit: u32) -> impl Batch<Out = u64> {
     sql!(

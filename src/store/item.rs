@@ -1,4 +1,5 @@
-//! Files and folders. Neither is ever removed, so that their existence needs no lock.
+//! Files and folders. Whoever deletes one locks it first, and so does whoever makes a link to it; whoever puts a file into a
+//! folder holds the folder.
 
 use uuid::Uuid;
 
@@ -43,6 +44,13 @@ pub fn exists(team_id: TeamId, id: ItemId) -> impl Batch<Out = bool> {
     select.with(values![team_id, id.uuid()]).exists()
 }
 
+/// Whether the team has the folder, which nobody [locks](lock) before the end of the transaction.
+pub fn hold_folder(team_id: TeamId, id: FolderId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM folder WHERE team_id = $1 AND id = $2 FOR KEY SHARE")
+        .with(values![team_id, id])
+        .exists()
+}
+
 /// The team that has the item, if there is one. Until the end of the transaction, others who ask the same wait: of the
 /// changes that count the item's links, one comes after the other.
 pub fn lock(id: ItemId) -> impl Batch<Out = Option<TeamId>> {
@@ -51,6 +59,37 @@ pub fn lock(id: ItemId) -> impl Batch<Out = Option<TeamId>> {
         ItemId::Folder(_) => sql!("SELECT team_id FROM folder WHERE id = $1 FOR UPDATE"),
     };
     select.with(values![id.uuid()]).first(|row| Ok(row.take()?))
+}
+
+/// Gives an item of a team another name.
+pub fn set_name<'a>(team_id: TeamId, id: ItemId, name: &'a str) -> impl Batch + 'a {
+    let update = match id {
+        ItemId::File(_) => sql!("UPDATE file SET name = $3 WHERE team_id = $1 AND id = $2"),
+        ItemId::Folder(_) => sql!("UPDATE folder SET name = $3 WHERE team_id = $1 AND id = $2"),
+    };
+    update.with(values![team_id, id.uuid(), name])
+}
+
+/// Deletes an item of a team; a folder in which there is no file.
+pub fn delete(team_id: TeamId, id: ItemId) -> impl Batch {
+    let delete = match id {
+        ItemId::File(_) => sql!("DELETE FROM file WHERE team_id = $1 AND id = $2"),
+        ItemId::Folder(_) => sql!("DELETE FROM folder WHERE team_id = $1 AND id = $2"),
+    };
+    delete.with(values![team_id, id.uuid()])
+}
+
+/// The first files in a folder of a team, at most `limit`, which nobody else changes until the end of the transaction.
+pub fn lock_files(
+    team_id: TeamId,
+    folder_id: FolderId,
+    limit: u32,
+) -> impl Batch<Out = Vec<FileId>> {
+    sql!(
+        "SELECT id FROM file WHERE team_id = $1 AND folder_id = $2 ORDER BY id LIMIT $3 FOR UPDATE"
+    )
+    .with(values![team_id, folder_id, limit])
+    .all(|row| Ok(row.take()?))
 }
 
 /// The folders of a team, oldest first.

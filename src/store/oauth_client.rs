@@ -1,16 +1,18 @@
-//! OAuth clients, and the redirect URIs that each may use. A client stays for ever, so its existence needs no lock.
+//! OAuth clients, and the redirect URIs that each may use. One that is deleted is as good as gone; its row goes last, when
+//! nothing refers to it any more.
 
 use super::Batch;
 use crate::domain::list::Part;
 use crate::domain::oauth_client::{ClientId, OauthClient};
+use crate::domain::time::Timestamp;
 use crate::sql::value::Columns;
-use crate::sql::{ScriptError, sql, table, values};
+use crate::sql::{ScriptError, lock, sql, table, values};
 
 table! {
     /// The rows of clients.
     pub(super) mod row = "oauth_client", key [id];
     (id: Text, name: Text, created_at: Integer)
-    ()
+    (deleted_at: Integer)
 }
 
 table! {
@@ -36,9 +38,21 @@ pub fn insert_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch {
 
 /// Whether there is such a client.
 pub fn exists(id: &ClientId) -> impl Batch<Out = bool> {
-    sql!("SELECT 1 FROM oauth_client WHERE id = $1")
+    sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id])
         .exists()
+}
+
+/// The same; nobody [locks](lock) it before the end of the transaction.
+pub fn hold(id: &ClientId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM oauth_client WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE")
+        .with(values![id])
+        .exists()
+}
+
+/// Waits until nobody holds the client, and lets nobody hold it before the end of the transaction.
+pub fn lock(id: &ClientId) -> impl Batch {
+    lock!("SELECT 1 FROM oauth_client WHERE id = $1 FOR UPDATE").with(values![id])
 }
 
 /// A client without its redirect URIs.
@@ -54,16 +68,58 @@ fn read(row: &mut Columns<'_>) -> Result<OauthClient, ScriptError> {
 /// Clients without their redirect URIs, in the order of their ids.
 pub fn list<'a>(part: &'a Part<ClientId>) -> impl Batch<Out = Vec<OauthClient>> + 'a {
     let after = part.after.as_ref().map_or("", ClientId::as_str);
-    sql!("SELECT id, name, created_at FROM oauth_client WHERE id > $1 ORDER BY id LIMIT $2")
-        .with(values![after, part.limit])
-        .all(read)
+    sql!(
+        "SELECT id, name, created_at FROM oauth_client WHERE id > $1 AND deleted_at IS NULL \
+         ORDER BY id LIMIT $2"
+    )
+    .with(values![after, part.limit])
+    .all(read)
 }
 
 /// The client of that id, without its redirect URIs.
 pub fn find(id: &ClientId) -> impl Batch<Out = Option<OauthClient>> {
+    sql!("SELECT id, name, created_at FROM oauth_client WHERE id = $1 AND deleted_at IS NULL")
+        .with(values![id])
+        .first(read)
+}
+
+/// The same, also of one that is deleted and whose row is still there.
+pub fn find_row(id: &ClientId) -> impl Batch<Out = Option<OauthClient>> {
     sql!("SELECT id, name, created_at FROM oauth_client WHERE id = $1")
         .with(values![id])
         .first(read)
+}
+
+/// The clients that are deleted, and whose rows are still there.
+pub fn list_deleted() -> impl Batch<Out = Vec<ClientId>> {
+    sql!("SELECT id FROM oauth_client WHERE deleted_at IS NOT NULL")
+        .with(values![])
+        .all(|row| Ok(ClientId::new(row.take::<String>()?)))
+}
+
+/// Gives a client another name.
+pub fn set_name<'a>(id: &'a ClientId, name: &'a str) -> impl Batch {
+    sql!("UPDATE oauth_client SET name = $2 WHERE id = $1").with(values![id, name])
+}
+
+/// Marks a client as deleted; says how many were not before.
+pub fn mark_deleted(id: &ClientId, now: Timestamp) -> impl Batch<Out = u64> {
+    sql!("UPDATE oauth_client SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
+        .with(values![id, now])
+}
+
+/// Deletes the row of a client to which nothing belongs but its redirect URIs, and these.
+pub fn delete(id: &ClientId) -> impl Batch {
+    (
+        sql!("DELETE FROM oauth_redirect_uri WHERE client_id = $1").with(values![id]),
+        sql!("DELETE FROM oauth_client WHERE id = $1").with(values![id]),
+    )
+}
+
+/// Takes a redirect URI from a client.
+pub fn delete_redirect_uri<'a>(id: &'a ClientId, uri: &'a str) -> impl Batch {
+    sql!("DELETE FROM oauth_redirect_uri WHERE client_id = $1 AND redirect_uri = $2")
+        .with(values![id, uri])
 }
 
 /// The redirect URIs of a client, in the order of their characters.

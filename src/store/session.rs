@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::{Batch, Sql, uses};
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::list::Part;
+use crate::domain::oauth_client::ClientId;
 use crate::domain::secret::Digest;
 use crate::domain::session::pair::PairDigests;
 use crate::domain::session::rules::{KnownToken, latest_access_token};
@@ -61,7 +62,7 @@ pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> 
 }
 
 /// Who is behind an access token that has not expired, and not for longer than [`latest_access_token`], in a session that
-/// has not ended; and when the session is known to have been used last.
+/// has not ended, of a client that is not deleted; and when the session is known to have been used last.
 pub fn find_access_token(
     digest: &Digest,
     now: Timestamp,
@@ -69,8 +70,9 @@ pub fn find_access_token(
     sql!(
         "SELECT user_id, session_id, last_used_at \
          FROM access_token JOIN session ON session.id = access_token.session_id \
+         JOIN oauth_client ON oauth_client.id = session.client_id \
          WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND access_token.expires_at <= $3 \
-         AND session.ended_at IS NULL"
+         AND session.ended_at IS NULL AND oauth_client.deleted_at IS NULL"
     )
     .with(values![digest, now, latest_access_token(now)])
     .first(|row| {
@@ -185,6 +187,45 @@ pub fn lock_all(user_id: UserId) -> impl Batch<Out = Vec<SessionId>> {
         .all(|row| Ok(row.take()?))
 }
 
+/// The ids of all sessions of a user that are alive.
+pub fn ids_of_user(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<SessionId>> {
+    sql!("SELECT id FROM session WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2")
+        .with(values![user_id, now])
+        .all(|row| Ok(row.take()?))
+}
+
+/// The same, of a client.
+pub fn ids_of_client(id: &ClientId, now: Timestamp) -> impl Batch<Out = Vec<SessionId>> {
+    sql!("SELECT id FROM session WHERE client_id = $1 AND ended_at IS NULL AND expires_at > $2")
+        .with(values![id, now])
+        .all(|row| Ok(row.take()?))
+}
+
+/// Ends those of these sessions that have not ended before; says how many. Where the grace of one runs, its pair is erased
+/// when that is over: it is worth nothing by now.
+///
+/// # Errors
+/// As every script.
+pub async fn end_all(sql: Sql<'_>, ids: &[SessionId], now: Timestamp) -> Result<u64, ScriptError> {
+    let end = sql!(
+        sqlite: ["UPDATE session SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL"],
+        postgres: [
+            "WITH alive AS (SELECT id FROM session WHERE id = ANY($1::uuid[]) AND ended_at IS NULL \
+                 ORDER BY id FOR UPDATE) \
+             UPDATE session SET ended_at = $2 FROM alive WHERE session.id = alive.id"
+        ],
+    );
+    if let Sql::Postgres(_) = sql {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+        return sql.run(end.with(values![&ids[..], now])).await;
+    }
+    let mut ended = 0;
+    for id in ids {
+        ended += sql.run(end.with(values![id.0, now])).await?;
+    }
+    Ok(ended)
+}
+
 /// The sessions of a user that are alive, newest first.
 pub fn list(
     user_id: UserId,
@@ -271,6 +312,57 @@ pub fn lock_expired(now: Timestamp, limit: u32) -> impl Batch<Out = Vec<SessionI
     )
     .with(values![now, limit])
     .all(|row| Ok(row.take()?))
+}
+
+/// The first sessions of a client, at most `limit`, which nobody else changes until the end of the transaction.
+pub fn lock_of_client(id: &ClientId, limit: u32) -> impl Batch<Out = Vec<SessionId>> {
+    sql!("SELECT id FROM session WHERE client_id = $1 ORDER BY id LIMIT $2 FOR UPDATE")
+        .with(values![id, limit])
+        .all(|row| Ok(row.take()?))
+}
+
+/// Deletes at most `limit` access tokens of the first `sessions` of a client; says how many.
+pub fn delete_access_tokens_of_client(
+    id: &ClientId,
+    sessions: u32,
+    limit: u32,
+) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM access_token WHERE digest IN ( \
+             SELECT digest FROM access_token WHERE session_id IN ( \
+                 SELECT id FROM session WHERE client_id = $1 ORDER BY id LIMIT $2) LIMIT $3)"
+    )
+    .with(values![id, sessions, limit])
+}
+
+/// Deletes at most `limit` refresh tokens of the first `sessions` of a client; says how many.
+pub fn delete_refresh_tokens_of_client(
+    id: &ClientId,
+    sessions: u32,
+    limit: u32,
+) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM refresh_token WHERE digest IN ( \
+             SELECT digest FROM refresh_token WHERE session_id IN ( \
+                 SELECT id FROM session WHERE client_id = $1 ORDER BY id LIMIT $2) LIMIT $3)"
+    )
+    .with(values![id, sessions, limit])
+}
+
+/// Deletes the first sessions of a client, at most `limit`, to which nothing belongs any more.
+pub fn delete_of_client(id: &ClientId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM session WHERE id IN ( \
+             SELECT id FROM session WHERE client_id = $1 ORDER BY id LIMIT $2)"
+    )
+    .with(values![id, limit])
+}
+
+/// Whether a client has sessions, alive or not.
+pub fn exist_of_client(id: &ClientId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM session WHERE client_id = $1 LIMIT 1")
+        .with(values![id])
+        .exists()
 }
 
 /// Deletes at most `limit` access tokens of a session; says how many.

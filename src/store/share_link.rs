@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::Batch;
-use crate::domain::id::{ShareLinkId, TeamId};
+use crate::domain::id::{ShareLinkId, TeamId, UserId};
 use crate::domain::item::ItemId;
 use crate::domain::list::Part;
 use crate::domain::share_link::{Creator, ListedShareLink, NewShareLink, Permissions, ShareLink};
@@ -119,7 +119,18 @@ pub fn list_team(team_id: TeamId, part: Part<ShareLinkId>) -> impl Batch<Out = V
         .all(read)
 }
 
-/// The same, each with what the item is called.
+const OF_USER: &str =
+    "WHERE created_by = $1 AND link.id < $2 AND revoked_at IS NULL ORDER BY link.id DESC LIMIT $3";
+
+/// The links that a user has made and that are not revoked, of all teams, newest first.
+pub fn list_user(user_id: UserId, part: Part<ShareLinkId>) -> impl Batch<Out = Vec<ShareLink>> {
+    let after = part.after.unwrap_or(ShareLinkId(Uuid::max()));
+    sql!(COLUMNS, FROM, OF_USER)
+        .with(values![user_id, after, part.limit])
+        .all(read)
+}
+
+/// The links of a team that are not revoked, newest first, each with what the item is called.
 pub fn list_named(
     team_id: TeamId,
     part: Part<ShareLinkId>,
@@ -146,6 +157,16 @@ pub fn lock(id: ShareLinkId) -> impl Batch<Out = Option<(TeamId, bool)>> {
 pub fn revoke_all(team_id: TeamId, now: Timestamp) -> impl Batch {
     sql!("UPDATE share_link SET revoked_at = $2 WHERE team_id = $1 AND revoked_at IS NULL")
         .with(values![team_id, now])
+}
+
+/// Marks all links of an item as revoked, which is locked; says how many were not before.
+pub fn revoke_of_item(team_id: TeamId, item_id: ItemId, now: Timestamp) -> impl Batch<Out = u64> {
+    sql!("UPDATE share_link SET revoked_at = $4 WHERE ", OF_ITEM).with(values![
+        team_id,
+        item_id.item_type(),
+        item_id.uuid(),
+        now
+    ])
 }
 
 /// The link of that id, whose ever it is, unless it is revoked.

@@ -73,6 +73,7 @@ fn list_shows_keys_without_their_secret_and_revoke_ends_one() {
         "expiresAt",
         "revokedAt",
         "lastUsedAt",
+        "lastUsedFrom",
         "replacedBy",
     ];
     assert_eq!(names(&list()[0]), fields);

@@ -164,6 +164,43 @@ fn the_devices_of_the_demo_are_listed_and_signed_out() {
 }
 
 #[test]
+fn all_devices_of_a_user_or_an_app_are_signed_out_and_the_app_is_deleted() {
+    for (which, what) in [
+        (
+            "user",
+            json!({ "endedSessions": 1, "endedBrowserSessions": 0 }),
+        ),
+        ("client", json!({ "endedSessions": 1 })),
+        ("delete", json!({ "endedSessions": 1 })),
+    ] {
+        let place = Place::new();
+        let demo = Demo::start(&place);
+        let (database, user) = (demo.word_after("--database"), demo.word_after("--user"));
+        let json =
+            |arguments: &[&str]| place.json(&[arguments, &["--database", database]].concat());
+        let links = demo
+            .scenario
+            .split("\n\n")
+            .find(|block| block.contains("/links"));
+        assert_eq!(statuses(links.unwrap()), ["200"]);
+        let client = json(&["session", "list"])[0]["clientId"].clone();
+        let client = client.as_str().unwrap();
+        let mut ended = match which {
+            "user" => json(&["session", "revoke", "--user", user]),
+            "client" => json(&["session", "revoke", "--client", client]),
+            _ => json(&["oauth-client", "delete", client]),
+        };
+        let id = if which == "user" { user } else { client };
+        assert_eq!(ended["id"], id);
+        let members = ended.as_object_mut().unwrap();
+        members.retain(|name, _| name.starts_with("ended"));
+        assert_eq!(ended, what, "{which}");
+        assert_eq!(statuses(links.unwrap()), ["401"], "{which}");
+        assert_eq!(json(&["session", "list"]), json!([]));
+    }
+}
+
+#[test]
 fn nothing_is_left_behind() {
     for signal in ["INT", "TERM", "HUP"] {
         let place = Place::new();

@@ -177,3 +177,17 @@ fn a_link_is_revoked_by_its_id() {
         .run(&["link", "revoke", &file])
         .failed(1, "no share link");
 }
+
+#[test]
+fn links_are_listed_of_a_team_or_of_who_made_them() {
+    let (place, user, file) = place_with_file();
+    let link = place.json(&["link", "create", "--file", &file, "--user", &user]);
+    let list = |of: &[&str]| place.run(&[&["link", "list", "--json"], of].concat());
+    for of in [["--user", "ada@example.com"], ["--team", "Acme"]] {
+        let listed: Value = serde_json::from_str(&list(&of).output).unwrap();
+        assert_eq!(listed, json!([link]), "{of:?}");
+    }
+    list(&["--user", "bo@example.com"]).failed(1, "no user");
+    list(&[]).failed(2, "--team");
+    list(&["--team", "Acme", "--user", &user]).failed(2, "cannot be used with");
+}

@@ -16,6 +16,7 @@ mod list;
 mod man;
 mod member;
 mod metrics;
+mod oauth_client;
 mod openapi;
 mod operations;
 mod options;

@@ -59,6 +59,29 @@ fn commands_work_while_a_server_runs_on_the_same_database() {
 }
 
 #[test]
+fn a_key_shows_where_it_was_last_used_from_by_the_rules_for_proxies() {
+    let place = Place::new();
+    let mut command = place.command(SERVE);
+    command.args(["--trusted-proxies", "127.0.0.1"]);
+    let mut server = Server::start(&mut command);
+    place.json(&["team", "create", "--name", "Acme"]);
+    let create = "api-key create --team Acme --mode live --scope read-only";
+    let key = place.json(&create.split(' ').collect::<Vec<_>>());
+    let shown = || place.json(&["api-key", "show", key["id"].as_str().unwrap()]);
+    assert_eq!(shown()["lastUsedFrom"], Value::Null);
+    let request = format!(
+        "GET /api/v1/products HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {}\r\n\
+         X-Forwarded-For: 198.51.100.7, 192.0.2.9\r\nConnection: close\r\n\r\n",
+        key["key"].as_str().unwrap()
+    );
+    assert_eq!(status(&mut server.connect(), &request), "HTTP/1.1 200 OK");
+    // What is noted is written down now and then, and when the server stops.
+    server.signal("TERM");
+    server.wait();
+    assert_eq!(shown()["lastUsedFrom"], "192.0.2.9");
+}
+
+#[test]
 fn the_start_says_where_the_documentation_is() {
     let place = Place::new();
     let mut server = Server::start(&mut place.command(SERVE));

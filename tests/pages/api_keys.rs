@@ -1,5 +1,7 @@
 //! `/teams/{team}/settings/integrations/api-keys`.
 
+use std::time::Duration;
+
 use test_support::caller::Request;
 use test_support::service::Service;
 
@@ -53,6 +55,28 @@ async fn a_key_is_shown_once_works_and_is_revoked() {
         .await;
     page.expect(200, "Revoked");
     assert_eq!(lists(&service, &made).await, 401);
+}
+
+#[tokio::test]
+async fn a_key_shows_where_it_was_last_used_from() {
+    let Some(service) = server() else { return };
+    let team = team(&service, "Acme");
+    let mut browser = signed_in(&service, &team, "admin").await;
+    let path = path(&team);
+    let page = browser.submit(&path, &wanted("live")).await;
+    assert!(!page.text().contains("from 127.0.0.1"));
+    assert_eq!(
+        lists(&service, &key(&page).expect("it is shown")).await,
+        200
+    );
+    // It is written down some seconds later.
+    let shown = async {
+        while !browser.get(&path).await.text().contains("from 127.0.0.1") {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    let shown = tokio::time::timeout(Duration::from_secs(60), shown).await;
+    shown.expect("the address is shown");
 }
 
 #[tokio::test]

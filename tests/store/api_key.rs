@@ -19,7 +19,7 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use uuid::Uuid;
 
-use super::support::{START, Service, live_key, plain, with_sku};
+use super::support::{START, Service, keys, live_key, plain, with_sku};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -235,10 +235,8 @@ async fn keys_are_listed_oldest_first_and_of_one_team_only() {
     let first = service.key(team, Mode::Live, Scope::ReadOnly).await;
     service.key(other, Mode::Live, Scope::ReadOnly).await;
     let second = service.key(team, Mode::Test, Scope::ReadWrite).await;
-    assert_eq!(
-        service.app.list_api_keys(Some(team), Default::default()).await.unwrap(),
-        [first, second]
-    );
+    let listed = service.app.list_api_keys(Some(team), Default::default()).await;
+    assert_eq!(keys(listed), [first, second]);
 }
 
 #[tokio::test]
@@ -252,7 +250,8 @@ async fn the_last_use_is_kept_to_the_minute_and_never_moves_back() {
         .unwrap();
     let last_used = async || {
         service.app.record_uses().await.unwrap();
-        service.app.list_api_keys(Some(team), Default::default()).await.unwrap()[0].last_used_at
+        let listed = service.app.list_api_keys(Some(team), Default::default()).await;
+        keys(listed)[0].last_used_at
     };
     assert_eq!(last_used().await, None);
 
@@ -279,6 +278,40 @@ async fn the_last_use_is_kept_to_the_minute_and_never_moves_back() {
         .await
         .unwrap();
     assert_eq!(last_used().await, Some(minute.after(MINUTE)));
+}
+
+#[tokio::test]
+async fn with_the_last_use_it_is_kept_from_where_that_was() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let (key, secret) = live_key(&service.app, team).await.unwrap();
+    let use_from = async |address: &str| {
+        let presented = service.app.presented_api_key(secret.reveal()).unwrap();
+        let from = || Some(address.parse().unwrap());
+        service.app.look_up_api_key(presented, from).await.unwrap();
+    };
+    let from = async || {
+        service.app.record_uses().await.unwrap();
+        service.app.get_api_key(key.id).await.unwrap().last_used_from
+    };
+    assert_eq!(from().await, None);
+    use_from("192.0.2.1").await;
+    assert_eq!(from().await.as_deref(), Some("192.0.2.1"));
+    service.clock.advance(MINUTE);
+    use_from("192.0.2.1").await;
+    use_from("2001:db8::7").await;
+    assert_eq!(from().await.as_deref(), Some("2001:db8::7"));
+    // A replica whose clock is behind knows of an earlier use.
+    service.clock.set(START);
+    use_from("192.0.2.3").await;
+    assert_eq!(from().await.as_deref(), Some("2001:db8::7"));
+
+    // A key that takes its place has been used from nowhere.
+    let rotated = service.app.rotate_api_key(&Actor::Operator, key.id, Some(MINUTE));
+    let new = rotated.await.unwrap().new;
+    let new = service.app.get_api_key(new.id).await.unwrap();
+    assert_eq!((new.key.last_used_at, new.last_used_from), (None, None));
+    assert_eq!(from().await.as_deref(), Some("2001:db8::7"));
 }
 
 #[tokio::test]

@@ -158,7 +158,7 @@ async fn the_keys_of_somebody_who_is_removed_are_revoked_if_that_is_wanted() {
 
         app.add_member(team, bo.user_id, Role::Admin).await.unwrap();
         let made = app.list_api_keys(Some(team), Part::default()).await.unwrap();
-        assert_eq!(made.last().unwrap().created_by, Some(bo.user_id));
+        assert_eq!(made.last().unwrap().key.created_by, Some(bo.user_id));
         app.remove_member(&owner, team, bo.user_id, true)
             .await
             .unwrap();
@@ -314,9 +314,9 @@ async fn a_key_that_works_is_not_hidden_behind_revoked_ones() {
     }
     let listed = app.list_newest_api_keys(owner.user_id, team, 2).await;
     let listed = listed.unwrap();
-    assert_eq!(listed[0].key.id, works.id);
+    assert_eq!(listed[0].shown.key.id, works.id);
     assert_eq!(listed[0].maker.as_deref(), Some("Bo"));
-    assert!(listed[1].key.revoked_at.is_some());
+    assert!(listed[1].shown.key.revoked_at.is_some());
     let member = join(app, team, "m@example.com", Role::Member).await;
     assert_may_not(app.list_newest_api_keys(member.user_id, team, 2).await);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use invoicing::domain::audit::Actor;
 use invoicing::app::App;
 use invoicing::domain::catalog::Mode;
-use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::api_key::{ApiKey, Scope, ShownApiKey};
 use invoicing::domain::id::TeamId;
 use invoicing::domain::Error;
 use invoicing::domain::product::NewProduct;
@@ -126,4 +126,9 @@ pub async fn live_key(app: &App, team: TeamId) -> Result<(ApiKey, Secret), Error
     let (mode, scope) = (Mode::Live, Scope::ReadWrite);
     app.create_api_key(&Actor::Operator, team, mode, scope, None, None)
         .await
+}
+
+/// Keys as they are listed, without from where they were used.
+pub fn keys(listed: Result<Vec<ShownApiKey>, Error>) -> Vec<ApiKey> {
+    listed.unwrap().into_iter().map(|it| it.key).collect()
 }

@@ -48,6 +48,15 @@ impl Session {
     }
 }
 
+/// How many sessions of a user were ended together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedSessions {
+    /// Of apps.
+    pub apps: u64,
+    /// Of browsers.
+    pub browsers: u64,
+}
+
 /// What an app says of the device that it runs on; it may say nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Device {

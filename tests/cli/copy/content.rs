@@ -124,8 +124,8 @@ fn catalog(filler: &mut Filler<'_>) -> Vec<Value> {
         vec![r.bytes(16), r.text(), r.number()]
     });
     let modes = ["live", "test"];
-    let keys =
-        "team_id, id, digest, mode, scope, name, created_at, expires_at, revoked_at, last_used_at";
+    let keys = "team_id, id, digest, mode, scope, name, created_at, expires_at, revoked_at, last_used_at, \
+         last_used_from";
     filler.rows("api_key", keys, 20, 0, |r| {
         let mut row = vec![r.of(&teams), r.bytes(16), r.bytes(32), r.word(&modes)];
         let (name, number) = (r.text(), r.number());
@@ -135,6 +135,8 @@ fn catalog(filler: &mut Filler<'_>) -> Vec<Value> {
             r.number(),
         ]);
         row.extend((0..3).map(|_| r.or_null(number.clone())));
+        let from = r.text();
+        row.push(r.or_null(from));
         row
     });
     let products = "team_id, mode, id, status, created_at, updated_at, name, unit_price, currency, sku, \
@@ -179,8 +181,10 @@ fn people(filler: &mut Filler<'_>, teams: &[Value]) {
         let user = each.next().unwrap().clone();
         vec![user, r.of(teams), r.word(&["owner", "viewer"]), r.number()]
     });
-    let clients = filler.rows("oauth_client", "id, name, created_at", 5, 0, |r| {
-        vec![r.name(), r.text(), r.number()]
+    let clients = "id, name, created_at, deleted_at";
+    let clients = filler.rows("oauth_client", clients, 5, 0, |r| {
+        let deleted = r.number();
+        vec![r.name(), r.text(), r.number(), r.or_null(deleted)]
     });
     filler.rows(
         "oauth_redirect_uri",

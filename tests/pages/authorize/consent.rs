@@ -139,3 +139,15 @@ async fn the_page_that_asks_alone_is_without_form_action() {
     assert_eq!(answer.0.header("cache-control"), Some("no-store"));
     assert_eq!(policy(answer), usual);
 }
+
+#[tokio::test]
+async fn an_app_that_is_deleted_meanwhile_gets_nothing_by_the_page_that_asked() {
+    let Some(service) = with_an_app() else { return };
+    let mut browser = browser_of(&service, ADA).await;
+    let page = browser.get(&target(&[])).await;
+    let (request, user) = (field(&page, "request"), field(&page, "user"));
+    command(&service, &["oauth-client", "delete", "app"]);
+    let approval = answered(&request, &user, "approve");
+    assert_eq!(browser.post(PATH, &approval).await.status(), 400);
+    assert_eq!(browser.get(&target(&[])).await.status(), 400);
+}

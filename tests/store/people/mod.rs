@@ -8,4 +8,4 @@ mod passkey_kept;
 mod refused;
 mod session;
 mod sign_in;
-mod support;
+pub mod support;

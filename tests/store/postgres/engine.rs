@@ -7,6 +7,10 @@ use test_support::postgres::{ask, dump, shared};
 
 use super::partitioned;
 
+/// An id, and bytes of a digest's length, that nobody has.
+pub const RANDOM_ID: &str = "gen_random_uuid()";
+pub const RANDOM_DIGEST: &str = "sha256(gen_random_uuid()::text::bytea)";
+
 /// A database of a test's own.
 pub struct Database {
     url: String,
@@ -35,6 +39,11 @@ impl Database {
     pub fn rows(&self, table: &str) -> i64 {
         let count = ask(&self.url, &format!("SELECT count(*) FROM {table}"));
         count.parse().unwrap()
+    }
+
+    /// Changes rows as nothing in the service does.
+    pub fn change(&self, statement: &str) {
+        ask(&self.url, statement);
     }
 
     /// The bytes that a query answers.

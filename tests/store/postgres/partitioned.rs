@@ -14,7 +14,7 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 11] = [
+const MIGRATIONS: [&str; 12] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
@@ -26,18 +26,19 @@ const MIGRATIONS: [&str; 11] = [
     include_str!("../../../src/postgres/migrations/0009_mail.sql"),
     include_str!("../../../src/postgres/migrations/0010_passkey.sql"),
     include_str!("../../../src/postgres/migrations/0011_identity.sql"),
+    include_str!("../../../src/postgres/migrations/0012_apps.sql"),
 ];
 
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 22] = [
+const ASK_ALL: [&str; 24] = [
     // A request brings the key alone.
     "last_used_at, replaced_by FROM api_key WHERE digest",
     "FROM invitation WHERE digest",
     // The background task, for many teams.
     "DELETE FROM invitation WHERE (team_id, id) IN",
-    "WITH used AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS used (id, used_at)), locked AS (SELECT api_key",
+    "AS used (id, used_at, used_from)), locked AS (SELECT api_key",
     "DELETE FROM idempotency WHERE (team_id, mode, key) IN",
     "UPDATE idempotency SET created_at",
     "DELETE FROM product_import WHERE (team_id, id) IN",
@@ -52,11 +53,13 @@ const ASK_ALL: [&str; 22] = [
     "DELETE FROM product_import WHERE user_id",
     "DELETE FROM invitation WHERE lower(email COLLATE \"C\") = lower($1",
     "DELETE FROM invitation WHERE lower(email COLLATE \"C\") = lower($2",
-    "FROM api_key WHERE id = $1",
+    "replaced_by FROM api_key WHERE id = $1",
+    "last_used_from FROM api_key WHERE id = $1",
     "FROM api_key WHERE id > $1",
     "SELECT team_id, id, name, created_at FROM folder WHERE id",
     "SELECT team_id, id, name, folder_id, created_at FROM file WHERE id",
     "WHERE link.id = $1",
+    "WHERE created_by = $1",
     "WHERE user_id = $1 AND team_id > $2",
 ];
 

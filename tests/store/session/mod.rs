@@ -3,12 +3,14 @@
 
 mod access_token;
 mod cleanup;
+mod client;
 mod code;
 mod counts;
 mod end;
 mod grace;
 mod list;
 mod model;
+mod operator;
 mod refresh;
 mod revocation;
 mod secrecy;

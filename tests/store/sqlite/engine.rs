@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 use invoicing::store::{Address, Store, open};
 use tempfile::TempDir;
 
+/// An id, and bytes of a digest's length, that nobody has.
+pub const RANDOM_ID: &str = "randomblob(16)";
+pub const RANDOM_DIGEST: &str = "randomblob(32)";
+
 /// A database of a test's own.
 pub struct Database {
     folder: TempDir,
@@ -27,6 +31,12 @@ impl Database {
     /// How many rows a table has; a condition may follow its name.
     pub fn rows(&self, table: &str) -> i64 {
         self.value(&format!("SELECT count(*) FROM {table}"))
+    }
+
+    /// Changes rows as nothing in the service does.
+    pub fn change(&self, statement: &str) {
+        let database = rusqlite::Connection::open(self.path()).unwrap();
+        database.execute_batch(statement).unwrap();
     }
 
     /// The bytes that a query answers.

@@ -149,6 +149,9 @@ async fn share(app: &App, team: TeamId, user: UserId) {
     app.get_folder(folder).await.unwrap();
     app.get_file(file).await.unwrap();
     app.list_team_links(team, Default::default()).await.unwrap();
+    app.list_user_links(user, Default::default()).await.unwrap();
+    app.rename_folder(folder, "Offers").await.unwrap();
+    app.rename_file(file, "b.pdf").await.unwrap();
     for item_id in [ItemId::Folder(folder), ItemId::File(file)] {
         let create = CreateLink {
             item_id,
@@ -164,6 +167,9 @@ async fn share(app: &App, team: TeamId, user: UserId) {
         app.get_link(link.id).await.unwrap();
         app.revoke_link(&Actor::Operator, link.id).await.unwrap();
     }
+    let other = app.create_file(team, "c.pdf", None).await.unwrap().id;
+    app.delete_file(other).await.unwrap();
+    app.delete_folder(folder, true).await.unwrap();
 }
 
 async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
@@ -200,7 +206,17 @@ async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
     app.list_sessions(None, Default::default()).await.unwrap();
     app.get_session(sessions[0].id).await.unwrap();
     app.revoke_session(sessions[0].id).await.unwrap();
+    exchange(app, &code().await).await;
+    app.revoke_sessions_of_user(user).await.unwrap();
+    let uris = ["com.example.app:/back".to_owned(), REDIRECT_URI.to_owned()];
+    for uris in [&uris[..], &uris[1..]] {
+        let changed = app.update_oauth_client(&client, Some("The app"), Some(uris));
+        changed.await.unwrap();
+    }
+    exchange(app, &code().await).await;
+    app.revoke_sessions_of_client(&client).await.unwrap();
     code().await;
+    app.delete_oauth_client(&client).await.unwrap();
 }
 
 fn phone() -> Device {

@@ -1,0 +1,114 @@
+//! The end of an app (docs/decisions.md, X68). A hundred thousand users may be signed in by it, and nobody else's change is
+//! to wait for all of them:
+//!
+//! - **Delete 1** One change marks the app as deleted, and tells of it in the audit. From then on there is no such app for
+//!   anybody: it gets no code, exchanges none, refreshes nothing, and none of its access tokens is good, since the look-up of
+//!   one asks for its app.
+//! - **Delete 2** Its unused codes and its sessions end, as the operator ends those of an app (`session_end.rs`).
+//! - **Delete 3** All that belongs to its sessions is deleted, so many rows in one change.
+//! - **Delete 4** When nothing refers to it any more, its row is deleted, and its id is free. The row is locked for that: whoever
+//!   was about to issue a code before Delete 1 holds it, and is waited for. What came to be meanwhile goes by Delete 3 first.
+//!
+//! Interrupted, the same command goes on, and so does the cleanup of a running server, from Delete 3 on.
+
+use super::App;
+use super::cleanup::STEP;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor};
+use crate::domain::holder::Holder;
+use crate::domain::oauth_client::{ClientId, OauthClient};
+use crate::sql::ScriptError;
+use crate::store::{Sql, audit, auth_code, oauth_client, session};
+
+/// Sessions deleted in one step: each has a code, and two tokens at least.
+const SESSIONS: u32 = 100;
+
+impl App {
+    /// Deletes an app; says what it was, and how many sessions have ended.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such app; what the store answers, and what was done until then stays done.
+    pub async fn delete_oauth_client(&self, id: &ClientId) -> Result<(OauthClient, u64), Error> {
+        let event = self.event(&Actor::Operator, Action::DeleteOauthClient);
+        let event = event.of_client(id);
+        // Delete 1
+        let (client_id, told) = (id.clone(), event.clone());
+        let mark = async move |sql: Sql<'_>| {
+            let found = sql.run(oauth_client::find_row(&client_id)).await?;
+            let mut client = found.ok_or_else(|| OauthClient::missing(&client_id))?;
+            let uris = oauth_client::list_redirect_uris(&client_id);
+            client.redirect_uris = sql.run(uris).await?;
+            let marked = oauth_client::mark_deleted(&client_id, told.created_at);
+            if sql.run(marked).await? > 0 {
+                sql.run(audit::insert(&told)).await?;
+            }
+            Ok(client)
+        };
+        let client = self.store.write(Holder::Service, mark).await?;
+        // Delete 2
+        let event = self.event(&Actor::Operator, Action::EndSession);
+        let ended = self.end_sessions_of_client(id, event.of_client(id)).await?;
+        self.delete_what_is_left(id).await?;
+        Ok((client, ended))
+    }
+
+    /// Goes on with what was interrupted.
+    pub(super) async fn go_on_deleting_oauth_clients(&self) -> Result<(), Error> {
+        let deleted = async move |sql: Sql<'_>| sql.run(oauth_client::list_deleted()).await;
+        for id in self.store.read(Holder::Service, deleted).await? {
+            self.delete_what_is_left(&id).await?;
+        }
+        Ok(())
+    }
+
+    async fn delete_what_is_left(&self, id: &ClientId) -> Result<(), Error> {
+        let step = async || {
+            let id = id.clone();
+            let delete = async move |sql: Sql<'_>| delete_some(sql, &id).await;
+            self.store.write(Holder::Service, delete).await
+        };
+        while step().await? {}
+        Ok(())
+    }
+}
+
+/// Delete 3, of so many sessions and at most [`STEP`] rows of each kind that belong to them; where there is nothing to do,
+/// Delete 4. Whether there may be more.
+async fn delete_some(sql: Sql<'_>, id: &ClientId) -> Result<bool, ScriptError> {
+    // In front of the sessions, since a code that is being exchanged is waited for: no session is new behind it.
+    let unused = auth_code::delete_unused_of_client(id, STEP);
+    let sessions = session::lock_of_client(id, SESSIONS);
+    let (unused, sessions) = sql.run((unused, sessions)).await?;
+    if unused == u64::from(STEP) {
+        return Ok(true);
+    }
+    if !sessions.is_empty() {
+        delete_sessions(sql, id).await?;
+        return Ok(true);
+    }
+    let referred = (session::exist_of_client(id), auth_code::exist_of_client(id));
+    let (_, (sessions, codes)) = sql.run((oauth_client::lock(id), referred)).await?;
+    if sessions || codes {
+        return Ok(true);
+    }
+    sql.run(oauth_client::delete(id)).await?;
+    Ok(false)
+}
+
+/// The first sessions go when nothing belongs to them any more.
+async fn delete_sessions(sql: Sql<'_>, id: &ClientId) -> Result<(), ScriptError> {
+    let (access, refresh, codes) = sql
+        .run((
+            session::delete_access_tokens_of_client(id, SESSIONS, STEP),
+            session::delete_refresh_tokens_of_client(id, SESSIONS, STEP),
+            auth_code::delete_of_client(id, SESSIONS, STEP),
+        ))
+        .await?;
+    if [access, refresh, codes]
+        .iter()
+        .all(|it| *it < u64::from(STEP))
+    {
+        sql.run(session::delete_of_client(id, SESSIONS)).await?;
+    }
+    Ok(())
+}

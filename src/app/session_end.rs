@@ -1,0 +1,132 @@
+//! Sessions that the operator ends: one, or all of a user or an app.
+//!
+//! There may be a hundred thousand of an app, and nobody else's change is to wait for all of them:
+//!
+//! - **End 1** The codes that nobody has used go first, in steps. A code that is being exchanged is waited for, so that no
+//!   session begins by it behind End 2.
+//! - **End 2** What is alive is read, and no other change waits for that. Whoever signs in from here on stays signed in.
+//! - **End 3** So many sessions are ended in one change, then as many more. The first that ends one tells of it in the audit,
+//!   for all of them.
+//!
+//! Interrupted, the same command ends those that are left.
+
+use super::App;
+use super::cleanup::STEP;
+use super::user::require_user;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor, AuditEvent};
+use crate::domain::holder::Holder;
+use crate::domain::id::{SessionId, UserId};
+use crate::domain::oauth_client::ClientId;
+use crate::domain::session::{EndedSessions, Session};
+use crate::store::{Batch, Sql, audit, auth_code, browser_session, session};
+
+impl App {
+    /// Ends a session, at once and for ever. Revoking it again changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as that.
+    pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
+        let now = self.now();
+        let event = self.event(&Actor::Operator, Action::EndSession).to(id.0);
+        self.store
+            .write(Holder::Service, async move |sql| {
+                let exists = session::lock(id).rule(|exists| match exists {
+                    true => Ok(()),
+                    false => Err(Session::missing(id)),
+                });
+                let ((), ended) = sql.run((exists, session::end(id, now))).await?;
+                if ended {
+                    sql.run(audit::insert(&event)).await?;
+                }
+                Ok(())
+            })
+            .await
+    }
+
+    /// Ends all sessions of a user, of browsers and of apps; says how many.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such user; what the store answers, and what was ended until then stays ended.
+    pub async fn revoke_sessions_of_user(&self, id: UserId) -> Result<EndedSessions, Error> {
+        let now = self.now();
+        let exists = async move |sql: Sql<'_>| sql.run(require_user(id)).await;
+        self.store.read(Holder::Service, exists).await?;
+        let browsers = self.end_browser_sessions(id).await?;
+        // End 1
+        let codes =
+            async move |sql: Sql<'_>| sql.run(auth_code::delete_unused_of_user(id, STEP)).await;
+        while self.store.write(Holder::Service, codes).await? == u64::from(STEP) {}
+        // End 2
+        let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_user(id, now)).await;
+        let alive = self.store.read(Holder::Service, alive).await?;
+        let event = self.event(&Actor::Operator, Action::EndSession).to(id.0);
+        let apps = self.end_all(alive, event).await?;
+        Ok(EndedSessions { apps, browsers })
+    }
+
+    /// Ends all sessions of an app; says how many.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] when there is no such app; what the store answers, and what was ended until then stays ended.
+    pub async fn revoke_sessions_of_client(&self, id: &ClientId) -> Result<u64, Error> {
+        self.get_oauth_client(id.clone()).await?;
+        let event = self.event(&Actor::Operator, Action::EndSession);
+        self.end_sessions_of_client(id, event.of_client(id)).await
+    }
+
+    /// The same, whether the app is deleted or not.
+    pub(super) async fn end_sessions_of_client(
+        &self,
+        id: &ClientId,
+        event: AuditEvent,
+    ) -> Result<u64, Error> {
+        let now = self.now();
+        self.delete_unused_codes(id).await?; // End 1
+        // End 2
+        let client = id.clone();
+        let alive = async move |sql: Sql<'_>| sql.run(session::ids_of_client(&client, now)).await;
+        let alive = self.store.read(Holder::Service, alive).await?;
+        self.end_all(alive, event).await
+    }
+
+    /// End 3; says how many there were.
+    async fn end_all(&self, alive: Vec<SessionId>, event: AuditEvent) -> Result<u64, Error> {
+        let mut ended = 0;
+        for ids in alive.chunks(STEP as usize) {
+            let (ids, now) = (ids.to_vec(), event.created_at);
+            let event = (ended == 0).then(|| event.clone());
+            let end = async move |sql: Sql<'_>| {
+                let ended = session::end_all(sql, &ids, now).await?;
+                if ended > 0 {
+                    sql.run(event.as_ref().map(audit::insert)).await?;
+                }
+                Ok(ended)
+            };
+            ended += self.store.write(Holder::Service, end).await?;
+        }
+        Ok(ended)
+    }
+
+    /// End 3, of the browsers of a user, whose sessions are deleted when they end.
+    async fn end_browser_sessions(&self, id: UserId) -> Result<u64, Error> {
+        let event = self.event(&Actor::Operator, Action::EndBrowserSession);
+        let event = event.to(id.0);
+        let mut ended = 0;
+        loop {
+            let event = (ended == 0).then(|| event.clone());
+            let end = async move |sql: Sql<'_>| {
+                let ended = sql.run(browser_session::delete_some(id, STEP)).await?;
+                if ended > 0 {
+                    sql.run(event.as_ref().map(audit::insert)).await?;
+                }
+                Ok(ended)
+            };
+            let step = self.store.write(Holder::Service, end).await?;
+            ended += step;
+            if step < u64::from(STEP) {
+                return Ok(ended);
+            }
+        }
+    }
+}
