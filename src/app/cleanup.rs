@@ -29,10 +29,10 @@ use crate::store::{
 };
 
 /// Rows deleted in one step: a few milliseconds of work.
-const STEP: u32 = 500;
+pub(super) const STEP: u32 = 500;
 
 /// Plans of imports deleted in one step: each may have five megabytes.
-const IMPORTS: u32 = 10;
+pub(super) const IMPORTS: u32 = 10;
 
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
@@ -61,7 +61,7 @@ impl App {
         );
     }
 
-    /// Deletes everything that has expired, step by step.
+    /// Deletes everything that has expired, step by step, and what is left of removed users and deleted teams.
     ///
     /// # Errors
     /// What the store answers; what was deleted until then stays deleted.
@@ -79,7 +79,7 @@ impl App {
                 .await
         };
         while self.store.write(Holder::Service, imports).await? == u64::from(IMPORTS) {}
-        Ok(())
+        self.empty_all().await
     }
 
     /// Hands the uses of keys and sessions that were noted since the last call to the store. Keeps them
@@ -166,7 +166,11 @@ async fn delete_expired_of_people(sql: Sql<'_>, now: Timestamp) -> Result<u32, S
 }
 
 /// Deletes a session, or as much of what belongs to it as `limit` allows: the session itself goes last.
-async fn delete_session(sql: Sql<'_>, id: SessionId, limit: u32) -> Result<u32, ScriptError> {
+pub(super) async fn delete_session(
+    sql: Sql<'_>,
+    id: SessionId,
+    limit: u32,
+) -> Result<u32, ScriptError> {
     let mut left = limit;
     left -= sql.run(session::delete_access_tokens(id, left)).await? as u32; // at most `left`
     left -= sql.run(session::delete_refresh_tokens(id, left)).await? as u32; // the same

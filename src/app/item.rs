@@ -10,6 +10,7 @@ use crate::domain::item::{File, Folder};
 use crate::domain::list::Part;
 use crate::store::{Batch, Sql, item};
 
+use super::membership::lock_team;
 use super::team::require_team;
 
 impl App {
@@ -28,7 +29,7 @@ impl App {
         };
         self.store
             .write(Holder::Service, async move |sql| {
-                sql.run((require_team(folder.team_id), item::insert_folder(&folder)))
+                sql.run((lock_team(folder.team_id), item::insert_folder(&folder)))
                     .await?;
                 Ok(folder.clone())
             })
@@ -120,7 +121,7 @@ impl App {
                 let folder = file
                     .folder_id
                     .map(|id| require_item(team_id, ItemId::Folder(id)));
-                sql.run((require_team(team_id), folder, item::insert_file(&file)))
+                sql.run((lock_team(team_id), folder, item::insert_file(&file)))
                     .await?;
                 Ok(file.clone())
             })

@@ -1,6 +1,7 @@
 //! People in browsers: how they sign in, for how long, and what the audit says of it.
 
 mod audit;
+mod deactivation;
 mod identity;
 mod links;
 mod passkey;
@@ -8,4 +9,4 @@ mod passkey_kept;
 mod refused;
 mod session;
 mod sign_in;
-mod support;
+pub mod support;

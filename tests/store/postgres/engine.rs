@@ -7,6 +7,9 @@ use test_support::postgres::{ask, dump, shared};
 
 use super::partitioned;
 
+/// The id of a row's team, as text.
+pub const TEAM_ID: &str = "team_id::text";
+
 /// A database of a test's own.
 pub struct Database {
     url: String,

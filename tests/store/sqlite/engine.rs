@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use invoicing::store::{Address, Store, open};
 use tempfile::TempDir;
 
+/// The id of a row's team, as text.
+pub const TEAM_ID: &str = "hex(team_id)";
+
 /// A database of a test's own.
 pub struct Database {
     folder: TempDir,
