@@ -1,6 +1,6 @@
 //! What users do with their own account (docs/decisions.md, W12, W24 and W25).
 //!
-//! Deleting it is one transaction. The user is locked first, so that nobody adds them to a team meanwhile; then their teams
+//! Deleting it is one transaction, behind which sessions and much else go step by step (`emptying`). The user is locked first, so that nobody adds them to a team meanwhile; then their teams
 //! are locked, and left one after another, each as [`super::membership`] tells. Who is the last owner of a team with others
 //! keeps the account until another owner is named; the operator deletes it all the same.
 
@@ -135,7 +135,7 @@ impl App {
     }
 
     /// Deletes the account of a user, for the operator, also of the last owner of a team. Keys and links that the user made
-    /// stay.
+    /// stay. Where this ends early, the background task of a server goes on with what is left.
     ///
     /// # Errors
     /// [`Error::Missing`] when there is no such user; what the store answers.
@@ -175,12 +175,11 @@ impl App {
             }
             remove_user(sql, user_id, now).await?;
             sql.run(audit::insert(&deleted)).await?;
-            sql.run(audit::forget_visitor(user_id)).await?;
             Ok(keys)
         });
         if keys.await? > 0 {
             tokio::time::sleep(lease::RUN_OUT).await;
         }
-        Ok(())
+        self.empty_user(user_id).await
     }
 }

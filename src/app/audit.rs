@@ -7,10 +7,10 @@ use crate::domain::holder::Holder;
 use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::Role;
-use crate::store::{Sql, audit};
+use crate::domain::team::Team;
+use crate::store::{Sql, audit, team};
 
 use super::member::require_role;
-use super::team::require_team;
 
 impl App {
     /// Something that is done now; it is written with the change.
@@ -39,10 +39,11 @@ impl App {
         self.store.read(user_id, calls).await
     }
 
-    /// What was done in a team, or in all and by users, newest first, for the operator; no sign-ins.
+    /// What was done in a team, also in one that was deleted, or in all and by users, newest first, for the operator; no
+    /// sign-ins.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown team; what the store answers.
+    /// [`Error::Missing`] for a team of which nothing is known; what the store answers.
     pub async fn list_audit_events(
         &self,
         team_id: Option<TeamId>,
@@ -50,8 +51,12 @@ impl App {
     ) -> Result<Vec<AuditEvent>, Error> {
         let calls = async move |sql: Sql<'_>| match team_id {
             Some(id) => {
-                let ((), events) = sql.run((require_team(id), audit::list(id, part))).await?;
-                Ok(events)
+                let (exists, events) = sql.run((team::exists(id), audit::list(id, part))).await?;
+                // Of a team that was deleted, this is what is kept.
+                match exists || !events.is_empty() {
+                    true => Ok(events),
+                    false => Err(Team::missing(id).into()),
+                }
             }
             None => sql.run(audit::list_all(part)).await,
         };

@@ -2,8 +2,8 @@
 
 use super::App;
 use super::browser_session::require_person;
+use super::deactivation::require_active;
 use super::oauth_client::require_redirect_uri;
-use super::user::require_user;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, Person};
 use crate::domain::auth_code::{AuthCode, CODE_LIFETIME, CodeChallenge, IssuedAuthCode};
@@ -19,8 +19,8 @@ impl App {
     /// Issues a code for a user who has signed in.
     ///
     /// # Errors
-    /// [`Error::Missing`] for a user or client that does not exist, [`Error::Refused`] for a redirect URI
-    /// that is not one of the client's.
+    /// [`Error::Missing`] for a user or client that does not exist, [`Error::Deactivated`], [`Error::Refused`] for a redirect
+    /// URI that is not one of the client's.
     pub async fn issue_auth_code(
         &self,
         user_id: UserId,
@@ -110,9 +110,9 @@ impl App {
     }
 }
 
-/// Every code comes to be here, for a user, a client and a redirect URI that there are.
+/// Every code comes to be here, for a user who is active, a client and a redirect URI that there are.
 async fn add_code(sql: Sql<'_>, code: &AuthCode) -> Result<(), ScriptError> {
-    let user = require_user(code.user_id);
+    let user = require_active(code.user_id);
     let uri = require_redirect_uri(&code.client_id, &code.redirect_uri);
     sql.run((user, uri, auth_code::insert(code)))
         .await

@@ -55,7 +55,8 @@ impl App {
         let now = self.now();
         let list = async move |sql: Sql<'_>| {
             let apps = session::list(user_id, now, Part::first(DEVICES));
-            sql.run((browser_session::list(user_id, now), apps)).await
+            let browsers = browser_session::list(user_id, now, DEVICES);
+            sql.run((browsers, apps)).await
         };
         self.store.read(user_id, list).await
     }
@@ -187,7 +188,7 @@ pub(super) async fn end_other_browsers(
     Ok(())
 }
 
-/// As many apps of a user are listed, the newest.
+/// As many browsers, and as many apps, of a user are listed, the newest.
 const DEVICES: u32 = 500;
 
 /// Ends the sessions of all apps of a user; says whether there was one.

@@ -33,7 +33,7 @@ use crate::store::{
 pub(super) const STEP: u32 = 500;
 
 /// Plans of imports deleted in one step: each may have five megabytes.
-const IMPORTS: u32 = 10;
+pub(super) const IMPORTS: u32 = 10;
 
 /// How often expired rows are looked for.
 const CLEANUP_EVERY: Duration = Duration::from_secs(60);
@@ -78,7 +78,7 @@ impl App {
         );
     }
 
-    /// Deletes everything that has expired, step by step.
+    /// Deletes everything that has expired, step by step, and what is left of removed users and deleted teams.
     ///
     /// # Errors
     /// What the store answers; what was deleted until then stays deleted.
@@ -96,7 +96,8 @@ impl App {
             Ok(deleted.await? as u32) // at most `IMPORTS`
         };
         while self.deleted(self.store.write(Holder::Service, imports).await?) == IMPORTS {}
-        self.go_on_deleting_oauth_clients().await
+        self.go_on_deleting_oauth_clients().await?;
+        self.empty_all().await
     }
 
     /// Counts rows that were deleted.

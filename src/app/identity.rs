@@ -69,7 +69,7 @@ impl App {
     /// Signs in whoever the provider knows: step 2. The session's cookie comes back.
     ///
     /// # Errors
-    /// [`Error::IdentityUnknown`] for somebody who has to sign in first; what the store answers.
+    /// [`Error::IdentityUnknown`] for somebody who has to sign in first; [`Error::Deactivated`]; what the store answers.
     pub async fn sign_in_by_provider(
         &self,
         claims: Claims,
@@ -138,6 +138,7 @@ impl App {
             name: name(&claims, &email),
             email,
             created_at: now,
+            deactivated_at: None,
         };
         let identity = self.new_identity(made.id, &claims);
         let (mut begin, cookie) = self.new_browser_session(made.id, Way::Provider, &browser);

@@ -4,7 +4,7 @@
 //!    first spends it, and for the other it is gone.
 //! 2. An invitation that would replace one is one that may withdraw it.
 //! 3. Whoever accepts finds out in the transaction whether its maker may still make it, and nobody takes that away before the
-//!    commit.
+//!    commit. One of a maker who is deactivated is not good as long as they are.
 //! 4. By the link alone, a user is made, with a password, and the browser is signed in. If a user has the email, somebody who
 //!    is signed in as that user confirms.
 //! 5. Locks are taken in this order: the session and the user of whoever accepts, then the team.
@@ -34,7 +34,7 @@ use crate::domain::user::{User, parse_email};
 use crate::domain::ways_to_sign_in::Way;
 use crate::mail::require_address;
 use crate::sql::ScriptError;
-use crate::store::{Sql, audit, invitation, member, password, team, user};
+use crate::store::{Batch, Sql, audit, invitation, member, password, team, user};
 
 /// What somebody has typed who follows an invitation and is no user yet.
 #[derive(Clone, Debug)]
@@ -200,9 +200,8 @@ impl App {
         let find = async move |sql: Sql<'_>| {
             let found = sql.run(invitation::find(&digest, now)).await?;
             let invitation = found.ok_or(Error::LinkNotValid)?;
-            let inviter = invitation
-                .invited_by
-                .map(|maker| member::role(invitation.team_id, maker));
+            let inviter = invitation.invited_by;
+            let inviter = inviter.map(|maker| role_of_active(invitation.team_id, maker));
             let (inviter, team, user) = sql
                 .run((
                     inviter,
@@ -240,6 +239,7 @@ impl App {
             email: found.invitation.email,
             name: typed_text("name", &join.name)?,
             created_at: now,
+            deactivated_at: None,
         };
         let user_id = made.id;
         let hash = self.hash_new_password(join.password, &made).await?;
@@ -309,7 +309,9 @@ async fn replace(
     if let Some(before) = before {
         // One that is over is in nobody's way.
         if invitation.created_at < before.expires_at {
-            let inviter = before.invited_by.map(|maker| member::role(team_id, maker));
+            let inviter = before
+                .invited_by
+                .map(|maker| role_of_active(team_id, maker));
             if before.is_in_force(sql.run(inviter).await?.flatten()) {
                 require_reach(own, before.role)?;
             }
@@ -359,6 +361,22 @@ pub(super) async fn accept(
 }
 
 async fn hold_inviter(sql: Sql<'_>, invitation: &Invitation) -> Result<Option<Role>, ScriptError> {
-    let hold = |maker: UserId| member::hold_role(invitation.team_id, maker);
+    // The role is held before it is asked whether its user is active: whoever deactivates waits for it.
+    let hold = |maker: UserId| {
+        (
+            member::hold_role(invitation.team_id, maker),
+            user::is_active(maker),
+        )
+            .rule(of_active)
+    };
     Ok(sql.run(invitation.invited_by.map(hold)).await?.flatten())
+}
+
+/// What a user is in a team, if they may act.
+fn role_of_active(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
+    (member::role(team_id, user_id), user::is_active(user_id)).rule(of_active)
+}
+
+fn of_active((role, is_active): (Option<Role>, bool)) -> Result<Option<Role>, Error> {
+    Ok(role.filter(|_| is_active))
 }

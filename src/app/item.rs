@@ -11,6 +11,7 @@ use crate::domain::list::Part;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, item};
 
+use super::membership::lock_team;
 use super::team::require_team;
 
 impl App {
@@ -32,7 +33,7 @@ impl App {
         self.store
             .write(Holder::Service, async move |sql| {
                 let insert = item::insert_folder(&folder);
-                let calls = (require_team(team_id), insert, audit::insert(&event));
+                let calls = (lock_team(team_id), insert, audit::insert(&event));
                 sql.run(calls).await?;
                 Ok(folder.clone())
             })
@@ -184,7 +185,7 @@ impl App {
 fn add_file(file: &File) -> impl Batch {
     let team_id = file.team_id;
     let folder = file.folder_id.map(|id| require_folder(team_id, id));
-    (require_team(team_id), folder, item::insert_file(file))
+    (lock_team(team_id), folder, item::insert_file(file))
 }
 
 /// Gives an item, which is locked, another name.

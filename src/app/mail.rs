@@ -19,7 +19,7 @@ use crate::domain::holder::Holder;
 use crate::domain::letter::{Letter, Letters, Occasion};
 use crate::domain::one_time_link::Purpose;
 use crate::domain::time::Timestamp;
-use crate::domain::user::parse_email;
+use crate::domain::user::{User, parse_email};
 use crate::mail::{Outbox, Place};
 use crate::store::{Batch, Sql, mail_count, one_time_link, user};
 
@@ -97,9 +97,10 @@ impl App {
         let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
         let keep = async move |sql: Sql<'_>| {
             sql.run(require_user(user_id)).await?;
-            // Whoever has the old mailbox gets no link, however late the email has changed.
+            // Whoever has the old mailbox gets no link, however late the email has changed; nor does a deactivated user.
             let now_is = sql.run(user::find(user_id)).await?;
-            let same = now_is.filter(|it| it.email == user.email);
+            let same = |it: &User| it.email == user.email && it.deactivated_at.is_none();
+            let same = now_is.filter(same);
             let Some(user) = same else {
                 return Ok(None);
             };

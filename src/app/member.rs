@@ -125,11 +125,11 @@ async fn add_member(sql: Sql<'_>, member: &Member) -> Result<Member, ScriptError
         role,
         ..
     } = *member;
-    let ((), (), _, added) = sql
+    let (_, (), (), added) = sql
         .run((
+            team::lock(team_id),
             require_team(team_id),
             require_user(user_id),
-            team::lock(team_id),
             member::insert(member),
         ))
         .await?;

@@ -162,7 +162,8 @@ async fn require_another_owner(
             team::find(team_id),
         ))
         .await?;
-    if others.is_empty() || others.contains(&Role::Owner) {
+    // Who is deactivated can do nothing for the team.
+    if others.is_empty() || others.contains(&(Role::Owner, true)) {
         return Ok(());
     }
     let team = team.ok_or_else(|| Team::missing(team_id))?;
@@ -222,7 +223,7 @@ pub(super) async fn tell_revoked(
 }
 
 /// Revokes the keys of a team, or those that a user has made; says which.
-async fn revoke_keys(
+pub(super) async fn revoke_keys(
     sql: Sql<'_>,
     team_id: TeamId,
     created_by: Option<UserId>,

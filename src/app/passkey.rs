@@ -68,7 +68,7 @@ impl App {
     /// Signs somebody in by a passkey. There is a device cookie for who has a password, too.
     ///
     /// # Errors
-    /// [`Error::PasskeyRefused`]; what the store answers.
+    /// [`Error::PasskeyRefused`]; [`Error::Deactivated`] behind a good one; what the store answers.
     pub async fn sign_in_by_passkey(
         &self,
         answer: &Answer,

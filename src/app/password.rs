@@ -2,6 +2,7 @@
 
 use super::App;
 use super::browser_session::{end_app_sessions, end_other_browsers, require_person};
+use super::deactivation::require_active;
 use super::sign_in::{Browser, Cookies};
 use super::user::require_user;
 use crate::domain::Error;
@@ -36,15 +37,16 @@ impl App {
     /// Makes a link by which a user sets a password anew; the one before is worth nothing then.
     ///
     /// # Errors
-    /// [`Error::Missing`] for an unknown user; [`Error::PasswordsOff`]; what the store answers.
+    /// [`Error::Missing`] for an unknown user; [`Error::Deactivated`]; [`Error::PasswordsOff`]; what the store answers.
     pub async fn create_reset_link(&self, user_id: UserId) -> Result<IssuedLink, Error> {
         self.require_passwords()?;
         let (link, issued) = self.new_one_time_link(Purpose::Reset, Some(user_id));
+        let event = self.event(&Actor::Operator, Action::PrintResetLink);
+        let event = event.to(user_id.0);
         self.store
             .write(Holder::Service, async move |sql| {
-                sql.run((require_user(user_id), one_time_link::replace(&link)))
-                    .await
-                    .map(drop)
+                let link = (require_active(user_id), one_time_link::replace(&link));
+                sql.run((link, audit::insert(&event))).await.map(drop)
             })
             .await?;
         Ok(issued)

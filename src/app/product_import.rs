@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use super::App;
 use super::author::require_author;
-use super::member::require_role;
+use super::member::{hold_role, require_role};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::author::{Author, Right};
@@ -109,7 +109,7 @@ impl App {
         self.store
             .write(user_id, async move |sql| {
                 let keep = product_import::keep(catalog, user_id, &kept);
-                let role = require_role(catalog.team_id, user_id, Role::may_write);
+                let role = hold_role(catalog.team_id, user_id, Role::may_write);
                 sql.run((role, keep)).await?;
                 Ok(kept.id)
             })

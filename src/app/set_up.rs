@@ -8,7 +8,7 @@
 use super::App;
 use super::sign_in::{Browser, Cookies};
 use crate::domain::Error;
-use crate::domain::audit::Action;
+use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::input::typed_text;
@@ -47,11 +47,13 @@ impl App {
     pub async fn create_set_up_link(&self) -> Result<IssuedLink, Error> {
         self.require_passwords()?;
         let (link, issued) = self.new_one_time_link(Purpose::SetUp, None);
+        let event = self.event(&Actor::Operator, Action::PrintSetUpLink);
         self.store
             .write(Holder::Service, async move |sql| {
                 require_nobody(sql).await?;
-                sql.run(one_time_link::replace(&link)).await?;
-                Ok(())
+                sql.run((one_time_link::replace(&link), audit::insert(&event)))
+                    .await
+                    .map(drop)
             })
             .await?;
         Ok(issued)
@@ -91,6 +93,7 @@ impl App {
             email: parse_email(&set_up.email)?,
             name: typed_text("name", &set_up.name)?,
             created_at: now,
+            deactivated_at: None,
         };
         let team = Team {
             id: self.ids.next(now),

@@ -31,6 +31,7 @@ use crate::store::secret::SharedSecret;
 use crate::store::{Batch, Sql, audit, browser_session, password, refused_sign_in, user};
 
 use super::browser_session::confirm_session;
+use super::deactivation::require_active;
 use super::user::require_user;
 
 /// What somebody who wants to sign in has typed, and where.
@@ -70,7 +71,8 @@ impl App {
     /// Signs somebody in by a password, as told [above](self).
     ///
     /// # Errors
-    /// [`Error::WrongPassword`], [`Error::TooManyWrongPasswords`]; what the store answers.
+    /// [`Error::WrongPassword`], [`Error::TooManyWrongPasswords`]; [`Error::Deactivated`] behind the right password; what the
+    /// store answers.
     pub async fn sign_in(&self, sign_in: SignIn) -> Result<Cookies, Error> {
         let SignIn {
             email,
@@ -347,12 +349,15 @@ impl BeginSession {
         event.to(self.session.user_id.0)
     }
 
+    /// Every session of a browser begins here, whatever its user has proven it by; a deactivated user has none
+    /// (`deactivation`, step 1).
     pub(super) async fn carry_out(&self, sql: Sql<'_>) -> Result<(), ScriptError> {
         if let Some((user_id, id)) = self.replaced {
             sql.run(browser_session::delete(user_id, id)).await?;
         }
         let insert = browser_session::insert(&self.session, &self.digest);
-        sql.run((insert, audit::insert(&self.event)))
+        let active = require_active(self.session.user_id);
+        sql.run((active, insert, audit::insert(&self.event)))
             .await
             .map(drop)
     }

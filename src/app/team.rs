@@ -2,12 +2,13 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::TeamId;
 use crate::domain::input::typed_text;
 use crate::domain::list::Part;
 use crate::domain::team::{NamedTeam, Team};
-use crate::store::{Batch, team};
+use crate::store::{Batch, Sql, audit, team};
 
 impl App {
     /// Makes a team.
@@ -60,11 +61,34 @@ impl App {
             .await
     }
 
+    /// Gives a team another name, for the operator. The team as it is now.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a name that is empty or not plain text; [`Error::Missing`] for an unknown team; what the store
+    /// answers.
+    pub async fn rename_team(&self, id: TeamId, name: &str) -> Result<Team, Error> {
+        let name = typed_text("team name", name)?;
+        let event = self.event(&Actor::Operator, Action::RenameTeam);
+        let event = event.in_team(id).to(id.0);
+        let rename = async move |sql: Sql<'_>| {
+            // What stays as it is, is told of by nobody.
+            if sql.run(team::set_name(id, &name)).await? > 0 {
+                sql.run(audit::insert(&event)).await?;
+            }
+            let found = sql.run(team::find(id)).await?;
+            Ok(found.ok_or_else(|| Team::missing(id))?)
+        };
+        self.store.write(Holder::Service, rename).await
+    }
+
     /// Adds a team that is all as given.
     pub(crate) async fn add_team(&self, team: Team) -> Result<Team, Error> {
+        let event = self.event(&Actor::Operator, Action::CreateTeam);
+        let event = event.in_team(team.id).to(team.id.0);
         self.store
             .write(Holder::Service, async move |sql| {
-                sql.run(team::insert(&team)).await?;
+                sql.run((team::insert(&team), audit::insert(&event)))
+                    .await?;
                 Ok(team.clone())
             })
             .await

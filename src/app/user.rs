@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::domain::Error;
+use crate::domain::audit::{Action, Actor};
 use crate::domain::holder::Holder;
 use crate::domain::id::UserId;
 use crate::domain::input::typed_text;
@@ -11,11 +12,9 @@ use crate::domain::time::Timestamp;
 use crate::domain::user::{NamedUser, User, parse_email};
 use crate::sql::ScriptError;
 use crate::store::{
-    Batch, Sql, auth_code, browser_session, email_change, identity, invitation, mail_count, member,
-    one_time_link, passkey, password, product_import, refused_sign_in, user,
+    Batch, Sql, audit, auth_code, email_change, identity, invitation, mail_count, member,
+    one_time_link, passkey, password, product_import, user,
 };
-
-use super::browser_session::end_app_sessions;
 
 impl App {
     /// Makes a user, who is a member of no team yet.
@@ -29,6 +28,7 @@ impl App {
             email: parse_email(email)?,
             name: typed_text("user's name", name)?,
             created_at: now,
+            deactivated_at: None,
         };
         self.add_user(user).await
     }
@@ -66,12 +66,15 @@ impl App {
 
     /// Adds a user who is all as given.
     pub(crate) async fn add_user(&self, user: User) -> Result<User, Error> {
+        let event = self.event(&Actor::Operator, Action::CreateUser);
+        let event = event.to(user.id.0);
         self.store
             .write(Holder::Service, async move |sql| {
                 if sql.run(user::insert(&user)).await? == 0 {
                     let owner = sql.run(user::find_email(&user.email)).await?;
                     return Err(User::email_taken(&user.email, owner.as_ref()).into());
                 }
+                sql.run(audit::insert(&event)).await?;
                 Ok(user.clone())
             })
             .await
@@ -79,7 +82,8 @@ impl App {
 }
 
 /// The user is removed first: what others, who hold the user, are about to add is there before this, or refused after it.
-/// Nothing is left that has the email or says what the user had typed.
+/// Nothing is left that has the email or says what the user had typed. Sessions let nobody in from then on; they and what else
+/// there may be much of go later (`emptying`).
 pub(super) async fn remove_user(
     sql: Sql<'_>,
     id: UserId,
@@ -92,7 +96,7 @@ pub(super) async fn remove_user(
         0 => Err(User::missing(id)),
         _ => Ok(()),
     });
-    let gone = (member::delete_all(id), auth_code::delete_all(id));
+    let gone = (member::delete_all(id), auth_code::delete_unused(id));
     sql.run((remove, gone)).await?;
     let ways_in = (
         password::delete(id),
@@ -102,18 +106,10 @@ pub(super) async fn remove_user(
     );
     let mail = (email_change::delete(id), mail_count::delete_all(id));
     let account = account(&email);
-    let wrong = password::forget_all_wrong(&account);
-    // Behind the counts, which are locked first where a sign-in is refused.
-    let refused = refused_sign_in::delete_all(id);
-    let counted = (mail, wrong, refused);
+    let counted = (mail, password::forget_all_wrong(&account));
     sql.run((ways_in, counted, product_import::delete_all(id)))
         .await?;
-    sql.run((
-        invitation::delete_all_of(&email),
-        browser_session::delete_others(id, None),
-    ))
-    .await?;
-    end_app_sessions(sql, id, now).await.map(drop)
+    sql.run(invitation::delete_all_of(&email)).await.map(drop)
 }
 
 /// Refuses an id that no user has, or a removed one, and keeps the user from being removed until the end of the

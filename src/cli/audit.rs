@@ -15,7 +15,7 @@ use super::record::Record;
 pub(super) enum Audit {
     /// Lists what was done in a team, or in all and by users, newest first. Sign-ins are shown to their user alone.
     List {
-        /// The team, by its id or its name; without this, all that was done.
+        /// The team, by its id, also of one that was deleted, or its name; without this, all that was done.
         #[arg(long, value_name = "TEAM")]
         team: Option<NamedTeam>,
         #[command(flatten)]
@@ -28,6 +28,8 @@ impl Audit {
         let Self::List { team, part } = self;
         let named: &[&str] = if team.is_some() { &["teamId"] } else { &[] };
         let team = match team {
+            // Also of one that was deleted, of which the id alone is known.
+            Some(NamedTeam::Id(id)) => Some(id),
             Some(team) => Some(app.get_team(team).await?.id),
             None => None,
         };

@@ -4,11 +4,12 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Arg, ArgAction};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 
 use crate::domain::time::{Clock, SystemClock};
 
 use super::command_error::CommandError;
-use super::record::{Record, Style};
+use super::record::{Record, Style, steers};
 use super::table::table;
 
 /// The name of the flag `--utc`.
@@ -50,6 +51,8 @@ enum Body {
     /// One thing with a list in it: its fields, the name of the list, and the list.
     Whole(Record, &'static str, Vec<Record>),
     Many(Vec<Record>),
+    /// JSON, also for people.
+    Document(Value),
 }
 
 impl Output {
@@ -66,6 +69,15 @@ impl Output {
     pub(super) fn with_list(record: Record, name: &'static str, records: Vec<Record>) -> Self {
         Self {
             body: Body::Whole(record, name, records),
+            note: None,
+            failure: None,
+        }
+    }
+
+    /// A document that is JSON whoever reads it.
+    pub(super) fn document(document: Value) -> Self {
+        Self {
+            body: Body::Document(document),
             note: None,
             failure: None,
         }
@@ -116,6 +128,8 @@ impl Output {
                 format!("{}\n{}", record.lines(style), table(records, style))
             }
             (Body::Many(records), false) => table(records, style),
+            (Body::Document(document), true) => to_json(document),
+            (Body::Document(document), false) => indented(document),
         };
         // Here a reader that has gone is a failure: a key is shown only once.
         write(&text).map_err(unwritable)?;
@@ -166,6 +180,20 @@ fn to_json(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string(value).expect("a record is JSON");
     text.push('\n');
     text
+}
+
+/// JSON on many lines. What could steer a terminal is escaped, so that it is the same JSON still.
+fn indented(document: &Value) -> String {
+    let text = format!("{document:#}");
+    let mut lines = String::with_capacity(text.len() + 1);
+    for char in text.chars() {
+        match steers(char) && char != '\n' {
+            true => lines.push_str(&format!("\\u{:04x}", u32::from(char))),
+            false => lines.push(char),
+        }
+    }
+    lines.push('\n');
+    lines
 }
 
 /// A record with a list as its last member.

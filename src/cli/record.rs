@@ -188,23 +188,27 @@ fn distance(time: Timestamp, now: Timestamp) -> String {
 
 /// Whether a character could steer a terminal, or turn what follows it around (Unicode's controls and its marks of
 /// direction and of lines).
-fn steers(char: char) -> bool {
+pub(super) fn steers(char: char) -> bool {
     let marks = ['\u{200e}', '\u{200f}', '\u{61c}', '\u{2028}', '\u{2029}'];
     char.is_control()
         || marks.contains(&char)
         || matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A value for a terminal. Names come from strangers, so what could steer the terminal is replaced.
+/// A text for a terminal. Names come from strangers, so what could steer the terminal is replaced.
+pub(super) fn plain_text(text: &str) -> String {
+    text.chars()
+        .map(|c| if steers(c) { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// A value for a terminal.
 fn plain(value: &Value) -> String {
     match value {
         Value::Null => "-".into(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
-        Value::String(text) => text
-            .chars()
-            .map(|c| if steers(c) { '\u{fffd}' } else { c })
-            .collect(),
+        Value::String(text) => plain_text(text),
         Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
             let members = members

@@ -20,10 +20,33 @@ pub(super) enum Team {
         #[arg(long)]
         name: String,
     },
+    /// Deletes a team with all that it has, for ever: products, keys, files, links, members and invitations.
+    ///
+    /// Its keys are refused and its members are out of it at once. Then the rest goes in small steps, so that others do not wait
+    /// for it. After an interruption, run the same command again, or leave it to a running server. The audit stays.
+    #[command(after_help = r#"Example:
+    invoicing team delete Acme --confirm Acme"#)]
+    Delete {
+        /// The team, by its id or its name.
+        team: NamedTeam,
+        /// The name of the team once more.
+        #[arg(long, value_name = "NAME")]
+        confirm: String,
+    },
     /// Lists the teams, oldest first.
     List {
         #[command(flatten)]
         part: PartOf<TeamId>,
+    },
+    /// Gives a team another name.
+    #[command(after_help = r#"Example:
+    invoicing team rename Acme --name "Acme Ltd""#)]
+    Rename {
+        /// The team, by its id or its name.
+        team: NamedTeam,
+        /// What people call it from now on; need not be unique.
+        #[arg(long)]
+        name: String,
     },
     /// Shows a team.
     Show {
@@ -41,9 +64,16 @@ impl Team {
     pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
             Self::Create { name } => Ok(record(app.create_team(&name).await?).into()),
+            Self::Delete { team, confirm } => {
+                Ok(record(app.delete_team(team, &confirm).await?).into())
+            }
             Self::List { part } => {
                 let teams = app.list_teams(part.part()).await?;
                 Ok(part.list(teams.into_iter().map(record).collect(), "id"))
+            }
+            Self::Rename { team, name } => {
+                let team = app.get_team(team).await?.id;
+                Ok(record(app.rename_team(team, &name).await?).into())
             }
             Self::Show { team } => Ok(record(app.get_team(team).await?).into()),
         }

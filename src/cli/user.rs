@@ -4,19 +4,26 @@ use crate::app::App;
 use crate::domain::audit::Actor;
 use crate::domain::id::UserId;
 use crate::domain::member::Role;
-use crate::domain::team::NamedTeam;
+use crate::domain::team::{NamedTeam, Team};
 use crate::domain::user::{self, NamedUser};
 
 use super::command_error::CommandError;
 use super::one_time_link;
 use super::output::Output;
 use super::part::PartOf;
-use super::record::Record;
+use super::record::{Record, plain_text};
 use super::word::one_of;
 
 /// Users: the people who sign in with the mobile app.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum User {
+    /// Gives a deactivated user the account back: memberships, keys and ways to sign in are as before. They sign in anew.
+    #[command(after_help = r#"Example:
+    invoicing user activate ada@example.com"#)]
+    Activate {
+        /// The user, by email or id.
+        user: NamedUser,
+    },
     /// Makes a user, who is a member of no team yet.
     #[command(after_help = r#"Example:
     invoicing user create --email ada@example.com --name "Ada Lovelace"
@@ -29,11 +36,28 @@ pub(super) enum User {
         #[arg(long)]
         name: String,
     },
+    /// Keeps a user from signing in, and ends all their sessions, in browsers and apps, until they are activated.
+    ///
+    /// It counts from the next request on. Codes and links that were not used yet end, too. Memberships stay, and so do the API
+    /// keys and share links that the user made: `invoicing member remove --revoke-keys` revokes the keys.
+    #[command(after_help = r#"Example:
+    invoicing user deactivate ada@example.com"#)]
+    Deactivate {
+        /// The user, by email or id.
+        user: NamedUser,
+    },
     /// Deletes a user: email, name, ways to sign in and sessions are gone at once.
     ///
     /// What the user did stays in the audit, under the id alone. Keys and links that the user made stay as well:
     /// `invoicing member remove --revoke-keys` before it revokes the keys. This cannot be undone.
     Delete {
+        /// The user, by email or id.
+        user: NamedUser,
+    },
+    /// Prints all that is stored about a user, as JSON. No password, key or other secret is in it.
+    #[command(after_help = r#"Example:
+    invoicing user export ada@example.com > ada.json"#)]
+    Export {
         /// The user, by email or id.
         user: NamedUser,
     },
@@ -89,13 +113,28 @@ pub(super) enum User {
 impl User {
     pub(super) async fn run(self, app: &App) -> Result<Output, CommandError> {
         match self {
+            Self::Activate { user } => {
+                let user = app.get_user(user).await?;
+                Ok(record(app.activate_user(user.id).await?).into())
+            }
             Self::Create { email, name } => {
                 Ok(record(app.create_user(&email, &name).await?).into())
+            }
+            Self::Deactivate { user } => {
+                let user = app.get_user(user).await?;
+                let (user, teams) = app.deactivate_user(user.id).await?;
+                Ok(deactivated(user, &teams))
             }
             Self::Delete { user } => {
                 let user = app.get_user(user).await?;
                 app.delete_user(user.id).await?;
                 Ok(record(user).into())
+            }
+            Self::Export { user } => {
+                let user = app.get_user(user).await?;
+                Ok(Output::document(
+                    app.export_user_for_operator(user.id).await?,
+                ))
             }
             Self::Invite { team, email, role } => {
                 let origin = one_time_link::origin(app)?;
@@ -128,4 +167,21 @@ fn record(user: user::User) -> Record {
         .with_text("email", user.email)
         .with_text("name", user.name)
         .with_time("createdAt", user.created_at)
+        .with_distant_time("deactivatedAt", user.deactivated_at)
+}
+
+/// The user, and a note on the teams of which no active user is an owner any more.
+fn deactivated(user: user::User, teams: &[Team]) -> Output {
+    let output = Output::from(record(user));
+    if teams.is_empty() {
+        return output;
+    }
+    let teams: Vec<String> = teams
+        .iter()
+        .map(|team| format!("{} ({})", plain_text(&team.name), team.id))
+        .collect();
+    output.with_note(format!(
+        "no owner who is active is left in {}; `invoicing member set-role` makes somebody else one",
+        teams.join(", ")
+    ))
 }

@@ -80,11 +80,29 @@ string_enum! {
         SetRole = "set-role",
         /// A member left, or was removed.
         RemoveMember = "remove-member",
+        /// The operator made a user.
+        CreateUser = "create-user",
+        /// The operator deactivated a user.
+        DeactivateUser = "deactivate-user",
+        /// The operator gave a user the account back.
+        ActivateUser = "activate-user",
+        /// The operator was given all that is stored about a user.
+        ExportUser = "export-user",
+        /// The operator made a team.
+        CreateTeam = "create-team",
+        /// The operator gave a team another name.
+        RenameTeam = "rename-team",
+        /// The operator deleted a team.
+        DeleteTeam = "delete-team",
+        /// The operator was given a link by which the first owner is made.
+        PrintSetUpLink = "print-set-up-link",
+        /// The operator was given a link by which a user sets a password anew.
+        PrintResetLink = "print-reset-link",
         /// A user was given another name.
         ChangeName = "change-name",
         /// A user was given another email.
         ChangeEmail = "change-email",
-        /// A user deleted their account.
+        /// A user deleted their account, or the operator did.
         DeleteAccount = "delete-account",
         /// A key was made.
         CreateApiKey = "create-api-key",
@@ -146,7 +164,7 @@ pub struct AuditEvent {
     pub actor: Option<UserId>,
     /// What was done.
     pub action: Action,
-    /// To which key, link, session, import, file, folder or user.
+    /// To which key, link, session, import, file, folder, user or team.
     pub subject: Option<Uuid>,
     /// What else there is to say, such as a role or a mode.
     pub detail: Option<String>,

@@ -106,6 +106,9 @@ pub enum Error {
     /// There were too many wrong passwords; the account can be tried again at that time.
     #[error("there were too many wrong passwords; try again later")]
     TooManyWrongPasswords(Timestamp),
+    /// The user is deactivated: said to the operator, and to whoever has proven to be that user.
+    #[error("the user is deactivated; `invoicing user activate` gives the account back")]
+    Deactivated,
     /// A link that is good once was used, has been replaced, or is too old.
     #[error("the link is not valid any more")]
     LinkNotValid,

@@ -30,6 +30,15 @@ impl Team {
         }
     }
 
+    /// The error for a team that was named otherwise by whoever wants to delete it; the command line shows it.
+    pub(crate) fn not_confirmed(team: &Team) -> Error {
+        let Team { id, name, .. } = team;
+        Error::Refused(format!(
+            "the team {id} is called {name:?}: nothing was deleted; to delete it with all its products, keys and links, give \
+             this name behind --confirm"
+        ))
+    }
+
     /// The error for a name that `teams`, and perhaps others, share; the command line shows it.
     pub(crate) fn ambiguous(name: &str, teams: &[Team]) -> Error {
         let ids: Vec<String> = teams.iter().map(|team| team.id.to_string()).collect();

@@ -22,6 +22,8 @@ pub struct User {
     pub name: String,
     /// When the user was made.
     pub created_at: Timestamp,
+    /// When the user was deactivated; none for who may sign in.
+    pub deactivated_at: Option<Timestamp>,
 }
 
 impl User {

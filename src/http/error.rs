@@ -199,6 +199,7 @@ fn of_domain(error: &domain::Error) -> Problem {
         | Error::WrongPassword
         | Error::PasskeyRefused
         | Error::TooManyWrongPasswords(_)
+        | Error::Deactivated
         | Error::LinkNotValid
         | Error::ProductChanged
         | Error::PasswordsOff

@@ -14,7 +14,6 @@ use http::{StatusCode, header};
 use super::answer::{html, see_other};
 use super::confirm::confirmed;
 use super::cookies::Cookie;
-use super::export::export;
 use super::failure::Failure;
 use super::frame::Frame;
 use super::provider;
@@ -322,7 +321,8 @@ async fn unlink_identity(visit: Arc<Visit>, _: NoVariables, form: Form) -> Answe
 async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let turn = visit.site.turn(visit.user_id()?, Work::InMemory);
     let turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
-    let text = export(&visit).await?;
+    let all = visit.app().export_user(visit.user_id()?).await?;
+    let text = serde_json::to_string_pretty(&all).map_err(Error::internal)?;
     let mut answer = http::Response::new(text.into());
     let headers = answer.headers_mut();
     let json = header::HeaderValue::from_static("application/json");

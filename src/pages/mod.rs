@@ -28,7 +28,6 @@ mod devices;
 mod download;
 mod email;
 mod error;
-mod export;
 mod failure;
 mod forgotten;
 mod frame;

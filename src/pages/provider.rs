@@ -26,7 +26,7 @@ use super::failure::Failure;
 use super::frame::Frame;
 use super::route::{Answer, NoVariables, Route, TokenPath};
 use super::site::Site;
-use super::text::encoded;
+use super::text::{DEACTIVATED, encoded};
 use super::visit::{Visit, way_back};
 use crate::domain::Error;
 use crate::domain::authentication_request::{AuthenticationRequest, Purpose};
@@ -248,6 +248,7 @@ fn of_nobody(
             "Another user has this",
             format!("This {name} account is linked to another user here."),
         ),
+        (Error::Deactivated, _) => ("You cannot sign in", DEACTIVATED.to_owned()),
         (Error::Refused(why), _) => ("That is not possible", format!("It did not work: {why}.")),
         (Error::LinkNotValid, Purpose::Join(_)) => (
             "This invitation is over",

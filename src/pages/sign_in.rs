@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::provider;
 use super::route::{Answer, NoVariables, Route};
 use super::site::Site;
-use super::text::{Time, encoded};
+use super::text::{DEACTIVATED, Time, encoded};
 use super::visit::{Visit, way_back};
 use crate::app::sign_in::{Cookies, SignIn};
 use crate::domain::Error;
@@ -155,7 +155,10 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
         }),
         next,
         email,
-        wrong_password: !matches!(error, None | Some(Error::PasskeyRefused)),
+        wrong_password: !matches!(
+            error,
+            None | Some(Error::PasskeyRefused | Error::Deactivated)
+        ),
         complaint: error.map(not_proven).transpose()?,
         sends_mail: visit.app().sends_mail(),
         asked,
@@ -174,6 +177,7 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
 /// What else went wrong.
 pub(super) fn not_proven(error: Error) -> Result<String, Failure> {
     match error {
+        Error::Deactivated => Ok(DEACTIVATED.to_owned()),
         Error::WrongPassword => Ok("The email or the password is wrong.".to_owned()),
         Error::PasskeyRefused => {
             Ok("This passkey is not accepted here, or the page was too old. Try again.".to_owned())

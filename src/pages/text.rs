@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::domain::time::Timestamp;
 
+/// What is said to whoever has proven to be a user who is deactivated, and to nobody else (docs/decisions.md, X62).
+pub(super) const DEACTIVATED: &str = "This account is deactivated. Ask an administrator.";
+
 /// A text as the value of a parameter in a query.
 pub(super) fn encoded(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect()

@@ -163,7 +163,7 @@ mod tests {
     async fn a_new_database_gets_every_version_and_keeps_what_it_has_when_opened_again() {
         let url = shared().database();
         open(&url, MIGRATIONS).await.unwrap();
-        let team = "INSERT INTO team VALUES (gen_random_uuid(), 'Acme', 0)";
+        let team = "INSERT INTO team (id, name, created_at) VALUES (gen_random_uuid(), 'Acme', 0)";
         ask(&url, team);
         open(&url, MIGRATIONS).await.unwrap();
         let found = "SELECT invoicing, (SELECT count(*) FROM team) FROM schema_version";

@@ -87,6 +87,17 @@ pub fn list_all(part: Part<ApiKeyId>) -> impl Batch<Out = Vec<ShownApiKey>> {
     .all(read_shown)
 }
 
+/// The keys that a user has made, in whatever teams, oldest first, at most so many.
+pub fn list_made_by(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<ApiKey>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM api_key WHERE created_by = $1 ORDER BY id LIMIT $2"
+    )
+    .with(values![user_id, limit])
+    .all(row::read)
+}
+
 /// How many keys of a team are valid.
 pub fn count_valid(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i64>> {
     sql!(
@@ -182,6 +193,15 @@ pub fn list_unrevoked(
     )
     .with(values![team_id, created_by])
     .all(|row| Ok(row.take()?))
+}
+
+/// Deletes at most `limit` keys of a team; says how many.
+pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM api_key WHERE team_id = $1 AND id IN ( \
+             SELECT id FROM api_key WHERE team_id = $1 LIMIT $2)"
+    )
+    .with(values![team_id, limit])
 }
 
 /// Notes when keys were last used, and from which client address; a time before the one already noted changes nothing.

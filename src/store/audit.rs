@@ -89,6 +89,19 @@ pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<
     .all(row::read)
 }
 
+/// What others have done to a user, newest first.
+pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
+    let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM audit_event WHERE subject = $1 AND id < $2 AND (actor IS NULL OR actor <> $1) \
+         ORDER BY id DESC LIMIT $3"
+    )
+    .with(values![user_id, after, part.limit])
+    .all(row::read)
+}
+
 /// What a user has done of this kind since `time`, newest first.
 pub fn list_done(
     actor: UserId,
@@ -105,10 +118,27 @@ pub fn list_done(
     .all(row::read)
 }
 
-/// Forgets from where and by which browser a user has done what they did.
-pub fn forget_visitor(actor: UserId) -> impl Batch {
-    sql!("UPDATE audit_event SET client_address = NULL, user_agent = NULL WHERE actor = $1")
-        .with(values![actor])
+/// The last of the `limit` events behind `after` of what a user has done, oldest first; none at the end.
+pub fn find_last_of(
+    actor: UserId,
+    after: AuditEventId,
+    limit: u32,
+) -> impl Batch<Out = Option<AuditEventId>> {
+    sql!(
+        "SELECT id FROM (SELECT id FROM audit_event WHERE actor = $1 AND id > $2 ORDER BY id LIMIT $3) AS part \
+         ORDER BY id DESC LIMIT 1"
+    )
+    .with(values![actor, after, limit])
+    .first(|row| Ok(row.take()?))
+}
+
+/// Forgets from where and by which browser a user has done what they did, of the events behind `after` up to `last`.
+pub fn forget_visitor(actor: UserId, after: AuditEventId, last: AuditEventId) -> impl Batch {
+    sql!(
+        "UPDATE audit_event SET client_address = NULL, user_agent = NULL \
+         WHERE actor = $1 AND id > $2 AND id <= $3"
+    )
+    .with(values![actor, after, last])
 }
 
 /// Deletes at most `limit` events of before `time`; says how many.

@@ -46,6 +46,17 @@ pub fn mark_used(digest: &Digest, session_id: SessionId) -> impl Batch {
     sql!("UPDATE auth_code SET session_id = $2 WHERE digest = $1").with(values![digest, session_id])
 }
 
+/// The codes of a user that are not used yet; there are few.
+pub fn list_unused(user_id: UserId) -> impl Batch<Out = Vec<AuthCode>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM auth_code WHERE user_id = $1 AND session_id IS NULL ORDER BY expires_at"
+    )
+    .with(values![user_id])
+    .all(row::read)
+}
+
 /// Deletes the codes of a user.
 pub fn delete_all(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM auth_code WHERE user_id = $1").with(values![user_id])
@@ -84,6 +95,12 @@ pub fn exist_of_client(id: &ClientId) -> impl Batch<Out = bool> {
     sql!("SELECT 1 FROM auth_code WHERE client_id = $1 LIMIT 1")
         .with(values![id])
         .exists()
+}
+
+/// Deletes the codes of a user that are not used yet; one that is being used is waited for. There are few: each is good for a
+/// minute.
+pub fn delete_unused(user_id: UserId) -> impl Batch {
+    sql!("DELETE FROM auth_code WHERE user_id = $1 AND session_id IS NULL").with(values![user_id])
 }
 
 /// Deletes at most `limit` codes that have expired unused; says how many.

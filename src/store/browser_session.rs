@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::user::OF_ACTIVE;
 use super::{Batch, Sql, uses};
 use crate::domain::browser_session::{BrowserSession, IDLE, InBrowser, LIFETIME};
 use crate::domain::id::{BrowserSessionId, UserId};
@@ -32,7 +33,7 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
         "SELECT browser_session.id, user_id, user_agent, browser_session.created_at, signed_in_at, last_used_at, \
          \"user\".id, email, name, \"user\".created_at \
          FROM browser_session JOIN \"user\" ON \"user\".id = user_id \
-         WHERE digest = $1 AND removed_at IS NULL"
+         WHERE digest = $1 AND removed_at IS NULL AND deactivated_at IS NULL"
     )
     .with(values![digest])
     .first(|row| {
@@ -43,36 +44,47 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
                 email: row.take()?,
                 name: row.take()?,
                 created_at: row.take()?,
+                deactivated_at: None,
             },
         })
     })
 }
 
-/// The session of that id, which nobody ends before the end of the transaction.
+/// The session of that id, if its user is active, which nobody ends before the end of the transaction.
 pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM browser_session WHERE id = $1 FOR SHARE"
+        " FROM browser_session WHERE id = $1 AND ",
+        OF_ACTIVE,
+        " FOR SHARE"
     )
     .with(values![id])
     .first(row::read)
 }
 
-/// Gives a session another cookie, as its user has proven again who they are. Says how many there were.
+/// Gives a session another cookie, as its user, who is active, has proven again who they are. Says how many there were.
 pub fn confirm(id: BrowserSessionId, digest: &Digest, now: Timestamp) -> impl Batch<Out = u64> {
-    sql!("UPDATE browser_session SET digest = $2, signed_in_at = $3 WHERE id = $1")
-        .with(values![id, digest, now])
+    sql!(
+        "UPDATE browser_session SET digest = $2, signed_in_at = $3 WHERE id = $1 AND ",
+        OF_ACTIVE
+    )
+    .with(values![id, digest, now])
 }
 
-/// The sessions of a user, newest first.
-pub fn list(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<BrowserSession>> {
+/// The sessions of a user, newest first, at most so many.
+pub fn list(user_id: UserId, now: Timestamp, limit: u32) -> impl Batch<Out = Vec<BrowserSession>> {
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM browser_session WHERE user_id = $1 AND last_used_at > $2 AND created_at > $3 ORDER BY id DESC LIMIT 500"
+        " FROM browser_session WHERE user_id = $1 AND last_used_at > $2 AND created_at > $3 ORDER BY id DESC LIMIT $4"
     )
-    .with(values![user_id, now.before(IDLE), now.before(LIFETIME)])
+    .with(values![
+        user_id,
+        now.before(IDLE),
+        now.before(LIFETIME),
+        limit
+    ])
     .all(row::read)
 }
 

@@ -11,6 +11,7 @@
 
 use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
+use crate::domain::id::TeamId;
 use crate::domain::idempotency::{AHEAD, IdempotentRequest, LIFETIME, Record};
 use crate::domain::time::Timestamp;
 use crate::sql::{ScriptError, sql, table, values};
@@ -171,4 +172,46 @@ async fn delete_some(
     let left = i64::from(limit) - deleted.cast_signed(); // at most `limit`
     let dated = sql.run(date.with(values![now, ahead, left])).await?;
     Ok(deleted + dated)
+}
+
+/// Deletes the records of a team among the `limit` records behind `after`, a place that the step before has answered; answers
+/// the next, and none at the end. SQLite has its records in the order of time alone, so that each step looks at those of all
+/// teams.
+///
+/// # Errors
+/// As every script.
+pub async fn delete_of_team(
+    sql: Sql<'_>,
+    team_id: TeamId,
+    after: i64,
+    limit: u32,
+) -> Result<Option<i64>, ScriptError> {
+    if let Sql::Postgres(_) = sql {
+        let delete = sql!(
+            sqlite: [""],
+            postgres: [
+                "DELETE FROM idempotency WHERE team_id = $1 AND (mode, key) IN \
+                     (SELECT mode, key FROM idempotency WHERE team_id = $1 LIMIT $2)"
+            ],
+        );
+        let deleted = sql.run(delete.with(values![team_id, limit])).await?;
+        return Ok((deleted == u64::from(limit)).then_some(after));
+    }
+    let last = sql!(
+        sqlite: ["SELECT max(rowid) FROM (SELECT rowid FROM idempotency WHERE rowid > $1 ORDER BY rowid LIMIT $2)"],
+        postgres: [""],
+    );
+    let last = last
+        .with(values![after, limit])
+        .first(|row| Ok(row.take()?));
+    let Some(Some(last)) = sql.run(last).await? else {
+        return Ok(None);
+    };
+    let last: i64 = last;
+    let delete = sql!(
+        sqlite: ["DELETE FROM idempotency WHERE rowid > $1 AND rowid <= $2 AND team_id = $3"],
+        postgres: [""],
+    );
+    sql.run(delete.with(values![after, last, team_id])).await?;
+    Ok(Some(last))
 }

@@ -22,11 +22,12 @@ pub fn insert<'a>(invitation: &'a Invitation, digest: &'a Digest) -> impl Batch 
     sql!(row::INSERT).with(row::values(digest, invitation))
 }
 
-/// The invitations of a team, good or not, oldest first, with what their makers are now.
+/// The invitations of a team, good or not, oldest first, with what their makers are now: nothing, if
+/// they are deactivated.
 pub fn list(team_id: TeamId) -> impl Batch<Out = Vec<ListedInvitation>> {
     sql!(
         "SELECT invitation.id, invitation.team_id, invitation.email, invitation.role, invited_by, \
-             invitation.created_at, expires_at, member.role, maker.name \
+             invitation.created_at, expires_at, CASE WHEN maker.deactivated_at IS NULL THEN member.role END, maker.name \
          FROM invitation \
          LEFT JOIN member ON member.team_id = invitation.team_id AND member.user_id = invited_by \
          LEFT JOIN \"user\" AS maker ON maker.id = invited_by \
@@ -80,6 +81,24 @@ pub fn find_email(team_id: TeamId, email: &str) -> impl Batch<Out = Option<Invit
     )
     .with(values![team_id, email])
     .first(row::read)
+}
+
+/// The invitations of an email to all teams, whatever the case of its letters, at most so many.
+pub fn list_of(email: &str, limit: u32) -> impl Batch<Out = Vec<Invitation>> {
+    sql!(
+        sqlite: [
+            "SELECT ",
+            row::COLUMNS,
+            " FROM invitation WHERE lower(email) = lower($1) ORDER BY id LIMIT $2",
+        ],
+        postgres: [
+            "SELECT ",
+            row::COLUMNS,
+            " FROM invitation WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") ORDER BY id LIMIT $2",
+        ],
+    )
+    .with(values![email, limit])
+    .all(row::read)
 }
 
 /// How many invitations to a team there are, those that have expired lately among them.

@@ -129,3 +129,21 @@ pub fn find_file(id: FileId) -> impl Batch<Out = Option<File>> {
         .with(values![id])
         .first(file_row::read)
 }
+
+/// Deletes at most `limit` files of a team; says how many.
+pub fn delete_some_files(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM file WHERE team_id = $1 AND id IN ( \
+             SELECT id FROM file WHERE team_id = $1 LIMIT $2)"
+    )
+    .with(values![team_id, limit])
+}
+
+/// Deletes at most `limit` folders, in which no files are, of a team; says how many.
+pub fn delete_some_folders(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM folder WHERE team_id = $1 AND id IN ( \
+             SELECT id FROM folder WHERE team_id = $1 LIMIT $2)"
+    )
+    .with(values![team_id, limit])
+}

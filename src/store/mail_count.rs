@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::Batch;
+use crate::domain::id::UserId;
 use crate::domain::letter::Occasion;
 use crate::domain::time::Timestamp;
 use crate::sql::{sql, table, values};
@@ -33,6 +34,13 @@ pub fn one_more(
     .first(|row| Ok(row.take()?))
     // An insertion answers with its row.
     .rule(|count: Option<i64>| Ok(count.unwrap_or(i64::MAX)))
+}
+
+/// How many letters of which kind a user had, since when; there are as many as occasions at most.
+pub fn list(user_id: UserId) -> impl Batch<Out = Vec<(Occasion, i64, Timestamp)>> {
+    sql!("SELECT occasion, count, begun_at FROM mail_count WHERE subject = $1 ORDER BY occasion")
+        .with(values![user_id])
+        .all(|row| Ok((row.take()?, row.take()?, row.take()?)))
 }
 
 /// Forgets all counts of a user.

@@ -6,9 +6,10 @@ use super::Batch;
 use crate::domain::id::{TeamId, UserId};
 use crate::domain::list::Part;
 use crate::domain::member::{ListedMember, Member, Role};
+use crate::domain::team::Team;
 use crate::domain::time::Timestamp;
 use crate::sql::value::Columns;
-use crate::sql::{ScriptError, sql, table, values};
+use crate::sql::{ScriptError, lock, sql, table, values};
 
 table! {
     /// The rows of members.
@@ -29,17 +30,42 @@ pub fn set_role(team_id: TeamId, user_id: UserId, role: Role) -> impl Batch {
         .with(values![team_id, user_id, role])
 }
 
-/// What the others in a team are, without regard to who: each role that one of them has, once.
-pub fn roles_of_others(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Vec<Role>> {
-    sql!("SELECT DISTINCT role FROM member WHERE team_id = $1 AND user_id <> $2")
-        .with(values![team_id, user_id])
-        .all(|row| Ok(row.take()?))
+/// What the others in a team are, without regard to who: each role that one of them has, once, with whether somebody is who
+/// is active, and once for those who are not.
+pub fn roles_of_others(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Vec<(Role, bool)>> {
+    sql!(
+        "SELECT DISTINCT role, deactivated_at IS NULL FROM member JOIN \"user\" ON \"user\".id = user_id \
+         WHERE team_id = $1 AND user_id <> $2"
+    )
+    .with(values![team_id, user_id])
+    .all(|row| Ok((row.take()?, row.take()?)))
+}
+
+/// The teams in which a user is an owner, and nobody else is one who is active, as they were made.
+pub fn teams_of_last_owner(user_id: UserId) -> impl Batch<Out = Vec<Team>> {
+    sql!(
+        "SELECT team.id, team.name, team.created_at FROM member JOIN team ON team.id = team_id \
+         WHERE user_id = $1 AND role = 'owner' AND NOT EXISTS ( \
+             SELECT 1 FROM member AS other JOIN \"user\" ON \"user\".id = other.user_id \
+             WHERE other.team_id = member.team_id AND other.user_id <> $1 AND other.role = 'owner' \
+             AND deactivated_at IS NULL) \
+         ORDER BY team.id"
+    )
+    .with(values![user_id])
+    .all(super::team::row::read)
+}
+
+/// Lets nobody begin anything by the roles of a user before the end of the transaction; whoever has begun is waited for.
+/// In PostgreSQL alone.
+pub fn lock_roles(user_id: UserId) -> impl Batch {
+    lock!("SELECT 1 FROM member WHERE user_id = $1 ORDER BY team_id FOR UPDATE")
+        .with(values![user_id])
 }
 
 /// Makes a user the owner of every team.
 pub fn insert_owner_of_all(user_id: UserId, now: Timestamp) -> impl Batch {
     sql!(
-        "INSERT INTO member (team_id, user_id, role, created_at) SELECT id, $1, 'owner', $2 FROM team"
+        "INSERT INTO member (team_id, user_id, role, created_at) SELECT id, $1, 'owner', $2 FROM team WHERE deleted_at IS NULL"
     )
     .with(values![user_id, now])
 }
@@ -47,6 +73,11 @@ pub fn insert_owner_of_all(user_id: UserId, now: Timestamp) -> impl Batch {
 /// Takes a user out of a team. Says how many were.
 pub fn delete(team_id: TeamId, user_id: UserId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM member WHERE team_id = $1 AND user_id = $2").with(values![team_id, user_id])
+}
+
+/// Takes everybody out of a team.
+pub fn delete_all_of_team(team_id: TeamId) -> impl Batch {
+    sql!("DELETE FROM member WHERE team_id = $1").with(values![team_id])
 }
 
 /// Takes a user out of all teams.

@@ -61,6 +61,17 @@ pub fn spend(
     .first(row::read)
 }
 
+/// The links of a user, one of each purpose at most.
+pub fn list(user_id: UserId) -> impl Batch<Out = Vec<OneTimeLink>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM one_time_link WHERE user_id = $1 ORDER BY purpose"
+    )
+    .with(values![user_id])
+    .all(row::read)
+}
+
 /// Deletes the links of a user.
 pub fn delete_all(user_id: UserId) -> impl Batch {
     sql!("DELETE FROM one_time_link WHERE user_id = $1").with(values![user_id])

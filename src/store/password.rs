@@ -37,6 +37,13 @@ pub fn find(user_id: UserId) -> impl Batch<Out = Option<Secret>> {
         .first(|row| Ok(row.take()?))
 }
 
+/// When the password of a user was set, if there is one.
+pub fn find_changed_at(user_id: UserId) -> impl Batch<Out = Option<Timestamp>> {
+    sql!("SELECT changed_at FROM password WHERE user_id = $1")
+        .with(values![user_id])
+        .first(|row| Ok(row.take()?))
+}
+
 /// The password of the user who has the email, whatever the case of its letters.
 pub fn find_email(email: &str) -> impl Batch<Out = Option<Secret>> {
     sql!(
@@ -97,6 +104,20 @@ pub fn set_wrong<'a>(
 ) -> impl Batch {
     sql!("UPDATE wrong_password SET count = $3, begun_at = $4 WHERE account = $1 AND source = $2")
         .with(values![account, &source.0, wrong.count, wrong.begun_at])
+}
+
+/// The counts of an account, whatever the source: there are few.
+pub fn list_wrong(account: &Digest) -> impl Batch<Out = Vec<WrongPasswords>> {
+    sql!(
+        "SELECT count, begun_at FROM wrong_password WHERE account = $1 ORDER BY begun_at LIMIT 1000"
+    )
+    .with(values![account])
+    .all(|row| {
+        Ok(WrongPasswords {
+            count: row.take()?,
+            begun_at: row.take()?,
+        })
+    })
 }
 
 /// Forgets a count.

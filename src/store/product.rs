@@ -8,7 +8,7 @@
 
 use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
-use crate::domain::id::ProductId;
+use crate::domain::id::{ProductId, TeamId};
 use crate::domain::product::{Product, StatusFilter};
 use crate::sql::value::{Bind, columns};
 use crate::sql::{ScriptError, sql, table, text, values};
@@ -172,6 +172,15 @@ pub fn list(
         .all(row::read)
     });
     (of_status, all).rule(|(of_status, all)| Ok(of_status.or(all).unwrap_or_default()))
+}
+
+/// Deletes at most `limit` products of a team; says how many.
+pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM product WHERE team_id = $1 AND (mode, status, id) IN ( \
+             SELECT mode, status, id FROM product WHERE team_id = $1 LIMIT $2)"
+    )
+    .with(values![team_id, limit])
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{Batch, Sql, product};
 use crate::domain::catalog::{Catalog, Mode};
-use crate::domain::id::{ProductImportId, UserId};
+use crate::domain::id::{ProductImportId, TeamId, UserId};
 use crate::domain::product::Product;
 use crate::domain::product_import::{Asked, KeptImport};
 use crate::domain::time::Timestamp;
@@ -130,6 +130,18 @@ pub fn find_kept(
     .first(row::read)
 }
 
+/// The catalogs for which a plan of a user is kept, and since when, at most so many.
+pub fn list_of(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<(Catalog, Timestamp)>> {
+    sql!(
+        "SELECT team_id, mode, created_at FROM product_import WHERE user_id = $1 ORDER BY created_at LIMIT $2"
+    )
+    .with(values![user_id, limit])
+    .all(|row| {
+        let (team_id, mode) = (row.take()?, row.take()?);
+        Ok((Catalog { team_id, mode }, row.take()?))
+    })
+}
+
 /// Deletes the plan of that id. Says how many were there: of two who try, one finds none.
 pub fn spend(catalog: Catalog, id: ProductImportId) -> impl Batch<Out = u64> {
     sql!("DELETE FROM product_import WHERE team_id = $1 AND id = $2")
@@ -149,6 +161,15 @@ pub fn delete_expired(expired: Timestamp, limit: u32) -> impl Batch<Out = u64> {
               ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)"
     )
     .with(values![expired, limit])
+}
+
+/// Deletes at most `limit` plans of a team; says how many.
+pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM product_import WHERE team_id = $1 AND id IN ( \
+             SELECT id FROM product_import WHERE team_id = $1 LIMIT $2)"
+    )
+    .with(values![team_id, limit])
 }
 
 #[cfg(test)]

@@ -79,9 +79,13 @@ pub fn list(user_id: UserId, time: Timestamp, limit: u32) -> impl Batch<Out = Ve
     .all(row::read)
 }
 
-/// Deletes those on a user's account.
-pub fn delete_all(user_id: UserId) -> impl Batch {
-    sql!("DELETE FROM refused_sign_in WHERE user_id = $1").with(values![user_id])
+/// Deletes at most `limit` of those on a user's account; says how many.
+pub fn delete_some(user_id: UserId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM refused_sign_in WHERE user_id = $1 AND (minute, client_address) IN ( \
+             SELECT minute, client_address FROM refused_sign_in WHERE user_id = $1 LIMIT $2)"
+    )
+    .with(values![user_id, limit])
 }
 
 /// Deletes at most `limit` rows of before `time`; says how many.

@@ -10,6 +10,7 @@
 
 use uuid::Uuid;
 
+use super::user::OF_ACTIVE;
 use super::{Batch, Sql, uses};
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::list::Part;
@@ -62,7 +63,7 @@ pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> 
 }
 
 /// Who is behind an access token that has not expired, and not for longer than [`latest_access_token`], in a session that
-/// has not ended, of a client that is not deleted; and when the session is known to have been used last.
+/// has not ended, of a user who is active and a client that is not deleted; and when the session is known to have been used last.
 pub fn find_access_token(
     digest: &Digest,
     now: Timestamp,
@@ -72,7 +73,8 @@ pub fn find_access_token(
          FROM access_token JOIN session ON session.id = access_token.session_id \
          JOIN oauth_client ON oauth_client.id = session.client_id \
          WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND access_token.expires_at <= $3 \
-         AND session.ended_at IS NULL AND oauth_client.deleted_at IS NULL"
+         AND session.ended_at IS NULL AND oauth_client.deleted_at IS NULL AND ",
+        OF_ACTIVE
     )
     .with(values![digest, now, latest_access_token(now)])
     .first(|row| {
@@ -84,8 +86,8 @@ pub fn find_access_token(
     })
 }
 
-/// A refresh token on record, with its session, which nobody else changes until the end of the transaction. A statement of
-/// its own takes the lock, because the other has to see what was committed while it was waited for.
+/// A refresh token on record, with its session, which counts as ended where its user is
+/// not active, and which nobody else changes until the end of the transaction. A statement of its own takes the lock, because the other has to see what was committed while it was waited for.
 pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken>> {
     let lock = lock!(
         "SELECT 1 FROM session \
@@ -93,13 +95,17 @@ pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken
     );
     let find = sql!(
         sqlite: [
-            "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL, spent_at, ",
+            "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL OR NOT ",
+            OF_ACTIVE,
+            ", spent_at, ",
             UNWRAPPED,
             " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
              WHERE refresh_token.digest = $1",
         ],
         postgres: [
-            "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL, spent_at, ",
+            "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL OR NOT ",
+            OF_ACTIVE,
+            ", spent_at, ",
             "successor",
             " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
              WHERE refresh_token.digest = $1",
@@ -224,6 +230,13 @@ pub async fn end_all(sql: Sql<'_>, ids: &[SessionId], now: Timestamp) -> Result<
         ended += sql.run(end.with(values![id.0, now])).await?;
     }
     Ok(ended)
+}
+
+/// At most `limit` sessions of a user, ended or not, which nobody else changes until the end of the transaction.
+pub fn lock_some(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<SessionId>> {
+    sql!("SELECT id FROM session WHERE user_id = $1 ORDER BY id LIMIT $2 FOR UPDATE")
+        .with(values![user_id, limit])
+        .all(|row| Ok(row.take()?))
 }
 
 /// The sessions of a user that are alive, newest first.

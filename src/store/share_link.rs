@@ -146,6 +146,18 @@ pub fn list_named(
         })
 }
 
+/// The links that a user has made, each with its team, revoked ones too, oldest first, at most so many.
+pub fn list_made_by(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<(ShareLink, TeamId)>> {
+    sql!(
+        COLUMNS,
+        ", team_id",
+        FROM,
+        "WHERE created_by = $1 ORDER BY link.id LIMIT $2"
+    )
+    .with(values![user_id, limit])
+    .all(|row| Ok((read(row)?, row.take()?)))
+}
+
 /// The team of a link, and whether the link is revoked; nobody revokes it before the end of the transaction.
 pub fn lock(id: ShareLinkId) -> impl Batch<Out = Option<(TeamId, bool)>> {
     sql!("SELECT team_id, revoked_at IS NOT NULL FROM share_link WHERE id = $1 FOR UPDATE")
@@ -187,4 +199,13 @@ pub fn count(team_id: TeamId, item_id: ItemId) -> impl Batch<Out = Option<i64>> 
 pub fn revoke(team_id: TeamId, id: ShareLinkId, now: Timestamp) -> impl Batch {
     sql!("UPDATE share_link SET revoked_at = $3 WHERE team_id = $1 AND id = $2")
         .with(values![team_id, id, now])
+}
+
+/// Deletes at most `limit` links of a team; says how many.
+pub fn delete_some(team_id: TeamId, limit: u32) -> impl Batch<Out = u64> {
+    sql!(
+        "DELETE FROM share_link WHERE team_id = $1 AND id IN ( \
+             SELECT id FROM share_link WHERE team_id = $1 LIMIT $2)"
+    )
+    .with(values![team_id, limit])
 }

@@ -1,4 +1,4 @@
-//! Teams. One stays for ever, so its existence needs no lock.
+//! Teams. One that is deleted stays as a row, and as a team it is there no more: whoever adds something to a team locks it.
 
 use uuid::Uuid;
 
@@ -6,6 +6,7 @@ use super::Batch;
 use crate::domain::id::TeamId;
 use crate::domain::list::Part;
 use crate::domain::team::Team;
+use crate::domain::time::Timestamp;
 use crate::sql::{lock, sql, table, values};
 
 table! {
@@ -13,7 +14,7 @@ table! {
     pub(super) mod row = "team", key [id];
     ()
     Team { id: Uuid, name: Text, created_at: Integer }
-    ()
+    (deleted_at: Integer, emptied_at: Integer)
 }
 
 /// Adds a team.
@@ -27,7 +28,7 @@ pub fn list(part: Part<TeamId>) -> impl Batch<Out = Vec<Team>> {
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM team WHERE id > $1 ORDER BY id LIMIT $2"
+        " FROM team WHERE id > $1 AND deleted_at IS NULL ORDER BY id LIMIT $2"
     )
     .with(values![after, part.limit])
     .all(row::read)
@@ -35,9 +36,13 @@ pub fn list(part: Part<TeamId>) -> impl Batch<Out = Vec<Team>> {
 
 /// The team of that id.
 pub fn find(id: TeamId) -> impl Batch<Out = Option<Team>> {
-    sql!("SELECT ", row::COLUMNS, " FROM team WHERE id = $1")
-        .with(values![id])
-        .first(row::read)
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM team WHERE id = $1 AND deleted_at IS NULL"
+    )
+    .with(values![id])
+    .first(row::read)
 }
 
 /// The teams of that name, oldest first, at most so many. There are few teams, so that nothing orders them by name.
@@ -45,7 +50,7 @@ pub fn list_named(name: &str, limit: u32) -> impl Batch<Out = Vec<Team>> {
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM team WHERE name = $1 ORDER BY id LIMIT $2"
+        " FROM team WHERE name = $1 AND deleted_at IS NULL ORDER BY id LIMIT $2"
     )
     .with(values![name, limit])
     .all(row::read)
@@ -59,7 +64,36 @@ pub fn lock(id: TeamId) -> impl Batch {
 
 /// Whether there is such a team.
 pub fn exists(id: TeamId) -> impl Batch<Out = bool> {
-    sql!("SELECT 1 FROM team WHERE id = $1")
+    sql!("SELECT 1 FROM team WHERE id = $1 AND deleted_at IS NULL")
         .with(values![id])
         .exists()
+}
+
+/// Gives a team another name. Says how many have one.
+pub fn set_name(id: TeamId, name: &str) -> impl Batch<Out = u64> {
+    sql!("UPDATE team SET name = $2 WHERE id = $1 AND name <> $2 AND deleted_at IS NULL")
+        .with(values![id, name])
+}
+
+/// Marks a team as deleted: from the commit on it is no team. Says how many were one before.
+pub fn delete(id: TeamId, now: Timestamp) -> impl Batch<Out = u64> {
+    sql!("UPDATE team SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL")
+        .with(values![id, now])
+}
+
+/// Deleted teams of which something may be left, oldest first, at most so many.
+pub fn list_to_empty(limit: u32) -> impl Batch<Out = Vec<Team>> {
+    sql!(
+        "SELECT ",
+        row::COLUMNS,
+        " FROM team WHERE deleted_at IS NOT NULL AND emptied_at IS NULL ORDER BY id LIMIT $1"
+    )
+    .with(values![limit])
+    .all(row::read)
+}
+
+/// Notes that nothing is left of a deleted team, not even the name.
+pub fn set_emptied(id: TeamId, now: Timestamp) -> impl Batch {
+    sql!("UPDATE team SET emptied_at = $2, name = '' WHERE id = $1 AND deleted_at IS NOT NULL")
+        .with(values![id, now])
 }

@@ -1,4 +1,7 @@
 //! Users. A removed one stays, for the share links that name it as their creator.
+//!
+//! Nobody is let in as a user who is removed or deactivated, by whatever they bring: each statement that lets somebody in asks
+//! [`OF_ACTIVE`] or [`hold_standing`], so that it counts from the commit on, and what they brought may be deleted later.
 
 use uuid::Uuid;
 
@@ -13,9 +16,13 @@ table! {
     /// The rows of users.
     pub(super) mod row = "user", key [id];
     ()
-    User { id: Uuid, email: Text, name: Text, created_at: Integer }
-    (removed_at: Integer)
+    User { id: Uuid, email: Text, name: Text, created_at: Integer, deactivated_at: Integer }
+    (removed_at: Integer, emptied_at: Integer)
 }
+
+/// A condition on the row of another table: its `user_id` is of somebody who is neither removed nor deactivated.
+pub(super) const OF_ACTIVE: &str = "EXISTS (SELECT 1 FROM \"user\" \
+     WHERE \"user\".id = user_id AND removed_at IS NULL AND deactivated_at IS NULL)";
 
 /// Adds a user, unless another has the email, whatever the case of its letters. Says how many were added.
 pub fn insert(user: &User) -> impl Batch<Out = u64> {
@@ -82,6 +89,23 @@ pub fn hold(id: UserId) -> impl Batch<Out = bool> {
         .exists()
 }
 
+/// Whether a user is active, if there is one, who is neither removed nor deactivated nor activated until the end of the
+/// transaction.
+pub fn hold_standing(id: UserId) -> impl Batch<Out = Option<bool>> {
+    sql!(
+        "SELECT deactivated_at IS NULL FROM \"user\" WHERE id = $1 AND removed_at IS NULL FOR SHARE"
+    )
+    .with(values![id])
+    .first(|row| Ok(row.take()?))
+}
+
+/// Whether there is such a user who is active, now.
+pub fn is_active(id: UserId) -> impl Batch<Out = bool> {
+    sql!("SELECT 1 FROM \"user\" WHERE id = $1 AND removed_at IS NULL AND deactivated_at IS NULL")
+        .with(values![id])
+        .exists()
+}
+
 /// Locks a user, for whom nobody adds anything before the end of the transaction.
 pub fn lock(id: UserId) -> impl Batch {
     lock!("SELECT 1 FROM \"user\" WHERE id = $1 FOR NO KEY UPDATE").with(values![id])
@@ -94,6 +118,30 @@ pub fn remove(id: UserId, now: Timestamp) -> impl Batch<Out = u64> {
          WHERE id = $1 AND removed_at IS NULL"
     )
     .with(values![id, now])
+}
+
+/// Deactivates or activates a user. Says how many were something else before.
+pub fn set_deactivated(id: UserId, at: Option<Timestamp>) -> impl Batch<Out = u64> {
+    sql!(
+        "UPDATE \"user\" SET deactivated_at = $2 \
+         WHERE id = $1 AND (deactivated_at IS NULL) <> ($2 IS NULL) AND removed_at IS NULL"
+    )
+    .with(values![id, at])
+}
+
+/// Removed users of whom something may be left, at most so many.
+pub fn list_to_empty(limit: u32) -> impl Batch<Out = Vec<UserId>> {
+    sql!(
+        "SELECT id FROM \"user\" WHERE removed_at IS NOT NULL AND emptied_at IS NULL ORDER BY id LIMIT $1"
+    )
+    .with(values![limit])
+    .all(|row| Ok(row.take()?))
+}
+
+/// Notes that nothing is left of a removed user.
+pub fn set_emptied(id: UserId, now: Timestamp) -> impl Batch {
+    sql!("UPDATE \"user\" SET emptied_at = $2 WHERE id = $1 AND removed_at IS NOT NULL")
+        .with(values![id, now])
 }
 
 /// Gives a user another email.

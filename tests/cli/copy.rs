@@ -52,7 +52,10 @@ pub fn empty(place: &Place, name: &str) -> std::path::PathBuf {
 fn empty_postgres(place: &Place) -> String {
     let url = cluster().database();
     place.json(&["team", "create", "--name", "Acme", "--database", &url]);
-    ask(&url, "DELETE FROM team; DELETE FROM secret");
+    ask(
+        &url,
+        "DELETE FROM team; DELETE FROM secret; DELETE FROM audit_event",
+    );
     url
 }
 
@@ -128,7 +131,7 @@ fn prices_keep_every_digit() {
     let forty = "1234567890.123456789012345678901234567890";
     let tiny = format!("0.{}1", "0".repeat(29));
     let written = ["0.10", "7.700", forty, "1e-30"];
-    let team = "INSERT INTO team VALUES (zeroblob(16), 'Acme', 0)";
+    let team = "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)";
     let file = rusqlite::Connection::open(&path).unwrap();
     file.execute(team, []).unwrap();
     for (number, price) in written.iter().enumerate() {
@@ -154,8 +157,11 @@ pub fn large(place: &Place) {
     let rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) \
          INSERT INTO idempotency SELECT randomblob(16), zeroblob(16), 'live', i, zeroblob(32), hex(randomblob(200)), 0 FROM n";
     let file = rusqlite::Connection::open(path).unwrap();
-    file.execute("INSERT INTO team VALUES (zeroblob(16), 'Acme', 0)", [])
-        .unwrap();
+    file.execute(
+        "INSERT INTO team (id, name, created_at) VALUES (zeroblob(16), 'Acme', 0)",
+        [],
+    )
+    .unwrap();
     file.execute(rows, []).unwrap();
 }
 
@@ -203,7 +209,7 @@ fn a_copy_is_one_moment_of_a_source_that_is_written_to() {
     large(&place);
     let source = rusqlite::Connection::open(place.path("large.db")).unwrap();
     let write = |id: &str| {
-        let team = format!("INSERT INTO team VALUES (x'{id}', 'x', 0)");
+        let team = format!("INSERT INTO team (id, name, created_at) VALUES (x'{id}', 'x', 0)");
         let folder = format!("INSERT INTO folder VALUES (x'{id}', x'{id}', 'x', 0)");
         let both = format!("BEGIN IMMEDIATE; {team}; {folder}; COMMIT");
         source.execute_batch(&both).unwrap();
@@ -221,7 +227,7 @@ fn a_copy_is_one_moment_of_a_source_that_is_written_to() {
     let there = cluster().database();
     copy(&place, "sqlite:first.db", &there);
     let write = |id: &str| {
-        let team = format!("INSERT INTO team VALUES ('{id}', 'x', 0)");
+        let team = format!("INSERT INTO team (id, name, created_at) VALUES ('{id}', 'x', 0)");
         let folder = format!("INSERT INTO folder VALUES ('{id}', '{id}', 'x', 0)");
         ask(&there, &format!("{team}; {folder}"));
     };

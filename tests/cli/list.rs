@@ -109,12 +109,15 @@ fn the_audit_is_listed_newest_first_of_a_team_or_of_all() {
         "create-file",
         "create-folder",
         "add-member",
+        "create-user",
+        "create-team",
     ];
     assert_eq!(told, done);
+    // Neither an app nor a user is made in a team.
     let in_team = |it: &&Value| !it["teamId"].is_null();
     let in_team: Vec<_> = all.as_array().unwrap().iter().filter(in_team).collect();
     assert_eq!(of_team, json!(in_team));
-    assert_eq!(in_team.len(), 5);
+    assert_eq!(in_team.len(), 6);
     for (event, thing) in [
         (0, &things.key),
         (2, &things.link),

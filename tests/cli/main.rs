@@ -29,3 +29,4 @@ mod settings;
 mod sign_in;
 mod team;
 mod tls;
+mod user;

@@ -69,7 +69,8 @@ async fn the_csv_has_every_event_and_no_formula() {
     );
     assert!(lines[1].contains(",create-api-key,"), "{text}");
     assert!(lines[1].contains(",\"'=HYPERLINK("), "{text}");
-    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[3].contains(",create-team,,The operator,"), "{text}");
+    assert_eq!(lines.len(), 4, "{text}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod attacks;
 mod audit;
 mod authorize;
 mod browser;
+mod deactivated;
 mod devices;
 mod headers;
 mod links;

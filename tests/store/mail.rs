@@ -253,7 +253,9 @@ async fn the_operator_changes_an_email_and_the_audit_says_so() {
     assert!(matches!(wrong, Err(Error::Invalid(_))), "{wrong:?}");
     let events = app.list_audit_events(None, Part::default()).await.unwrap();
     let told: Vec<_> = events.iter().map(|it| (it.action, it.actor, it.subject)).collect();
-    assert_eq!(told, [(Action::ChangeEmail, None, Some(ada.id.0))]);
+    assert_eq!(told[0], (Action::ChangeEmail, None, Some(ada.id.0)));
+    let changes = told.iter().filter(|it| it.0 == Action::ChangeEmail);
+    assert_eq!(changes.count(), 1, "{told:?}");
     app.delete_user(ada.id).await.unwrap();
     let gone = app.set_email(ada.id, NEW).await;
     assert!(matches!(gone, Err(Error::Missing { .. })), "{gone:?}");

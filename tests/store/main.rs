@@ -43,7 +43,9 @@ macro_rules! every_test {
             signed_in "../signed_in.rs"
             support "../support.rs"
             team "../team.rs"
+            team_deletion "../team_deletion.rs"
             user "../user.rs"
+            user_deletion "../user_deletion.rs"
         }
     };
 }

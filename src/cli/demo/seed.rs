@@ -61,6 +61,7 @@ pub(super) async fn seed(app: &App, credentials: Credentials) -> Result<Seed, Er
         email: EMAIL.to_owned(),
         name: "Ada Lovelace".to_owned(),
         created_at,
+        deactivated_at: None,
     })
     .await?;
     app.add_password(user, credentials.password.clone()).await?;

@@ -103,7 +103,7 @@ mod tests {
         let path = folder.path().join("other.db");
         let made = Made::new(&path).unwrap().unwrap();
         drop(Sqlite::open(&path).unwrap());
-        let team = "INSERT INTO team VALUES (randomblob(16), 'Acme', 0)";
+        let team = "INSERT INTO team (id, name, created_at) VALUES (randomblob(16), 'Acme', 0)";
         connect(&path).unwrap().execute(team, []).unwrap();
         drop(made);
         assert!(path.exists(), "there is a row in it");

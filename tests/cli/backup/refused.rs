@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::{backup_path, create, files, filled, path, private};
 use crate::place::{Place, Said};
 
+/// A change of what a backup says of itself.
+type Change = fn(&mut Value);
+
 /// The same backup with another manifest or another database in it, and all sums right.
 fn repacked(backup: &[u8], change: impl FnOnce(&mut Value), database: Option<&[u8]>) -> Vec<u8> {
     let length = u32::from_le_bytes(backup[4..8].try_into().unwrap()) as usize;
@@ -90,7 +93,7 @@ fn what_a_backup_says_of_itself_has_to_be_so() {
     let good = repacked(&whole, |_| (), None);
     place.write("changed", good);
     assert_eq!(place.json(&["backup", "verify", "changed"])["good"], true);
-    let cases: [(fn(&mut Value), &str); 3] = [
+    let cases: [(Change, &str); 3] = [
         (
             |it| it["tables"][0]["rows"] = json!(1_000_000),
             "its tables are not those",

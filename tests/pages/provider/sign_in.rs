@@ -352,3 +352,22 @@ async fn who_is_deleted_is_known_by_the_provider_no_more() {
     let refused = sign_in(&mut browser, &provider, &somebody("subject-1")).await;
     refused.expect(403, "This account is not linked to anybody here");
 }
+
+#[tokio::test]
+async fn who_is_deactivated_is_told_so_and_stays_nobody() {
+    let provider = Provider::start().await;
+    let Some(service) = provider.server(&[]) else {
+        return;
+    };
+    user(&service, ADA);
+    service
+        .command(&["user", "deactivate", ADA])
+        .expect("a user");
+    let mut browser = Browser::new(&service);
+    let refused = sign_in(&mut browser, &provider, &somebody("1").email(ADA)).await;
+    refused.expect(403, "This account is deactivated. Ask an administrator.");
+    is_nobody(&browser);
+    service.command(&["user", "activate", ADA]).expect("a user");
+    sign_in(&mut browser, &provider, &somebody("1").email(ADA)).await;
+    browser.get("/account").await.expect(200, ADA);
+}

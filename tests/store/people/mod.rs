@@ -1,6 +1,7 @@
 //! People in browsers: how they sign in, for how long, and what the audit says of it.
 
 mod audit;
+mod deactivation;
 mod identity;
 mod links;
 mod passkey;

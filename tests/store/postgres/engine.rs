@@ -10,6 +10,8 @@ use super::partitioned;
 /// An id, and bytes of a digest's length, that nobody has.
 pub const RANDOM_ID: &str = "gen_random_uuid()";
 pub const RANDOM_DIGEST: &str = "sha256(gen_random_uuid()::text::bytea)";
+/// The id of a row's team, as text.
+pub const TEAM_ID: &str = "team_id::text";
 
 /// A database of a test's own.
 pub struct Database {

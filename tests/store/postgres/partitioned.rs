@@ -14,7 +14,7 @@ use super::relay::past_any_pooler;
 use super::upgrade::record::Statement;
 use super::upgrade::said;
 
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("../../../src/postgres/migrations/0001_catalog.sql"),
     include_str!("../../../src/postgres/migrations/0002_mobile.sql"),
     include_str!("../../../src/postgres/migrations/0003_clustered.sql"),
@@ -27,12 +27,13 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("../../../src/postgres/migrations/0010_passkey.sql"),
     include_str!("../../../src/postgres/migrations/0011_identity.sql"),
     include_str!("../../../src/postgres/migrations/0012_apps.sql"),
+    include_str!("../../../src/postgres/migrations/0013_deactivated_and_deleted.sql"),
 ];
 
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 24] = [
+const ASK_ALL: [&str; 30] = [
     // A request brings the key alone.
     "last_used_at, replaced_by FROM api_key WHERE digest",
     "FROM invitation WHERE digest",
@@ -61,6 +62,13 @@ const ASK_ALL: [&str; 24] = [
     "WHERE link.id = $1",
     "WHERE created_by = $1",
     "WHERE user_id = $1 AND team_id > $2",
+    "SELECT 1 FROM member WHERE user_id",
+    "WHERE user_id = $1 AND role = 'owner'",
+    // What is stored about a user.
+    "FROM api_key WHERE created_by",
+    "WHERE created_by = $1 ORDER BY link.id",
+    "SELECT team_id, mode, created_at FROM product_import WHERE user_id",
+    "FROM invitation WHERE lower(email COLLATE \"C\") = lower($1 COLLATE \"C\") ORDER BY",
 ];
 
 /// Whether the suite is to run on it.

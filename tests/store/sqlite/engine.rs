@@ -10,6 +10,8 @@ use tempfile::TempDir;
 /// An id, and bytes of a digest's length, that nobody has.
 pub const RANDOM_ID: &str = "randomblob(16)";
 pub const RANDOM_DIGEST: &str = "randomblob(32)";
+/// The id of a row's team, as text.
+pub const TEAM_ID: &str = "hex(team_id)";
 
 /// A database of a test's own.
 pub struct Database {

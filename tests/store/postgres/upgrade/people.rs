@@ -94,6 +94,9 @@ pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
     app.list_team_events(person.user_id, team, Part::default())
         .await
         .unwrap();
+    app.export_user_for_operator(person.user_id).await.unwrap();
+    app.deactivate_user(person.user_id).await.unwrap();
+    app.activate_user(person.user_id).await.unwrap();
     app.delete_user(person.user_id).await.unwrap();
 }
 

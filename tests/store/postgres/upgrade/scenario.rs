@@ -52,6 +52,8 @@ pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
         .await
         .unwrap();
     app.delete_user(user).await.unwrap();
+    app.rename_team(team, "Acme Ltd").await.unwrap();
+    app.delete_team(team.into(), "Acme Ltd").await.unwrap();
     clock.advance(Duration::from_secs(400 * 24 * 3600));
     app.delete_expired().await.unwrap();
 }

@@ -1,0 +1,153 @@
+//! How what belongs to a removed or deactivated user, or to a deleted team, goes: in bounded steps (docs/decisions.md, X63
+//! and X64).
+//!
+//! 1. The user is removed, or the team deleted, before, in one short transaction from whose commit on nobody is let in by what
+//!    is left (`account`, `deactivation`, `team`).
+//! 2. Each step is a change of its own, of [`STEP`] rows at most, and takes its turn among the requests. Between two, the others
+//!    have as much time as the step took: a command is another process than the server, and SQLite gives its lock to whoever
+//!    asks at the right moment.
+//! 3. A step locks the user or the team first: of two that are at it, as a command and a server, one comes after the other.
+//! 4. Whoever comes later, the same command or the background task of a server, goes on. The step that finds less than it
+//!    could take notes that nothing is left.
+
+use std::time::Instant;
+
+use uuid::Uuid;
+
+use super::App;
+use super::cleanup::{IMPORTS, STEP, delete_session};
+use crate::domain::Error;
+use crate::domain::holder::Holder;
+use crate::domain::id::{AuditEventId, TeamId, UserId};
+use crate::domain::time::Timestamp;
+use crate::sql::ScriptError;
+use crate::store::{
+    Sql, api_key, audit, browser_session, idempotency, item, product, product_import,
+    refused_sign_in, session, share_link, team, user,
+};
+
+/// Users or teams that the background task goes on with in one run.
+const AT_ONCE: u32 = 100;
+
+impl App {
+    /// Goes on with every user and team of whom something may be left.
+    pub(super) async fn empty_all(&self) -> Result<(), Error> {
+        let find = async move |sql: Sql<'_>| {
+            sql.run((user::list_to_empty(AT_ONCE), team::list_to_empty(AT_ONCE)))
+                .await
+        };
+        let (users, teams) = self.store.read(Holder::Service, find).await?;
+        for id in users {
+            self.empty_user(id).await?;
+        }
+        for team in teams {
+            self.empty_team(team.id).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes away what is left of a removed user: sessions, refused sign-ins, and from where they did what the audit tells.
+    pub(super) async fn empty_user(&self, id: UserId) -> Result<(), Error> {
+        let now = self.now();
+        let mut after = Some(AuditEventId(Uuid::nil()));
+        while let Some(place) = after {
+            let step = async move |sql: Sql<'_>| forget_visitor(sql, id, place).await;
+            after = self.take_step(step).await?;
+        }
+        let refused = async move |sql: Sql<'_>| {
+            let (_, deleted) = sql
+                .run((user::lock(id), refused_sign_in::delete_some(id, STEP)))
+                .await?;
+            Ok(deleted)
+        };
+        while self.take_step(refused).await? == u64::from(STEP) {}
+        self.end_sessions_of_inactive(id).await?;
+        let end = async move |sql: Sql<'_>| sql.run(user::set_emptied(id, now)).await.map(drop);
+        self.store.write(Holder::Service, end).await
+    }
+
+    /// Ends the sessions of a user who is deactivated or removed, browsers and apps. Where the user is active, nothing is done.
+    pub(super) async fn end_sessions_of_inactive(&self, id: UserId) -> Result<(), Error> {
+        let step = async move |sql: Sql<'_>| end_some_sessions(sql, id).await;
+        while self.take_step(step).await? == STEP {}
+        Ok(())
+    }
+
+    /// Takes away what is left of a deleted team: all but the row and the audit.
+    pub(super) async fn empty_team(&self, id: TeamId) -> Result<(), Error> {
+        let now = self.now();
+        let mut after = Some(0);
+        while let Some(place) = after {
+            let step = async move |sql: Sql<'_>| {
+                sql.run(team::lock(id)).await?;
+                idempotency::delete_of_team(sql, id, place, STEP).await
+            };
+            after = self.take_step(step).await?;
+        }
+        let imports = async move |sql: Sql<'_>| {
+            let (_, deleted) = sql
+                .run((team::lock(id), product_import::delete_some(id, IMPORTS)))
+                .await?;
+            Ok(deleted)
+        };
+        while self.take_step(imports).await? == u64::from(IMPORTS) {}
+        let rows = async move |sql: Sql<'_>| delete_some_of_team(sql, id, now).await;
+        while self.take_step(rows).await? == STEP {}
+        Ok(())
+    }
+
+    /// Step 2.
+    async fn take_step<T: Send + 'static>(
+        &self,
+        step: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        let begun = Instant::now();
+        let done = self.store.write(Holder::Service, step).await?;
+        tokio::time::sleep(begun.elapsed()).await;
+        Ok(done)
+    }
+}
+
+/// Forgets from where a user did [`STEP`] of the things behind `after`; answers the last of them, if there was one.
+async fn forget_visitor(
+    sql: Sql<'_>,
+    id: UserId,
+    after: AuditEventId,
+) -> Result<Option<AuditEventId>, ScriptError> {
+    let last = sql.run(audit::find_last_of(id, after, STEP)).await?;
+    sql.run(last.map(|last| audit::forget_visitor(id, after, last)))
+        .await?;
+    Ok(last)
+}
+
+/// Deletes at most [`STEP`] sessions of a user who is not active, with all that belongs to them; says how many rows.
+async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<u32, ScriptError> {
+    let (_, is_active) = sql.run((user::lock(id), user::is_active(id))).await?;
+    if is_active {
+        return Ok(0);
+    }
+    let mut left = STEP;
+    left -= sql.run(browser_session::delete_some(id, left)).await? as u32; // at most `left`
+    for session in sql.run(session::lock_some(id, left)).await? {
+        if left == 0 {
+            break;
+        }
+        left -= delete_session(sql, session, left).await?;
+    }
+    Ok(STEP - left)
+}
+
+/// Deletes at most [`STEP`] rows of a team; says how many. Where there were fewer, nothing is left, and that is noted.
+async fn delete_some_of_team(sql: Sql<'_>, id: TeamId, now: Timestamp) -> Result<u32, ScriptError> {
+    sql.run(team::lock(id)).await?;
+    let mut left = STEP;
+    left -= sql.run(share_link::delete_some(id, left)).await? as u32; // at most `left`
+    left -= sql.run(item::delete_some_files(id, left)).await? as u32; // the same
+    left -= sql.run(item::delete_some_folders(id, left)).await? as u32; // the same
+    left -= sql.run(api_key::delete_some(id, left)).await? as u32; // the same
+    left -= sql.run(product::delete_some(id, left)).await? as u32; // the same
+    if left > 0 {
+        sql.run(team::set_emptied(id, now)).await?;
+    }
+    Ok(STEP - left)
+}

@@ -1,0 +1,67 @@
+//! Deleting a team (docs/decisions.md, X63).
+//!
+//! 1. The operator names the team once more.
+//! 2. One short transaction marks the team as deleted, revokes its keys, and takes everybody out of it. Whoever is changing
+//!    something by a key or as a member is waited for; whoever adds something locks the team, and finds it gone. So from the
+//!    commit on, nothing of the team is changed or added.
+//! 3. When no process remembers a key of the team any more (`lease`), what is left goes step by step (`emptying`).
+//! 4. The row stays, without the name, and so does the audit: whoever is asked what became of the team finds it there.
+
+use super::App;
+use super::lease;
+use super::membership::revoke_keys;
+use crate::domain::Error;
+use crate::domain::audit::{Action, Actor};
+use crate::domain::holder::Holder;
+use crate::domain::team::{NamedTeam, Team};
+use crate::store::{Sql, audit, invitation, mail_count, member, team};
+
+impl App {
+    /// Deletes a team with all that it has, for the operator who names it once more; only the audit stays. From the first step
+    /// on there is no such team: its keys are refused, and nobody is a member. What is left goes step by step (`emptying`); where
+    /// this ends early, the same call goes on, or the background task of a server. The team comes back as it was.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] and [`Error::Refused`] as of [`get_team`](App::get_team); [`Error::Refused`] for another name than the
+    /// team has; what the store answers.
+    pub async fn delete_team(&self, named: NamedTeam, name: &str) -> Result<Team, Error> {
+        let team = match self.get_team(named.clone()).await {
+            Err(missing @ Error::Missing { .. }) => {
+                let deleted = self.find_deleted(&named).await?;
+                deleted.ok_or(missing)
+            }
+            found => found,
+        }?;
+        if team.name != name.trim() {
+            return Err(Team::not_confirmed(&team));
+        }
+        let (id, now) = (team.id, self.now());
+        let event = self.event(&Actor::Operator, Action::DeleteTeam);
+        let event = event.in_team(id).to(id.0);
+        let delete = async move |sql: Sql<'_>| {
+            let (_, deleted) = sql.run((team::lock(id), team::delete(id, now))).await?;
+            if deleted > 0 {
+                // Whoever is changing something by a key or as a member is waited for.
+                revoke_keys(sql, id, None, now).await?;
+                let members = (member::delete_all_of_team(id), invitation::delete_all(id));
+                sql.run((members, mail_count::delete_all(id), audit::insert(&event)))
+                    .await?;
+            }
+            Ok(())
+        };
+        self.store.write(Holder::Service, delete).await?;
+        tokio::time::sleep(lease::RUN_OUT).await;
+        self.empty_team(id).await?;
+        Ok(team)
+    }
+
+    /// A team that is deleted, and of which something is left.
+    async fn find_deleted(&self, named: &NamedTeam) -> Result<Option<Team>, Error> {
+        let find = async move |sql: Sql<'_>| sql.run(team::list_to_empty(u32::MAX)).await;
+        let mut found = self.store.read(Holder::Service, find).await?.into_iter();
+        Ok(found.find(|team| match named {
+            NamedTeam::Id(id) => team.id == *id,
+            NamedTeam::Name(name) => team.name == *name,
+        }))
+    }
+}
