@@ -26,6 +26,9 @@ use crate::store::{
     refused_sign_in, session, share_link, team, user,
 };
 
+/// Sessions of apps in one step: on PostgreSQL, each takes some round trips.
+const SESSIONS: u32 = 50;
+
 /// Users or teams that the background task goes on with in one run.
 const AT_ONCE: u32 = 100;
 
@@ -69,7 +72,7 @@ impl App {
     /// Ends the sessions of a user who is deactivated or removed, browsers and apps. Where the user is active, nothing is done.
     pub(super) async fn end_sessions_of_inactive(&self, id: UserId) -> Result<(), Error> {
         let step = async move |sql: Sql<'_>| end_some_sessions(sql, id).await;
-        while self.take_step(step).await? == STEP {}
+        while self.take_step(step).await? {}
         Ok(())
     }
 
@@ -120,21 +123,25 @@ async fn forget_visitor(
     Ok(last)
 }
 
-/// Deletes at most [`STEP`] sessions of a user who is not active, with all that belongs to them; says how many rows.
-async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<u32, ScriptError> {
+/// Deletes at most [`STEP`] rows of sessions of a user who is not active, and of what belongs to them; says whether there may
+/// be more.
+async fn end_some_sessions(sql: Sql<'_>, id: UserId) -> Result<bool, ScriptError> {
     let (_, is_active) = sql.run((user::lock(id), user::is_active(id))).await?;
     if is_active {
-        return Ok(0);
+        return Ok(false);
     }
     let mut left = STEP;
     left -= sql.run(browser_session::delete_some(id, left)).await? as u32; // at most `left`
-    for session in sql.run(session::lock_some(id, left)).await? {
+    let few = left.min(SESSIONS);
+    let sessions = sql.run(session::lock_some(id, few)).await?;
+    let may_be_more = sessions.len() == few as usize;
+    for session in sessions {
         if left == 0 {
             break;
         }
         left -= delete_session(sql, session, left).await?;
     }
-    Ok(STEP - left)
+    Ok(may_be_more || left == 0)
 }
 
 /// Deletes at most [`STEP`] rows of a team; says how many. Where there were fewer, nothing is left, and that is noted.
