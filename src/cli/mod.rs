@@ -29,6 +29,7 @@ mod part;
 mod product;
 mod progress;
 mod record;
+mod reload;
 mod serve;
 mod session;
 mod setup_link;
@@ -46,9 +47,10 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::settings::Settings;
-use crate::settings::sources::{self, Resolved, Texts};
+use crate::settings::sources::{self, Texts};
 use command_error::CommandError;
 use output::Output;
+use reload::Started;
 
 /// The version of this program, with the commit that it was built from (`build.rs`).
 const VERSION: &str = env!("VERSION_AND_COMMIT");
@@ -132,25 +134,27 @@ impl OnDatabase {
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let variables = std::env::vars_os().collect();
-    let resolved = match sources::resolve(command, &arguments, &variables) {
-        Ok(resolved) => resolved,
+    let started = match Started::new(command, arguments, variables) {
+        Ok(started) => started,
         // Help and version are no failures; clap knows, and knows the exit codes.
         Err(sources::Error::Usage(error)) => error.exit(),
         Err(error @ sources::Error::Wrong(_)) => {
             return report(CommandError::Usage(error.to_string()));
         }
     };
+    let resolved = &started.resolved;
     let settings = Settings::from_matches(&resolved.settings);
     let parsed =
         settings.and_then(|settings| Ok((settings, Cli::from_arg_matches(&resolved.matches)?)));
     let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
-    match run(cli.command, &settings, &resolved) {
+    match run(cli.command, &settings, started) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(error),
     }
 }
 
-fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(), CommandError> {
+fn run(command: Command, settings: &Settings, started: Started) -> Result<(), CommandError> {
+    let resolved = &started.resolved;
     let matches = sources::leaf(&resolved.matches);
     // The server has a log for them.
     if !matches!(command, Command::Serve(_)) {
@@ -164,7 +168,7 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
             settings
                 .check_for_serving()
                 .unwrap_or_else(|error| error.exit());
-            serve.run(settings, &resolved.warnings)
+            serve.run(settings, started)
         }
         Command::Demo(demo) => {
             let given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);

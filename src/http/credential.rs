@@ -45,7 +45,8 @@ pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);
     let verdict = limits.api_key(id).await;
-    let (who, holder) = (Caller::ApiKey(id), holder_of_key(&key));
+    let team = key.team_id.0;
+    let (who, holder) = (Caller::ApiKey { id, team }, holder_of_key(&key));
     admit(context, under_way, key, (who, holder), verdict, quota).await
 }
 

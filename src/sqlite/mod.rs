@@ -121,6 +121,27 @@ impl Sqlite {
     /// Has the file forget the sealed pairs whose grace does not run `now`, once their rows have ([`pair`]).
     ///
     /// # Errors
+    /// Whether the disk takes a change, which is one of a page: the version of the schema is written as it is. What another
+    /// statement changes may still fit where this one does not, or the other way round, but not for long.
+    ///
+    /// # Errors
+    /// As [`write`](Sqlite::write), when it is not the disk that refuses.
+    pub(crate) async fn try_to_write(&self) -> Result<bool, Error> {
+        let written = self.write(|handle| {
+            let same = |connection: &Connection| {
+                let version: i64 =
+                    connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+                connection.pragma_update(None, "user_version", version)
+            };
+            handle.with(same).map_err(error::to_domain)
+        });
+        match written.await {
+            Ok(()) => Ok(true),
+            Err(error) if error::is_of_disk(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// As [`write`](Sqlite::write).
     pub(crate) async fn forget_pairs(&self, now: Timestamp) -> Result<(), Error> {
         let emptying = self.emptying.clone();
