@@ -35,7 +35,7 @@ use crate::settings::{Settings, Toggle};
 
 pub(crate) use bucket::{Policy, Verdict};
 pub(crate) use memory::Limiter;
-pub(crate) use shared::Shared;
+pub(crate) use shared::{Shared, check as check_redis};
 
 /// The limits of a server.
 pub(crate) struct Limits {

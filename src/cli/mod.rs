@@ -18,6 +18,7 @@ mod completions;
 mod copy;
 mod database;
 mod demo;
+mod doctor;
 mod item;
 mod man;
 mod member;
@@ -81,6 +82,7 @@ struct Cli {
 enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
+    Doctor(doctor::Doctor),
     Openapi(openapi::Openapi),
     Copy(copy::Copy),
     #[command(flatten)]
@@ -156,8 +158,8 @@ pub fn main() -> ExitCode {
 fn run(command: Command, settings: &Settings, started: Started) -> Result<(), CommandError> {
     let resolved = &started.resolved;
     let matches = sources::leaf(&resolved.matches);
-    // The server has a log for them.
-    if !matches!(command, Command::Serve(_)) {
+    // The server has a log for them, and they are findings.
+    if !matches!(command, Command::Serve(_) | Command::Doctor(_)) {
         resolved
             .warnings
             .iter()
@@ -169,6 +171,11 @@ fn run(command: Command, settings: &Settings, started: Started) -> Result<(), Co
                 .check_for_serving()
                 .unwrap_or_else(|error| error.exit());
             serve.run(settings, started)
+        }
+        Command::Doctor(doctor) => {
+            let given = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
+            let json = given(output::JSON);
+            doctor.run(settings, started)?.print(json, true)
         }
         Command::Demo(demo) => {
             let given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
@@ -255,7 +262,7 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
     }
     let command = match path {
         "serve" | "demo" | "openapi" | "completions" | "man" | "product export" => command,
-        "copy" | "product import" => command.arg(output::json_flag()),
+        "copy" | "doctor" | "product import" => command.arg(output::json_flag()),
         _ => command.arg(output::json_flag()).arg(output::utc_flag()),
     };
     let own: Vec<_> = command
@@ -278,7 +285,7 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
 /// Which settings a command takes, by their names: those that it uses.
 fn takes(path: &str) -> fn(&str) -> bool {
     match path {
-        "serve" => |_| true,
+        "serve" | "doctor" => |_| true,
         "demo" => |name| {
             !matches!(
                 name,

@@ -50,6 +50,8 @@ enum Body {
     /// One thing with a list in it: its fields, the name of the list, and the list.
     Whole(Record, &'static str, Vec<Record>),
     Many(Vec<Record>),
+    /// A list, and what people read instead.
+    Told(String, Vec<Record>),
 }
 
 impl Output {
@@ -66,6 +68,15 @@ impl Output {
     pub(super) fn with_list(record: Record, name: &'static str, records: Vec<Record>) -> Self {
         Self {
             body: Body::Whole(record, name, records),
+            note: None,
+            failure: None,
+        }
+    }
+
+    /// A list that people read as a text of its own.
+    pub(super) fn told(text: String, records: Vec<Record>) -> Self {
+        Self {
+            body: Body::Told(text, records),
             note: None,
             failure: None,
         }
@@ -109,7 +120,8 @@ impl Output {
         let text = match (&self.body, json) {
             (Body::Nothing, _) => String::new(),
             (Body::One(record), true) => to_json(record),
-            (Body::Many(records), true) => to_json(records),
+            (Body::Many(records) | Body::Told(_, records), true) => to_json(records),
+            (Body::Told(text, _), false) => text.clone(),
             (Body::Whole(record, name, records), true) => to_json(&Whole(record, name, records)),
             (Body::One(record), false) => record.lines(style),
             (Body::Whole(record, _, records), false) => {

@@ -186,6 +186,12 @@ fn distance(time: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// A text for a terminal, in which nothing steers it.
+pub(super) fn harmless(text: &str) -> String {
+    let shown = |char| if steers(char) { '\u{fffd}' } else { char };
+    text.chars().map(shown).collect()
+}
+
 /// Whether a character could steer a terminal, or turn what follows it around (Unicode's controls and its marks of
 /// direction and of lines).
 fn steers(char: char) -> bool {
@@ -201,10 +207,7 @@ fn plain(value: &Value) -> String {
         Value::Null => "-".into(),
         Value::Bool(true) => "yes".into(),
         Value::Bool(false) => "no".into(),
-        Value::String(text) => text
-            .chars()
-            .map(|c| if steers(c) { '\u{fffd}' } else { c })
-            .collect(),
+        Value::String(text) => harmless(text),
         Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
             let members = members

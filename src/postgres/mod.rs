@@ -50,6 +50,7 @@
 //! - `turns.rs`, `pace.rs`: who is next to have a connection, and who would wait for too long.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
+//! - `inspect.rs`: how the database is, for those who only ask.
 //! - `copy.rs`: all of the database, for those who move to another store.
 //! - `handle.rs`: runs the statements of a script.
 //! - `error.rs`: the one place where a database error becomes a domain error.
@@ -61,6 +62,7 @@ mod connect;
 mod copy;
 mod error;
 mod handle;
+mod inspect;
 mod migrate;
 mod open_error;
 mod pool;
@@ -82,6 +84,7 @@ use turns::Turns;
 
 pub use handle::{Access, Handle, Rows, Sent};
 
+pub(crate) use inspect::{Inspection, Server};
 pub(crate) use migrate::VERSION;
 
 pub use address::{Address, AddressError};

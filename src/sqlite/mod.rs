@@ -5,6 +5,7 @@
 //! - `connection.rs`: one connection, with the settings of all of them.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
+//! - `inspect.rs`: how the file is, for those who only ask.
 //! - `copy.rs`: all of the file, for those who move to another store.
 //! - `hash_key.rs`: how a record of idempotency is found.
 //! - `pair.rs`: how the file forgets pairs of tokens that it had for a moment.
@@ -20,6 +21,7 @@ mod copy;
 mod error;
 mod handle;
 mod hash_key;
+mod inspect;
 mod migrate;
 mod open_error;
 pub(crate) mod pair;
@@ -36,6 +38,7 @@ use crate::domain::time::Timestamp;
 use connection::{connect, create_private};
 pub(crate) use copy::{Copy, Made};
 pub use handle::Handle;
+pub(crate) use inspect::{Content, Inspection};
 pub use open_error::OpenError;
 pub(crate) use readers::Reader;
 use readers::Readers;
@@ -118,9 +121,6 @@ impl Sqlite {
         Ok(found >= migrate::VERSION)
     }
 
-    /// Has the file forget the sealed pairs whose grace does not run `now`, once their rows have ([`pair`]).
-    ///
-    /// # Errors
     /// Whether the disk takes a change, which is one of a page: the version of the schema is written as it is. What another
     /// statement changes may still fit where this one does not, or the other way round, but not for long.
     ///
@@ -142,6 +142,9 @@ impl Sqlite {
         }
     }
 
+    /// Has the file forget the sealed pairs whose grace does not run `now`, once their rows have ([`pair`]).
+    ///
+    /// # Errors
     /// As [`write`](Sqlite::write).
     pub(crate) async fn forget_pairs(&self, now: Timestamp) -> Result<(), Error> {
         let emptying = self.emptying.clone();

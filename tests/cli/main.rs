@@ -8,6 +8,7 @@ mod copy;
 mod database;
 mod demo;
 mod disk;
+mod doctor;
 mod fault_injection;
 mod help;
 mod item;
