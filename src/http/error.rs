@@ -219,14 +219,14 @@ fn of_http(error: Error) -> Problem {
             );
             let retry_after = verdict.retry_after().unwrap_or(1);
             let problem = problem.header(RETRY_AFTER, retry_after);
-            problem.told(Some(verdict), who)
+            problem.told(Some(verdict), *who)
         }
-        Error::Unread { verdict, who } => unavailable().told(verdict, who),
+        Error::Unread { verdict, who } => unavailable().told(verdict, *who),
         Error::Intercepted {
             error,
             verdict,
             who,
-        } => of_domain(&error).told(verdict, who),
+        } => of_domain(&error).told(verdict, *who),
     }
 }
 

@@ -192,8 +192,8 @@ fn room(folder: &str, bytes: u64, inodes: Option<u64>, database: u64) -> Finding
     }
     let found = format!("{mib} MiB free in {folder}");
     match bytes {
-        ..LEAST_ROOM => Finding::bad(CHECK, found, to_do),
-        ..LITTLE_ROOM => Finding::warn(CHECK, found, to_do),
+        _ if bytes < LEAST_ROOM => Finding::bad(CHECK, found, to_do),
+        _ if bytes < LITTLE_ROOM => Finding::warn(CHECK, found, to_do),
         _ if bytes < database => {
             let found = format!("{found}, less than the database has");
             Finding::warn(
