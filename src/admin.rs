@@ -4,8 +4,9 @@
 //! - `/healthz` is 200 as long as the process answers. It asks for nothing else: a process is not made
 //!   well by a restart because its database is away.
 //! - `/readyz` is 200 while requests should be sent here: the database answers within a second, has every
-//!   migration that this binary knows, and the server is not draining. Otherwise it is 503, and its body
-//!   says which of these fails: `{"ready":false,"failing":["database"]}`.
+//!   migration that this binary knows, takes changes (`src/app/health.rs`), and the server is not draining. Otherwise it is
+//!   503, and its body says which of these fails: `{"ready":false,"failing":["database"]}`; the others are `migrations`,
+//!   `writes` and `draining`.
 //! - `/metrics` has the counters in the text format of Prometheus ([`metrics`]).
 //!
 //! Draining, which a balancer needs to take a replica away without a failed request:
@@ -136,6 +137,7 @@ async fn readyz(app: &App, replica: &ReplicaState) -> Response<String> {
     let ailment = app.check_health().await.err().map(|ailment| match ailment {
         HealthProblem::Database => "database",
         HealthProblem::Migrations => "migrations",
+        HealthProblem::Writes => "writes",
     });
     let draining = replica.draining().then_some("draining");
     let failing: Vec<&str> = ailment.into_iter().chain(draining).collect();

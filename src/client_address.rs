@@ -13,9 +13,12 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 use crate::settings::TrustedProxies;
+
+/// What proxies write.
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// The address that a request counts for, IPv4 inside IPv6 turned into IPv4.
 pub(crate) fn client_address(
@@ -23,18 +26,23 @@ pub(crate) fn client_address(
     headers: &HeaderMap,
     trusted: &TrustedProxies,
 ) -> IpAddr {
-    let mut client = peer.to_canonical();
-    if !trusted.contains(client) {
-        return client; // step 1
+    let peer = peer.to_canonical();
+    if !trusted.contains(peer) {
+        return peer; // step 1
     }
-    let lines = headers
-        .get_all("x-forwarded-for")
-        .iter()
-        .collect::<Vec<_>>();
-    let entries = lines
-        .into_iter()
-        .rev()
-        .flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')); // step 2
+    let lines: Vec<_> = headers.get_all(X_FORWARDED_FOR).iter().collect();
+    let lines = lines.into_iter().rev().map(|line| line.as_bytes());
+    behind(peer, lines, trusted)
+}
+
+/// Steps 2 to 5: who is behind this trusted proxy, by the lines of the header, the last first.
+pub(crate) fn behind<'a>(
+    proxy: IpAddr,
+    lines: impl Iterator<Item = &'a [u8]>,
+    trusted: &TrustedProxies,
+) -> IpAddr {
+    let mut client = proxy;
+    let entries = lines.flat_map(|line| line.rsplit(|byte| *byte == b',')); // step 2
     for entry in entries {
         let entry = entry.trim_ascii();
         if entry.is_empty() {

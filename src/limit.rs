@@ -39,7 +39,7 @@ use crate::tally::Count;
 pub(crate) use bucket::{Policy, Verdict};
 pub use counts::Counts;
 pub(crate) use memory::Limiter;
-pub(crate) use shared::Shared;
+pub(crate) use shared::{Shared, check as check_redis};
 
 /// The limits of a server.
 pub(crate) struct Limits {

@@ -1,11 +1,13 @@
 //! What the server writes to standard error: one line a request, and what somebody should know.
 //!
 //! - Every request of a known caller within its rate limit has exactly one line, written by [`request`]: the generated glue
-//!   calls it once the answer is known. So has a request of anybody else, with the address that it comes from, until an
+//!   calls it once the answer is known. So has a request of anybody else, until an
 //!   address has had enough of them; and so has one beyond the limit ([`Quotas`]). Requests that no route takes never reach the glue; their line is made from what
 //!   dropshot says about them ([`for_framework`]).
+//! - Messages and fields are those of [docs/logs.md](../../docs/logs.md), and no others: a test reads both.
 //! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that
-//!   was sent: the secret of a share link stands in a path, and a query may hold anything. Bodies and
+//!   was sent: the secret of a share link stands in a path, and a query may hold anything. Where no route took the request,
+//!   it has the path, without what may be secret (`path.rs`). Bodies and
 //!   credentials never come here; a caller is named by the id of its key or user. Nothing in a line is as long as a
 //!   caller likes: a method that HTTP does not have is `other`.
 //! - Lines are written by a thread of their own behind a bounded queue: those of JSON in `lines`, those
@@ -18,64 +20,33 @@ mod beginning;
 mod counts;
 mod json;
 mod lines;
+mod output;
+mod path;
 mod quotas;
 mod request;
 mod seldom;
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::panic::{AssertUnwindSafe, UnwindSafe};
-use std::sync::mpsc::channel;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
-use std::thread::Builder;
 use std::time::Duration;
 
-use slog::{
-    Drain, KV, Key, Level, LevelFilter, Logger, Record, SendSyncRefUnwindSafeDrain, Serializer,
-    debug, error, o,
-};
-use slog_async::{Async, OverflowStrategy};
+use codegen_runtime::forwarded;
+use slog::{Drain, KV, Key, Level, Logger, Record, Serializer, debug, error, o};
 
-use crate::settings::{LogFormat, LogLevel, Settings, TrustedProxies};
+use crate::client_address::behind;
+use crate::settings::{Settings, TrustedProxies};
 
 use beginning::{Beginning, JsonAtOnce};
+use output::Output;
 
 pub use beginning::Begun;
 pub use lines::dropped_lines;
+pub use output::{Controls, Guard};
 pub use quotas::Quotas;
-pub use request::{Caller, NothingChanged, Request, request};
+pub use request::{Caller, ErrorCode, NothingChanged, Request, request};
 pub use seldom::Seldom;
-
-/// How long the process, at its end, waits for the reader of the log.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Writes what still waits when it is dropped, unless nobody reads it for two seconds.
-pub struct Guard(Option<Box<dyn Send>>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let inner = self.0.take();
-        let (sender, written) = channel::<()>();
-        // On a thread of its own: what is inside waits for as long as nobody reads.
-        let ending = Builder::new().name("log-end".into()).spawn(move || {
-            drop(inner);
-            drop(sender);
-        });
-        if ending.is_ok() {
-            // An error either way: all is written, or nobody reads.
-            let _ = written.recv_timeout(FLUSH_TIMEOUT);
-        }
-    }
-}
-
-/// Whether lines are those for a person at a terminal.
-fn for_a_terminal(settings: &Settings) -> bool {
-    match settings.log_format {
-        LogFormat::Auto => io::stderr().is_terminal(),
-        LogFormat::Json => false,
-        LogFormat::Terminal => true,
-    }
-}
 
 /// The same as [`to_standard_error`], but that lines are written at once until [`Begun::set`].
 ///
@@ -83,17 +54,17 @@ fn for_a_terminal(settings: &Settings) -> bool {
 /// When the system gives no thread to write with.
 pub fn to_standard_error_at_once(settings: &Settings) -> io::Result<(Logger, Guard, Begun)> {
     let (after, guard) = to_standard_error(settings)?;
-    let level = level(settings.log_level);
-    let before = match for_a_terminal(settings) {
+    let before = match output::is_for_a_terminal(settings.log_format) {
         true => {
             let decorator = slog_term::TermDecorator::new().stderr().build();
             let format = slog_term::FullFormat::new(decorator).build().ignore_res();
-            at(level, Mutex::new(format).ignore_res())
+            Logger::root(Mutex::new(format).ignore_res(), o!())
         }
-        false => at(level, JsonAtOnce),
+        false => Logger::root(JsonAtOnce, o!()),
     };
     let begun = Begun::default();
     let beginning = Beginning {
+        level: output::least_severe(settings.log_level),
         before,
         after,
         begun: begun.clone(),
@@ -106,35 +77,9 @@ pub fn to_standard_error_at_once(settings: &Settings) -> io::Result<(Logger, Gua
 /// # Errors
 /// When the system gives no thread to write with.
 pub fn to_standard_error(settings: &Settings) -> io::Result<(Logger, Guard)> {
-    let level = level(settings.log_level);
-    Ok(if for_a_terminal(settings) {
-        let decorator = slog_term::TermDecorator::new().stderr().build();
-        let (drain, guard) = Async::new(slog_term::FullFormat::new(decorator).build().ignore_res())
-            .overflow_strategy(OverflowStrategy::DropAndReport)
-            .thread_name("log".into())
-            .build_with_guard();
-        (at(level, drain.ignore_res()), Guard(Some(Box::new(guard))))
-    } else {
-        let (drain, guard) = lines::in_background(io::stderr())?;
-        (at(level, drain), Guard(Some(Box::new(guard))))
-    })
-}
-
-/// A logger that leaves out what is below `level`.
-fn at<D>(level: Level, drain: D) -> Logger
-where
-    D: SendSyncRefUnwindSafeDrain<Ok = (), Err = slog::Never> + UnwindSafe + 'static,
-{
-    Logger::root(LevelFilter::new(drain, level).ignore_res(), o!())
-}
-
-fn level(level: LogLevel) -> Level {
-    match level {
-        LogLevel::Error => Level::Error,
-        LogLevel::Warn => Level::Warning,
-        LogLevel::Info => Level::Info,
-        LogLevel::Debug => Level::Debug,
-    }
+    let output = Output::new(settings.log_level, settings.log_format)?;
+    let guard = Guard::of(&output);
+    Ok((Logger::root(output, o!()), guard))
 }
 
 /// Writes a line for each panic from now on, in place of the plain text of the standard library. It says
@@ -186,6 +131,21 @@ struct Public {
     trusted_proxies: TrustedProxies,
     /// It counts, and a count is whole whatever panics.
     refused: AssertUnwindSafe<Box<dyn Fn(u16, Duration) + Send + Sync>>,
+}
+
+impl Public {
+    /// Who is behind this peer, by the internal message of the error. A proxy stands for its clients, and what it has said
+    /// of them is in a header, which only errors from in front of the router tell of: of others only the proxy is known.
+    fn client(&self, peer: IpAddr, why: &str) -> Option<IpAddr> {
+        match forwarded(why) {
+            _ if !self.trusted_proxies.contains(peer) => Some(peer),
+            Some(list) => {
+                let lines = std::iter::once(list.as_bytes());
+                Some(behind(peer, lines, &self.trusted_proxies))
+            }
+            None => None,
+        }
+    }
 }
 
 impl Drain for Framework {
@@ -240,12 +200,12 @@ impl Framework {
     /// The line of a request that was answered by dropshot itself. Only such an answer has an error
     /// message: the glue turns its own errors into answers.
     fn refused_by_router(&self, record: &Record<'_>, values: &slog::OwnedKVList) {
-        let mut refused = Refused(false);
+        let mut refused = Refused(None);
         // It takes every value, so that nothing can go wrong.
         let _ = record.kv().serialize(record, &mut refused);
-        if !refused.0 {
+        let Some(why) = refused.0 else {
             return; // All other requests come by here, too, and nothing more is made for them.
-        }
+        };
         let values = Values::of(record, values);
         let latency = Duration::from_micros(values.latency_us);
         if let Some(public) = &self.public {
@@ -254,17 +214,19 @@ impl Framework {
         let Some(request_id) = values.request_id else {
             return;
         };
-        // The peer stands for its clients where it is a proxy: their addresses are in headers, which are not here.
         let (mut client_address, mut may_be_written) = (None, true);
         if let (Some(public), Some(peer)) = (&self.public, values.peer) {
-            client_address = Some(peer).filter(|peer| !public.trusted_proxies.contains(*peer));
-            may_be_written = public.quotas.admit(peer);
+            client_address = public.client(peer, &why);
+            may_be_written = public.quotas.admit(client_address.unwrap_or(peer));
         }
         if may_be_written {
             let line = Request {
                 method: &values.method,
                 route: None,
+                path: Some(&values.uri),
                 status: values.status,
+                error_code: None,
+                bytes: None,
                 latency,
                 request_id: &request_id,
                 changes: false,
@@ -280,6 +242,7 @@ impl Framework {
 #[derive(Default)]
 struct Values {
     method: String,
+    uri: String,
     status: u16,
     latency_us: u64,
     request_id: Option<String>,
@@ -300,6 +263,7 @@ impl Serializer for Values {
     fn emit_arguments(&mut self, key: Key, value: &std::fmt::Arguments<'_>) -> slog::Result {
         match key.as_ref() {
             "method" => self.method = value.to_string(),
+            "uri" => self.uri = value.to_string(),
             "response_code" => self.status = value.to_string().parse().unwrap_or_default(),
             "latency_us" => self.latency_us = value.to_string().parse().unwrap_or_default(),
             "req_id" => self.request_id = Some(value.to_string()),
@@ -313,12 +277,14 @@ impl Serializer for Values {
     }
 }
 
-/// Whether there is an error message among the values.
-struct Refused(bool);
+/// The internal message of an error, if there is one among the values.
+struct Refused(Option<String>);
 
 impl Serializer for Refused {
-    fn emit_arguments(&mut self, key: Key, _: &std::fmt::Arguments<'_>) -> slog::Result {
-        self.0 |= key.as_ref() == "error_message_internal";
+    fn emit_arguments(&mut self, key: Key, value: &std::fmt::Arguments<'_>) -> slog::Result {
+        if key.as_ref() == "error_message_internal" {
+            self.0 = Some(value.to_string());
+        }
         Ok(())
     }
 }

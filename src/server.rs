@@ -6,7 +6,8 @@
 //! 2. Handlers run detached from their connection: a client that hangs up does not cancel half a
 //!    request.
 //! 3. SIGHUP reads the certificate files again. Connections that are open keep what they agreed on. If
-//!    the new files cannot be used, the log says why, and the old certificate stays.
+//!    the new files cannot be used, the log says why, and the old certificate stays. Whoever starts the server may have
+//!    more read again with them ([`Server::rereading`]).
 //! 4. SIGTERM or SIGINT: the server drains ([`crate::admin`]), for no time unless a setting says so.
 //! 5. Then no new connection is served. Idle connections close, others do after the answer
 //!    that they wait for. In clear, a connection that comes now waits in the kernel and is reset when
@@ -63,6 +64,8 @@ pub struct Server<C: ServerContext> {
     log: Logger,
     /// The files of the certificate and its key.
     tls: Option<(PathBuf, PathBuf)>,
+    /// What else SIGHUP reads again.
+    reread: Box<dyn Fn(&Logger) + Send + Sync>,
     /// Whether SIGHUP, which a terminal sends when it is closed, asks to stop.
     stops_at_hang_up: bool,
     replica: Arc<ReplicaState>,
@@ -161,6 +164,7 @@ impl<C: ServerContext> Server<C> {
             signals,
             log: log.new(o!()),
             tls: files,
+            reread: Box::new(|_| ()),
             stops_at_hang_up: false,
             replica,
             drain_delay: Duration::from_secs(settings.drain_delay.into()),
@@ -181,6 +185,15 @@ impl<C: ServerContext> Server<C> {
     pub fn stopping_at_hang_up(self) -> Self {
         Self {
             stops_at_hang_up: true,
+            ..self
+        }
+    }
+
+    /// The same; SIGHUP calls `reread`, too.
+    #[must_use]
+    pub fn rereading(self, reread: impl Fn(&Logger) + Send + Sync + 'static) -> Self {
+        Self {
+            reread: Box::new(reread),
             ..self
         }
     }
@@ -230,8 +243,8 @@ impl<C: ServerContext> Server<C> {
 
     /// Step 3.
     async fn reload(&self) {
+        (self.reread)(&self.log);
         let Some((certificate, key)) = &self.tls else {
-            info!(self.log, "SIGHUP: there is no certificate to read again");
             return;
         };
         let loaded = tls::load(TlsFiles { certificate, key }).map_err(|error| error.to_string());

@@ -426,7 +426,7 @@ pub struct Settings {
     ///
     /// A line a request comes with `info`: each of a known caller within its rate limit, of one beyond it the first twenty a
     /// minute, and of strangers (a wrong credential or none, a path that nothing has) the first twenty a minute from one
-    /// address, with `client_address`. The others are counted in one line each minute.
+    /// address. The others are counted in one line each minute. docs/logs.md says what is in a line. SIGHUP reads this again.
     #[arg(
         long,
         env = "INVOICING_LOG_LEVEL",
@@ -438,6 +438,8 @@ pub struct Settings {
     pub log_level: LogLevel,
 
     /// How a log line looks: json, terminal, or auto, which is terminal on a terminal and json elsewhere.
+    ///
+    /// SIGHUP reads this again.
     #[arg(
         long,
         env = "INVOICING_LOG_FORMAT",

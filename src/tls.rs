@@ -5,11 +5,15 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use rustls::ServerConfig;
+use rustls::client::verify_server_name;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::ParsedCertificate;
+use x509_cert::der::Decode as _;
 
 use crate::settings::TlsFiles;
 
@@ -50,15 +54,66 @@ pub enum Error {
     },
 }
 
+/// What a certificate says of itself.
+pub(crate) struct Certificate {
+    /// As it was read.
+    der: CertificateDer<'static>,
+    not_before: Duration,
+    not_after: Duration,
+}
+
+impl Certificate {
+    /// The certificate of files that a server can use.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub(crate) fn inspect(files: TlsFiles<'_>) -> Result<Certificate, Error> {
+        load(files)?;
+        let path = || files.certificate.to_owned();
+        let first = chain(files)?.into_iter().next();
+        let der = first.ok_or_else(|| Error::NoCertificate { path: path() })?;
+        // Cannot be: rustls has read it as well.
+        let read = x509_cert::Certificate::from_der(&der);
+        let read = read.map_err(|_| Error::NoCertificate { path: path() })?;
+        let validity = read.tbs_certificate.validity;
+        Ok(Certificate {
+            der,
+            not_before: validity.not_before.to_unix_duration(),
+            not_after: validity.not_after.to_unix_duration(),
+        })
+    }
+
+    /// For how long it is still valid; `None` when it is not.
+    pub(crate) fn ends_in(&self, now: SystemTime) -> Option<Duration> {
+        let now = now.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        (self.not_before <= now).then(|| self.not_after.checked_sub(now))?
+    }
+
+    /// Whether it is for this host, a name or an address.
+    pub(crate) fn covers(&self, host: &str) -> bool {
+        let host = host.trim_matches(['[', ']']);
+        let Ok(name) = ServerName::try_from(host) else {
+            return false;
+        };
+        let parsed = ParsedCertificate::try_from(&self.der);
+        parsed.is_ok_and(|it| verify_server_name(&it, &name).is_ok())
+    }
+}
+
+/// The certificates of a file, the server's own first.
+fn chain(files: TlsFiles<'_>) -> Result<Vec<CertificateDer<'static>>, Error> {
+    CertificateDer::pem_file_iter(files.certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|source| Error::Certificate {
+            path: files.certificate.to_owned(),
+            source,
+        })
+}
+
 /// Reads both files and checks that the key belongs to the first certificate.
 pub(crate) fn load(files: TlsFiles<'_>) -> Result<ServerConfig, Error> {
     let (certificate, key) = (files.certificate.to_owned(), files.key.to_owned());
-    let chain = CertificateDer::pem_file_iter(&certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|source| Error::Certificate {
-            path: certificate.clone(),
-            source,
-        })?;
+    let chain = chain(files)?;
     if chain.is_empty() {
         return Err(Error::NoCertificate { path: certificate });
     }

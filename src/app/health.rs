@@ -1,4 +1,10 @@
 //! Whether the service can do its work now, for those that decide whether to send it requests.
+//!
+//! 1. The database is asked for the version of its schema.
+//! 2. It is asked whether it takes changes. On SQLite that is found out by a change, of one page: a disk may be full, over a
+//!    quota, mounted anew to be read only, or failing, and nothing but writing shows all of these. It is tried seldom
+//!    (`writable.rs`). On PostgreSQL, the question of step 1 has the answer: a standby, or
+//!    `default_transaction_read_only`.
 
 use std::time::Duration;
 
@@ -14,6 +20,8 @@ pub enum HealthProblem {
     Database,
     /// The database lacks migrations that this binary needs.
     Migrations,
+    /// The database can be read, and takes no change.
+    Writes,
 }
 
 impl App {
@@ -22,10 +30,19 @@ impl App {
     /// # Errors
     /// What is wrong with it.
     pub async fn check_health(&self) -> Result<(), HealthProblem> {
-        match tokio::time::timeout(ANSWER_TIMEOUT, self.store.schema_is_current()).await {
-            Ok(Ok(true)) => Ok(()),
-            Ok(Ok(false)) => Err(HealthProblem::Migrations),
-            Ok(Err(_)) | Err(_) => Err(HealthProblem::Database),
+        let asked = tokio::time::timeout(ANSWER_TIMEOUT, self.store.state()).await;
+        let state = asked.ok().and_then(Result::ok);
+        let state = state.ok_or(HealthProblem::Database)?;
+        if !state.schema_is_current {
+            return Err(HealthProblem::Migrations);
+        }
+        let tries = async {
+            let tried = tokio::time::timeout(ANSWER_TIMEOUT, self.store.try_to_write());
+            tried.await.ok().and_then(Result::ok)
+        };
+        match state.takes_changes && self.writable.ask(tries).await {
+            true => Ok(()),
+            false => Err(HealthProblem::Writes),
         }
     }
 }

@@ -50,6 +50,7 @@ mod team_deletion;
 mod user;
 mod user_export;
 mod ways_to_sign_in;
+mod writable;
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -76,6 +77,7 @@ use hashing::Hashing;
 use known::Known;
 use last_used::LastUsed;
 use lease::Leases;
+use writable::Writable;
 
 /// The service: its rules over a store and a clock.
 pub struct App {
@@ -98,6 +100,7 @@ pub struct App {
     public_url: String,
     origin: Option<String>,
     outbox: Option<Outbox>,
+    writable: Writable,
     /// The turn of whoever looks up for whom a reset was asked.
     reset_turn: Semaphore,
     /// How many more resets may wait for it: strangers ask for them, and must leave places for other letters.
@@ -148,6 +151,7 @@ impl App {
             public_url: public_url.into().trim_end_matches('/').to_owned(),
             origin: None,
             outbox: None,
+            writable: Writable::default(),
             reset_turn: Semaphore::new(1),
             resets: Arc::new(Semaphore::new(RESETS)),
         })

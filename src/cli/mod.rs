@@ -19,6 +19,7 @@ mod completions;
 mod copy;
 mod database;
 mod demo;
+mod doctor;
 mod item;
 mod man;
 mod member;
@@ -30,6 +31,7 @@ mod part;
 mod product;
 mod progress;
 mod record;
+mod reload;
 mod serve;
 mod session;
 mod setup_link;
@@ -47,9 +49,10 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::settings::Settings;
-use crate::settings::sources::{self, Resolved, Texts};
+use crate::settings::sources::{self, Texts};
 use command_error::CommandError;
 use output::Output;
+use reload::Started;
 
 /// The version of this program, with the commit that it was built from (`build.rs`).
 const VERSION: &str = env!("VERSION_AND_COMMIT");
@@ -80,6 +83,7 @@ struct Cli {
 enum Command {
     Demo(demo::Demo),
     Serve(serve::Serve),
+    Doctor(doctor::Doctor),
     Openapi(openapi::Openapi),
     Copy(copy::Copy),
     #[command(subcommand)]
@@ -135,28 +139,30 @@ impl OnDatabase {
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let variables = std::env::vars_os().collect();
-    let resolved = match sources::resolve(command, &arguments, &variables) {
-        Ok(resolved) => resolved,
+    let started = match Started::new(command, arguments, variables) {
+        Ok(started) => started,
         // Help and version are no failures; clap knows, and knows the exit codes.
         Err(sources::Error::Usage(error)) => error.exit(),
         Err(error @ sources::Error::Wrong(_)) => {
             return report(CommandError::Usage(error.to_string()));
         }
     };
+    let resolved = &started.resolved;
     let settings = Settings::from_matches(&resolved.settings);
     let parsed =
         settings.and_then(|settings| Ok((settings, Cli::from_arg_matches(&resolved.matches)?)));
     let (settings, cli) = parsed.unwrap_or_else(|error| error.exit());
-    match run(cli.command, &settings, &resolved) {
+    match run(cli.command, &settings, started) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(error),
     }
 }
 
-fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(), CommandError> {
+fn run(command: Command, settings: &Settings, started: Started) -> Result<(), CommandError> {
+    let resolved = &started.resolved;
     let matches = sources::leaf(&resolved.matches);
-    // The server has a log for them.
-    if !matches!(command, Command::Serve(_)) {
+    // The server has a log for them, and they are findings.
+    if !matches!(command, Command::Serve(_) | Command::Doctor(_)) {
         resolved
             .warnings
             .iter()
@@ -167,7 +173,12 @@ fn run(command: Command, settings: &Settings, resolved: &Resolved) -> Result<(),
             settings
                 .check_for_serving()
                 .unwrap_or_else(|error| error.exit());
-            serve.run(settings, &resolved.warnings)
+            serve.run(settings, started)
+        }
+        Command::Doctor(doctor) => {
+            let given = |flag| matches!(matches.try_get_one(flag), Ok(Some(true)));
+            let json = given(output::JSON);
+            doctor.run(settings, started)?.print(json, true)
         }
         Command::Demo(demo) => {
             let given = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
@@ -261,7 +272,7 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
     }
     let command = match path {
         "serve" | "demo" | "openapi" | "completions" | "man" | "product export" => command,
-        "copy" | "product import" => command.arg(output::json_flag()),
+        "copy" | "doctor" | "product import" => command.arg(output::json_flag()),
         _ => command.arg(output::json_flag()).arg(output::utc_flag()),
     };
     let own: Vec<_> = command
@@ -285,7 +296,7 @@ fn complete(command: clap::Command, texts: &Texts, path: &str) -> clap::Command 
 /// Which settings a command takes, by their names: those that it uses.
 fn takes(path: &str) -> fn(&str) -> bool {
     match path {
-        "serve" => |_| true,
+        "serve" | "doctor" => |_| true,
         "demo" => |name| {
             !matches!(
                 name,

@@ -53,6 +53,8 @@ enum Body {
     Many(Vec<Record>),
     /// JSON, also for people.
     Document(Value),
+    /// A list, and what people read instead.
+    Told(String, Vec<Record>),
 }
 
 impl Output {
@@ -78,6 +80,15 @@ impl Output {
     pub(super) fn document(document: Value) -> Self {
         Self {
             body: Body::Document(document),
+            note: None,
+            failure: None,
+        }
+    }
+
+    /// A list that people read as a text of its own.
+    pub(super) fn told(text: String, records: Vec<Record>) -> Self {
+        Self {
+            body: Body::Told(text, records),
             note: None,
             failure: None,
         }
@@ -121,7 +132,8 @@ impl Output {
         let text = match (&self.body, json) {
             (Body::Nothing, _) => String::new(),
             (Body::One(record), true) => to_json(record),
-            (Body::Many(records), true) => to_json(records),
+            (Body::Many(records) | Body::Told(_, records), true) => to_json(records),
+            (Body::Told(text, _), false) => text.clone(),
             (Body::Whole(record, name, records), true) => to_json(&Whole(record, name, records)),
             (Body::One(record), false) => record.lines(style),
             (Body::Whole(record, _, records), false) => {

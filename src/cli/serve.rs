@@ -20,12 +20,13 @@ use crate::store::SCHEMA_VERSION;
 
 use super::command_error::CommandError;
 use super::database::open_or_make;
+use super::reload::Started;
 
 /// Runs the server until SIGTERM or SIGINT.
 ///
 /// It then finishes the requests that run, for 30 seconds at most; a second signal ends it at once.
 /// Behind a balancer, `--operations-listen` and `--drain-delay` let it go without a failed request.
-/// SIGHUP reads certificate and key again.
+/// SIGHUP reads certificate, key, log_level and log_format again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = r#"Examples:
     invoicing serve
@@ -37,10 +38,10 @@ One line a request goes to standard error, in JSON unless that is a terminal; a 
 pub(super) struct Serve {}
 
 impl Serve {
-    pub(super) fn run(self, settings: &Settings, warnings: &[String]) -> Result<(), CommandError> {
-        let (log, _written_at_the_end) = log::to_standard_error(settings)?;
+    pub(super) fn run(self, settings: &Settings, started: Started) -> Result<(), CommandError> {
+        let (log, written_at_the_end) = log::to_standard_error(settings)?;
         log::panics(&log);
-        for warning in warnings {
+        for warning in &started.resolved.warnings {
             warn!(log, "{warning}");
         }
         warn_if_others_may_read(settings, &log);
@@ -61,6 +62,8 @@ impl Serve {
                 let api = pages::api(settings.origin())?;
                 start(settings, api, context, Arc::clone(&replica), &log)?
             };
+            let controls = written_at_the_end.controls();
+            let server = server.rereading(move |log| started.reload(&controls, log));
             introduce(&app, settings, &log).await?;
             if let Some(provider) = provider {
                 tokio::spawn(warn_if_it_does_not_answer(provider, log.clone()));

@@ -7,6 +7,7 @@ use codegen_runtime::{ErrorAnswer, Operation, Rejection};
 use dropshot::Body;
 use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Method, Response, StatusCode, Version};
+use http_body::Body as _;
 use serde::Serialize;
 
 use super::compression::compress;
@@ -82,14 +83,19 @@ pub(super) fn sent(
     };
     let metrics = &shared.replica.metrics;
     metrics.answered(name, answer.status(), latency);
+    let mut answer = answer.map(|_| body);
     finish(context, route, &mut answer, latency);
-    answer.map(|_| body)
+    answer
 }
 
 /// Puts a failure in the place of an answer, and gives its body. What stays is whose the answer is, and where the caller
 /// stands with its limit (docs/decisions.md, R2); what else the headers said was about the other body.
 fn put_in_place(failure: Response<Bytes>, answer: &mut Response<Bytes>) -> Bytes {
     let (head, bytes) = failure.into_parts();
+    let code = head.extensions.get::<log::ErrorCode>().copied();
+    if let Some(code) = code {
+        answer.extensions_mut().insert(code);
+    }
     let mut headers = head.headers;
     for name in RATE_LIMIT_HEADERS {
         if let Some(value) = answer.headers_mut().remove(&name) {
@@ -103,10 +109,10 @@ fn put_in_place(failure: Response<Bytes>, answer: &mut Response<Bytes>) -> Bytes
 
 /// What all answers have in common: over TLS, browsers may be told to stay with it; while the server drains, the connection
 /// ends with the answer; and it has a line in the log.
-pub(super) fn finish<B>(
+pub(super) fn finish(
     context: &RequestContext,
     route: &'static str,
-    answer: &mut Response<B>,
+    answer: &mut Response<Body>,
     latency: Duration,
 ) {
     if let Some(hsts) = &context.context().hsts {
@@ -121,21 +127,26 @@ pub(super) fn finish<B>(
     let (request, shared) = (&context.request, context.context());
     let caller = answer.extensions().get().copied();
     let caller = caller.unwrap_or(log::Caller::Unknown);
-    let client_address = (caller == log::Caller::Unknown).then(|| {
-        let peer = request.remote_addr().ip();
-        client_address(peer, request.headers(), &shared.trusted_proxies)
-    });
+    let peer = request.remote_addr().ip();
+    let client_address = client_address(peer, request.headers(), &shared.trusted_proxies);
+    let bytes = match *request.method() {
+        Method::HEAD => Some(0),
+        _ => answer.body().size_hint().exact(),
+    };
     let line = log::Request {
         method: request.method().as_str(),
         route: Some(route),
+        path: None,
         status: answer.status().as_u16(),
+        error_code: answer.extensions().get().copied(),
+        bytes,
         latency,
         request_id: &context.request_id,
         changes: !request.method().is_safe()
             && answer.status().is_success()
             && answer.extensions().get::<log::NothingChanged>().is_none(),
         caller,
-        client_address,
+        client_address: Some(client_address),
     };
     shared.replica.quotas.request(&shared.log, &line);
 }
@@ -160,6 +171,7 @@ mod tests {
             .status(StatusCode::SERVICE_UNAVAILABLE)
             .header("content-type", "application/json")
             .header("retry-after", "1")
+            .extension(log::ErrorCode("unavailable"))
             .body(Bytes::from_static(b"later"))
             .unwrap();
         assert_eq!(put_in_place(failure, &mut answer), "later");
@@ -174,5 +186,7 @@ mod tests {
         ];
         assert_eq!(names, kept);
         assert!(answer.extensions().get::<log::Caller>().is_some());
+        let code = answer.extensions().get::<log::ErrorCode>();
+        assert_eq!(code.map(|it| it.0), Some("unavailable"));
     }
 }

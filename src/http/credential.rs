@@ -47,7 +47,8 @@ pub(super) async fn api_key(context: &RequestContext) -> Result<Admitted<ApiKey>
     let limits = &context.context().limits;
     let (id, quota) = (key.id.0, limits.of_callers);
     let verdict = limits.api_key(id).await;
-    let (who, holder) = (Caller::ApiKey(id), holder_of_key(&key));
+    let team = key.team_id.0;
+    let (who, holder) = (Caller::ApiKey { id, team }, holder_of_key(&key));
     admit(context, under_way, key, (who, holder), verdict, quota).await
 }
 
@@ -195,7 +196,7 @@ async fn look_up<P>(
     } = context.context();
     let stranger = (presented.holder == Holder::Strangers).then(|| address(context));
     if let Some(verdict) = stranger.and_then(|address| limits.guess(address)) {
-        let who = Caller::Unknown;
+        let who = Box::new(Caller::Unknown);
         return Err(Error::RateLimited { verdict, who });
     }
     let found = async {
@@ -236,11 +237,13 @@ async fn admit<P>(
     admitted.notes.insert(under_way);
     if let Some(verdict) = verdict {
         if !verdict.allowed() {
+            let who = Box::new(who);
             return Err(Error::RateLimited { verdict, who });
         }
         admitted.headers = rate_limit_headers(&verdict);
     }
     if !context.context().unsent.has_room(holder) {
+        let who = Box::new(who);
         return Err(Error::Unread { verdict, who });
     }
     intercept(context, who, verdict, quota).await?;
@@ -262,12 +265,12 @@ async fn intercept(
         Ok(()) => Ok(()),
         Err(Intercepted::RateLimited) => Err(Error::RateLimited {
             verdict: quota.used_up(),
-            who,
+            who: Box::new(who),
         }),
         Err(Intercepted::Error(error)) => Err(Error::Intercepted {
             error,
             verdict,
-            who,
+            who: Box::new(who),
         }),
     }
 }

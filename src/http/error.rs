@@ -29,7 +29,7 @@ use super::rejection::{Credential, Error};
 use crate::domain;
 use crate::generated::{catalog, mobile};
 use crate::limit::Verdict;
-use crate::log::Caller;
+use crate::log::{Caller, ErrorCode};
 
 /// A value of the service, in the type of the document.
 ///
@@ -81,10 +81,10 @@ impl Problem {
         }
     }
 
-    /// What a page says of it: a status, headers such as Retry-After, and a sentence.
-    pub(crate) fn for_page(self) -> (StatusCode, HeaderMap, Cow<'static, str>) {
+    /// What a page says of it: a status, headers such as Retry-After, and a sentence; and what the log does.
+    pub(crate) fn for_page(self) -> (StatusCode, HeaderMap, Cow<'static, str>, ErrorCode) {
         let message = self.message();
-        (self.status, self.headers, message)
+        (self.status, self.headers, message, ErrorCode(self.code))
     }
 
     fn header(mut self, name: HeaderName, value: impl Display) -> Problem {
@@ -127,7 +127,7 @@ pub(crate) fn answer(context: &RequestContext, rejection: Rejection<Error>) -> P
             if let Some(cause) = error.cause()
                 && (!is_failure || quotas.admit_failure())
             {
-                slog::error!(context.log, "{}", error; "cause" => %cause);
+                slog::error!(context.log, "{}", error; "error" => %cause);
             }
             if let domain::Error::GrantReused(session_id) = &error {
                 // Somebody's token may have been stolen: a person should look at this.
@@ -225,14 +225,14 @@ fn of_http(error: Error) -> Problem {
             );
             let retry_after = verdict.retry_after().unwrap_or(1);
             let problem = problem.header(RETRY_AFTER, retry_after);
-            problem.told(Some(verdict), who)
+            problem.told(Some(verdict), *who)
         }
-        Error::Unread { verdict, who } => unavailable().told(verdict, who),
+        Error::Unread { verdict, who } => unavailable().told(verdict, *who),
         Error::Intercepted {
             error,
             verdict,
             who,
-        } => of_domain(&error).told(verdict, who),
+        } => of_domain(&error).told(verdict, *who),
     }
 }
 
@@ -333,7 +333,8 @@ macro_rules! in_the_words_of {
                     details,
                     request_id: ours(request_id),
                 };
-                self.with_body(types::ErrorResponse { error })
+                let code = self.code;
+                self.with_body(types::ErrorResponse { error }, code)
             }
         }
     };
@@ -342,9 +343,11 @@ in_the_words_of!(into_catalog, catalog);
 in_the_words_of!(into_mobile, mobile);
 
 impl Problem {
-    fn with_body<E>(self, body: E) -> ErrorAnswer<E> {
+    /// An answer with this body, in which `code` is.
+    fn with_body<E>(self, body: E, code: &'static str) -> ErrorAnswer<E> {
         let mut answer = ErrorAnswer::new(self.status, body);
         answer.headers = self.headers;
+        answer.notes.insert(ErrorCode(code));
         if let Some(who) = self.who {
             answer.notes.insert(who);
         }

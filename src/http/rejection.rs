@@ -18,7 +18,8 @@ pub enum Credential {
     Cookie,
 }
 
-/// Why a caller gets no success, as far as the document does not know it already.
+/// Why a caller gets no success, as far as the document does not know it already. Callers are in a box, so that results stay
+/// small.
 #[derive(Debug)]
 pub enum Error {
     /// What the rules of the service say.
@@ -37,14 +38,14 @@ pub enum Error {
         /// What the limiter said.
         verdict: Verdict,
         /// Who it is, for the log.
-        who: Caller,
+        who: Box<Caller>,
     },
     /// The caller leaves too much unread.
     Unread {
         /// What the limiter said, if there is one.
         verdict: Option<Verdict>,
         /// Who it is, for the log.
-        who: Caller,
+        who: Box<Caller>,
     },
     /// An interceptor has ended the request.
     Intercepted {
@@ -53,7 +54,7 @@ pub enum Error {
         /// What the limiter said, if there is one.
         verdict: Option<Verdict>,
         /// Who it is, for the log.
-        who: Caller,
+        who: Box<Caller>,
     },
 }
 

@@ -42,11 +42,11 @@ pub(crate) fn get(
         let answer = Arc::clone(&answer);
         register::<NoVariables>(api, path, method, move |context| {
             let start = Instant::now();
-            let mut answer = answer(context);
+            let answer = answer(context);
             let metrics = &context.context().replica.metrics;
             metrics.answered(FILE, answer.status(), start.elapsed());
+            let mut answer = answer.map(|bytes| context.context().unsent.shared_body(bytes));
             finish(context, path, &mut answer, start.elapsed());
-            let answer = answer.map(|bytes| context.context().unsent.shared_body(bytes));
             Ok(match *context.request.method() {
                 Method::HEAD => without_body(answer),
                 _ => answer,

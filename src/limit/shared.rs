@@ -58,7 +58,7 @@ impl Shared {
         let link = Arc::new(Link {
             state: watch::Sender::new(State::New),
             deadline,
-            script: Script::new(include_str!("take.lua")),
+            script: script(),
             counts,
             log,
         });
@@ -129,7 +129,7 @@ impl Link {
     async fn keep(self: Arc<Self>, redis: RedisUrl) {
         let mut state = self.state.subscribe();
         loop {
-            match self.connect(&redis).await {
+            match connect(&redis, &self.script, self.deadline).await {
                 Ok(connection) => {
                     info!(self.log, "rate limits hold across replicas, in Redis");
                     self.counts.shares(true);
@@ -141,20 +141,6 @@ impl Link {
             }
             sleep(PAUSE).await;
         }
-    }
-
-    /// A connection to a Redis that runs the script, writes and all, in time.
-    async fn connect(&self, redis: &RedisUrl) -> RedisResult<MultiplexedConnection> {
-        let client = Client::open(redis.connection_info())?;
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_DEADLINE))
-            .set_response_timeout(Some(CONNECT_DEADLINE));
-        let connection = client.get_multiplexed_async_connection_with_config(&config);
-        let mut connection = within(CONNECT_DEADLINE, connection).await?;
-        let mut probe = self.script.key("invoicing:limit:probe");
-        probe.arg(1).arg(1);
-        within(self.deadline, probe.invoke_async::<u64>(&mut connection)).await?;
-        Ok(connection)
     }
 
     /// Step 2: says so when it was not known before.
@@ -169,6 +155,38 @@ impl Link {
             warn!(self.log, "Redis does not answer: until it does, this replica limits rates on its own"; "error" => %error);
         }
     }
+}
+
+/// Whether Redis lets us in and runs the script, as a server needs it. It answers in a second, on however slow a way.
+///
+/// # Errors
+/// Why not, as a text without a password.
+pub(crate) async fn check(redis: &RedisUrl) -> Result<(), String> {
+    let _ = aws_lc_rs::default_provider().install_default();
+    let connected = connect(redis, &script(), CONNECT_DEADLINE).await;
+    connected.map(drop).map_err(|error| error.to_string())
+}
+
+fn script() -> Script {
+    Script::new(include_str!("take.lua"))
+}
+
+/// A connection to a Redis that runs the script, writes and all, in time.
+async fn connect(
+    redis: &RedisUrl,
+    script: &Script,
+    deadline: Duration,
+) -> RedisResult<MultiplexedConnection> {
+    let client = Client::open(redis.connection_info())?;
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT_DEADLINE))
+        .set_response_timeout(Some(CONNECT_DEADLINE));
+    let connection = client.get_multiplexed_async_connection_with_config(&config);
+    let mut connection = within(CONNECT_DEADLINE, connection).await?;
+    let mut probe = script.key("invoicing:limit:probe");
+    probe.arg(1).arg(1);
+    within(deadline, probe.invoke_async::<u64>(&mut connection)).await?;
+    Ok(connection)
 }
 
 /// Step 5.

@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use slog::{Drain, Logger, Never, OwnedKVList, Record};
+use slog::{Drain, Level, Logger, Never, OwnedKVList, Record};
 
 use super::json;
 
 /// Where lines go, before and after the beginning.
 pub(super) struct Beginning {
+    /// The least severe level that is written before it.
+    pub(super) level: Level,
     pub(super) before: Logger,
     pub(super) after: Logger,
     pub(super) begun: Begun,
@@ -34,7 +36,10 @@ impl Drain for Beginning {
     fn log(&self, record: &Record<'_>, values: &OwnedKVList) -> Result<(), Never> {
         match self.begun.0.load(Ordering::Relaxed) {
             true => Drain::log(&self.after, record, values),
-            false => Drain::log(&self.before, record, values),
+            false if record.level().is_at_least(self.level) => {
+                Drain::log(&self.before, record, values)
+            }
+            false => Ok(()),
         }
     }
 }

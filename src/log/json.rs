@@ -36,9 +36,11 @@ struct Line(Vec<u8>);
 impl Line {
     fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
         self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        // Keys are names of ours, with nothing to escape.
+        self.0.push(b'"');
+        self.0.extend(key.as_bytes());
+        self.0.extend(b"\":");
         // Scalars and texts are always JSON, and memory takes them.
-        let _ = serde_json::to_writer(&mut self.0, key);
-        self.0.push(b':');
         let _ = serde_json::to_writer(&mut self.0, value);
     }
 }

@@ -7,13 +7,20 @@ use codegen_runtime::METHODS;
 use slog::{KV, Level, Logger, Record, Serializer};
 use uuid::Uuid;
 
+use super::path::shown;
+
 /// Who made a request, as far as is known when it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Caller {
     /// Nobody that was recognized.
     Unknown,
-    /// The API key of this id.
-    ApiKey(Uuid),
+    /// An API key.
+    ApiKey {
+        /// Its id.
+        id: Uuid,
+        /// The team that it acts for.
+        team: Uuid,
+    },
     /// The user of this id, by an access token.
     User(Uuid),
 }
@@ -22,15 +29,25 @@ pub enum Caller {
 #[derive(Clone, Copy, Debug)]
 pub struct NothingChanged;
 
-/// What the log says about a request.
+/// Why a request was no success: the code that its answer has, or for a page what it would have. A note with the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode(pub &'static str);
+
+/// What the log says about a request. [docs/logs.md](../../../docs/logs.md) has the fields of its line.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The HTTP method, as it was sent; the line names it only if it is one that HTTP has.
     pub method: &'a str,
     /// The path of the operation as the document writes it; `None` when no route took the request.
     pub route: Option<&'a str>,
+    /// The path that was sent, for a request that no route took.
+    pub path: Option<&'a str>,
     /// The status of the answer.
     pub status: u16,
+    /// Why it is no success.
+    pub error_code: Option<ErrorCode>,
+    /// The bytes of the answer's body, if they are known before it is sent.
+    pub bytes: Option<u64>,
     /// From when its headers were read to the answer.
     pub latency: Duration,
     /// The `x-request-id` of the answer.
@@ -39,7 +56,7 @@ pub struct Request<'a> {
     pub changes: bool,
     /// Who made it.
     pub caller: Caller,
-    /// Where it came from, if nobody that was recognized has made it: for what bans addresses by what they find in a log.
+    /// Where it came from ([`client_address`](crate::client_address)); `None` when only a proxy is known.
     pub client_address: Option<IpAddr>,
 }
 
@@ -67,8 +84,9 @@ impl KV for Caller {
         let mut id = Uuid::encode_buffer();
         match self {
             Caller::Unknown => Ok(()),
-            Caller::ApiKey(key) => {
-                to.emit_str("key_id".into(), key.hyphenated().encode_lower(&mut id))
+            Caller::ApiKey { id: key, team } => {
+                to.emit_str("key_id".into(), key.hyphenated().encode_lower(&mut id))?;
+                to.emit_str("team_id".into(), team.hyphenated().encode_lower(&mut id))
             }
             Caller::User(user) => {
                 to.emit_str("user_id".into(), user.hyphenated().encode_lower(&mut id))
@@ -84,7 +102,16 @@ impl KV for Request<'_> {
             Some(route) => to.emit_str("route".into(), route)?,
             None => to.emit_none("route".into())?,
         }
+        if let Some(path) = self.path {
+            to.emit_str("path".into(), &shown(path))?;
+        }
         to.emit_u16("status".into(), self.status)?;
+        if let Some(ErrorCode(code)) = self.error_code {
+            to.emit_str("error_code".into(), code)?;
+        }
+        if let Some(bytes) = self.bytes {
+            to.emit_u64("bytes".into(), bytes)?;
+        }
         let latency = u64::try_from(self.latency.as_micros()).unwrap_or(u64::MAX);
         to.emit_u64("latency_us".into(), latency)?;
         to.emit_str("request_id".into(), self.request_id)?;

@@ -46,11 +46,17 @@ impl Lines {
 const REQUEST: Request<'static> = Request {
     method: "GET",
     route: Some("/api/v1/products/{productId}"),
+    path: None,
     status: 200,
+    error_code: None,
+    bytes: Some(7),
     latency: Duration::from_micros(1_234),
     request_id: "r-1",
     changes: false,
-    caller: Caller::ApiKey(Uuid::nil()),
+    caller: Caller::ApiKey {
+        id: Uuid::nil(),
+        team: Uuid::max(),
+    },
     client_address: None,
 };
 
@@ -62,6 +68,7 @@ fn a_request_is_one_line_of_json() {
         &lines.logger(),
         &Request {
             status: 503,
+            error_code: Some(ErrorCode("unavailable")),
             caller: Caller::User(Uuid::nil()),
             ..REQUEST
         },
@@ -70,6 +77,8 @@ fn a_request_is_one_line_of_json() {
         &lines.logger(),
         &Request {
             route: None,
+            path: Some("/.env?x=secret"),
+            bytes: None,
             caller: Caller::Unknown,
             client_address: Some([192, 0, 2, 1].into()),
             ..REQUEST
@@ -85,15 +94,18 @@ fn a_request_is_one_line_of_json() {
             .extend(more.as_object().unwrap().clone());
         line
     };
-    let nil = "00000000-0000-0000-0000-000000000000";
+    let (nil, max) = (Uuid::nil(), Uuid::max());
     assert_eq!(
         lines.read(),
         [
-            line("info", json!({ "key_id": nil })),
-            line("error", json!({ "user_id": nil, "status": 503 })),
+            line("info", json!({ "key_id": nil, "team_id": max, "bytes": 7 })),
+            line(
+                "error",
+                json!({ "user_id": nil, "status": 503, "error_code": "unavailable", "bytes": 7 })
+            ),
             line(
                 "info",
-                json!({ "route": null, "client_address": "192.0.2.1" })
+                json!({ "route": null, "path": "/.env", "client_address": "192.0.2.1" })
             ),
         ]
     );

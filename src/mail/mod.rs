@@ -159,6 +159,25 @@ impl Outbox {
     }
 }
 
+/// How long a mail server may take to let us in when it is only asked.
+const CHECKED_FOR: Duration = Duration::from_secs(3);
+
+/// Whether the mail server lets us in: connection, TLS, user and password. Nothing is sent.
+///
+/// # Errors
+/// Why not, as a text without addresses and passwords.
+pub(crate) async fn check(settings: MailSettings<'_>, origin: &Origin) -> Result<(), String> {
+    let transport = transport::transport(settings.server, origin.host(), CHECKED_FOR)?;
+    match transport.test_connection().await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("it let us in, and did not answer then".to_owned()),
+        Err(error) => {
+            let (Failed::ForNow(why) | Failed::ForGood(why)) = transport::failed(&error);
+            Err(why)
+        }
+    }
+}
+
 /// Refuses an address that no mail can be sent to.
 ///
 /// # Errors

@@ -20,6 +20,7 @@
 //!    is signed in there pass without asking.
 //! 6. What is known of them is what the ID token says. The user info endpoint is not asked, and tokens for it are dropped.
 
+mod clock;
 mod error;
 mod fetch;
 mod metadata;

@@ -11,6 +11,7 @@ use http::{Response, StatusCode};
 
 use super::site::Site;
 use crate::domain::Error;
+use crate::log::ErrorCode;
 
 /// Nothing is loaded, run or sent but what is ours (docs/decisions.md, W28); `$forms` is where forms may lead.
 macro_rules! policy {
@@ -39,6 +40,14 @@ pub(super) fn html(status: StatusCode, page: &impl Template) -> Result<Response<
     let html = HeaderValue::from_static("text/html; charset=utf-8");
     answer.headers_mut().insert(CONTENT_TYPE, html);
     Ok(answer)
+}
+
+/// The same page, of which the log says why it was shown.
+pub(super) fn refused_as(mut page: Response<Bytes>, code: Option<ErrorCode>) -> Response<Bytes> {
+    if let Some(code) = code {
+        page.extensions_mut().insert(code);
+    }
+    page
 }
 
 /// For whoever is not led on by the header.

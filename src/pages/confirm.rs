@@ -14,12 +14,12 @@ use askama::Template;
 use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 
-use super::answer::{html, see_other};
+use super::answer::{html, refused_as, see_other};
 use super::failure::Failure;
 use super::frame::Frame;
 use super::provider;
 use super::route::{Answer, NoVariables, Route};
-use super::sign_in::not_proven;
+use super::sign_in::{code, not_proven};
 use super::site::Site;
 use super::text::encoded;
 use super::visit::{Visit, way_back};
@@ -136,6 +136,7 @@ fn asked(page: http::Response<bytes::Bytes>) -> Failure {
 async fn ask(visit: &Visit, fields: &[(&str, &str)], back: &str, error: Option<Error>) -> Answer {
     let in_browser = visit.signed_in()?;
     let wrong_password = !matches!(error, None | Some(Error::PasskeyRefused));
+    let code = error.as_ref().and_then(code);
     let ways = visit.app().ways_to_sign_in(in_browser.user.id).await?;
     let asked = match ways.passkey {
         true => visit.app().ask_to_confirm(in_browser).await?,
@@ -153,5 +154,5 @@ async fn ask(visit: &Visit, fields: &[(&str, &str)], back: &str, error: Option<E
         wrong_password,
         asked,
     };
-    Ok(html(StatusCode::FORBIDDEN, &page)?)
+    Ok(refused_as(html(StatusCode::FORBIDDEN, &page)?, code))
 }

@@ -5,7 +5,7 @@ use askama::Template;
 use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 
-use super::answer::{html, see_other};
+use super::answer::{html, refused_as, see_other};
 use super::failure::Failure;
 use super::frame::Frame;
 use super::text::encoded;
@@ -23,6 +23,7 @@ struct ErrorPage {
 /// The answer.
 pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
+    let mut code = failure.code();
     let (status, title, message) = match failure {
         Failure::NotSignedIn => return to_sign_in(visit),
         Failure::Answered(answer) => return *answer,
@@ -48,8 +49,9 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
             "The address is wrong, or you are signed in as somebody who may not see it.".to_owned(),
         ),
         Failure::Rejected(rejection) => {
-            let (status, of_problem, message) = problem(&visit.context, rejection).for_page();
-            headers = of_problem;
+            let problem = problem(&visit.context, rejection);
+            let (status, of_problem, message, of_log) = problem.for_page();
+            (headers, code) = (of_problem, Some(of_log));
             let title = match status {
                 StatusCode::TOO_MANY_REQUESTS => "Too many requests",
                 it if it.is_server_error() => "That did not work",
@@ -67,7 +69,7 @@ pub(super) fn answer(visit: &Visit, failure: Failure) -> Response<Bytes> {
     let mut answer = html(status, &page).unwrap_or_default();
     *answer.status_mut() = status;
     answer.headers_mut().extend(headers);
-    answer
+    refused_as(answer, code)
 }
 
 /// The sign-in page, from which one comes back; after a form, to the page that it was on.

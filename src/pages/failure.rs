@@ -6,6 +6,7 @@ use http::Response;
 
 use crate::domain;
 use crate::http::Error;
+use crate::log::ErrorCode;
 
 /// Why a request for a page gets something else.
 #[derive(Debug)]
@@ -24,6 +25,19 @@ pub(super) enum Failure {
     Answered(Box<Response<Bytes>>),
     /// What the service or the request says.
     Rejected(Rejection<Error>),
+}
+
+impl Failure {
+    /// What the log calls it, as far as the answer does not know it already.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Failure::NotSignedIn | Failure::Answered(_) | Failure::Rejected(_) => None,
+            Failure::OtherOrigin => Some(ErrorCode("other_origin")),
+            Failure::PasswordsOff => Some(ErrorCode("passwords_off")),
+            Failure::NotFound => Some(ErrorCode("not_found")),
+            Failure::WrongApp(_) => Some(ErrorCode("wrong_app")),
+        }
+    }
 }
 
 impl From<domain::Error> for Failure {

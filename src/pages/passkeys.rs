@@ -12,12 +12,12 @@ use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
 
 use super::account::refuse;
-use super::answer::{html, see_other};
+use super::answer::{html, refused_as, see_other};
 use super::confirm::confirmed;
 use super::failure::Failure;
 use super::frame::Frame;
 use super::route::{Answer, NoVariables, Route};
-use super::sign_in::not_proven;
+use super::sign_in::{code, not_proven};
 use super::site::Site;
 use super::visit::Visit;
 use crate::domain::Error;
@@ -109,6 +109,7 @@ async fn page(visit: &Visit, name: String, error: Option<Error>) -> Answer {
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
+    let code = error.as_ref().and_then(code);
     let (complaint, mut refused) = match error {
         None => (None, None),
         Some(Error::Invalid(complaint)) => (Some(complaint), None),
@@ -136,7 +137,7 @@ async fn page(visit: &Visit, name: String, error: Option<Error>) -> Answer {
         is_fresh,
         asked,
     };
-    Ok(html(status, &page)?)
+    Ok(refused_as(html(status, &page)?, code))
 }
 
 fn not_possible(why: &str) -> String {

@@ -19,7 +19,7 @@ use http::header::SET_COOKIE;
 use http::{Method, StatusCode};
 use slog::warn;
 
-use super::answer::{html, see_other};
+use super::answer::{html, refused_as, see_other};
 use super::cookies::Cookie;
 use super::error;
 use super::failure::Failure;
@@ -34,6 +34,7 @@ use crate::domain::browser_session::InBrowser;
 use crate::domain::id::BrowserSessionId;
 use crate::domain::secret::Secret;
 use crate::http::Api;
+use crate::log::ErrorCode;
 use crate::oidc::{self, Provider};
 
 /// The longest code that is sent on.
@@ -274,28 +275,32 @@ fn not_proven(
         oidc::Error::Unproven(_) => &provider.refusals,
         oidc::Error::InvalidCode(_) => &provider.codes,
     };
-    if let Some(times) = seldom.again() {
-        warn!(visit.context.log, "{error}"; "issuer" => provider.issuer(), "times" => times);
+    if let Some(count) = seldom.again() {
+        warn!(visit.context.log, "{error}"; "issuer" => provider.issuer(), "count" => count);
     }
     let name = provider.name();
-    let (status, title, message) = match error {
+    let (status, code, title, message) = match error {
         oidc::Error::Unavailable(_) => (
             StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode("provider_unavailable"),
             format!("{name} does not answer"),
             "Nobody can sign in with it right now. Try again in a moment, or sign in in another way, if you have one.",
         ),
         oidc::Error::Busy => (
             StatusCode::SERVICE_UNAVAILABLE,
+            ErrorCode("provider_busy"),
             format!("Too many people sign in with {name} just now"),
             "Nothing was changed. Reload this page in a moment.",
         ),
         oidc::Error::Unproven(_) | oidc::Error::InvalidCode(_) => (
             StatusCode::FORBIDDEN,
+            ErrorCode("identity_not_proven"),
             format!("{name} has not proven who you are"),
             "Nothing was changed. Try again; if it does not help, tell whoever runs this server: the log says why.",
         ),
     };
-    page(visit, status, title, message, way_on(request))
+    let answer = page(visit, status, title, message, way_on(request))?;
+    Ok(refused_as(answer, Some(code)))
 }
 
 /// Nobody has left from this browser, or it is long ago, or used.

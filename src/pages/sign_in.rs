@@ -11,7 +11,7 @@ use dropshot::ApiDescriptionRegisterError;
 use http::header::SET_COOKIE;
 use http::{Response, StatusCode};
 
-use super::answer::{html, see_other};
+use super::answer::{html, refused_as, see_other};
 use super::cookies::Cookie;
 use super::failure::Failure;
 use super::frame::Frame;
@@ -25,6 +25,7 @@ use crate::domain::Error;
 use crate::domain::passkey::ceremony::{self as passkey, Asked};
 use crate::domain::secret::Secret;
 use crate::http::{Api, Form};
+use crate::log::ErrorCode;
 
 /// As much of a hint is shown as the field takes.
 const EMAIL_LENGTH: usize = 254;
@@ -145,6 +146,7 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
         None => StatusCode::OK,
     };
+    let code = error.as_ref().and_then(code);
     let page = SignInPage {
         frame: Frame::of(visit),
         password: visit.app().switched_on().password,
@@ -163,7 +165,7 @@ async fn page(visit: &Visit, next: String, email: String, error: Option<Error>) 
         sends_mail: visit.app().sends_mail(),
         asked,
     };
-    let mut answer = html(status, &page)?;
+    let mut answer = refused_as(html(status, &page)?, code);
     if asks {
         let cookie = Cookie::Passkey.set(&visit.site, browser.reveal());
         answer.headers_mut().append(SET_COOKIE, cookie);
@@ -187,6 +189,16 @@ pub(super) fn not_proven(error: Error) -> Result<String, Failure> {
             Time(until)
         )),
         error => Err(error.into()),
+    }
+}
+
+/// What the log calls a password or passkey that does not let its user in: `packaging/fail2ban` reads it.
+pub(super) fn code(error: &Error) -> Option<ErrorCode> {
+    match error {
+        Error::WrongPassword => Some(ErrorCode("wrong_password")),
+        Error::PasskeyRefused => Some(ErrorCode("passkey_refused")),
+        Error::TooManyWrongPasswords(_) => Some(ErrorCode("too_many_wrong_passwords")),
+        _ => None,
     }
 }
 

@@ -80,7 +80,7 @@ impl Address {
     }
 
     /// How many connections to make at most; at least one.
-    pub(super) fn pool_size(&self) -> usize {
+    pub(crate) fn pool_size(&self) -> usize {
         self.pool_size
     }
 }

@@ -72,6 +72,16 @@ async fn apply(
     Ok(found)
 }
 
+/// Step 2 alone, which writes nothing: the version of a database of ours.
+pub(super) async fn found(client: &mut Client, address: &Address) -> Result<i64, OpenError> {
+    match check(client, address, VERSION).await? {
+        0 => Err(OpenError::Empty {
+            address: address.clone(),
+        }),
+        found => Ok(found),
+    }
+}
+
 /// Step 2: whether the database is ours, and not newer than we are.
 async fn check(client: &mut Client, address: &Address, known: i64) -> Result<i64, OpenError> {
     let failed = |source: Error| OpenError::Connect {

@@ -50,6 +50,7 @@
 //! - `turns.rs`, `pace.rs`: who is next to have a connection, and who would wait for too long.
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
+//! - `inspect.rs`: how the database is, for those who only ask.
 //! - `copy.rs`: all of the database, for those who move to another store.
 //! - `handle.rs`: runs the statements of a script.
 //! - `counts.rs`: what is counted, for those who watch the service.
@@ -63,6 +64,7 @@ mod copy;
 mod counts;
 mod error;
 mod handle;
+mod inspect;
 mod migrate;
 mod open_error;
 mod pool;
@@ -85,6 +87,7 @@ use turns::Turns;
 
 pub use handle::{Access, Handle, Rows, Sent};
 
+pub(crate) use inspect::{Inspection, Server};
 pub(crate) use migrate::VERSION;
 
 pub use address::{Address, AddressError};
@@ -153,28 +156,36 @@ impl Postgres {
         self.found_version
     }
 
-    /// Whether the database has all migrations that this binary knows.
+    /// Whether the database has all migrations that this binary knows, and whether it takes changes: a standby does not, nor
+    /// one with `default_transaction_read_only`, to which no new connection is made either.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when it does not answer in time.
-    pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
+    pub(crate) async fn state(&self) -> Result<(bool, bool), Error> {
         let mut attempts = self.attempts();
         loop {
             let attempt = async {
                 let handle = self.handle(Access::Reading, Holder::Service).await?;
-                let select = ("SELECT invoicing FROM schema_version", &[][..]);
-                let answers = handle.run(&[select]).await;
-                let version = answers.and_then(|answers| version(answers.into_iter().next()));
-                handle.end(version).await
+                let answers = handle.run(&[(STATE, &[])]).await;
+                let state = answers.and_then(|answers| state(answers.into_iter().next()));
+                handle.end(state).await
             };
             if let ControlFlow::Break(found) = attempts.next(attempt).await {
-                return Ok(found?.is_some_and(|found| found >= migrate::VERSION));
+                return found;
             }
         }
     }
 }
 
-fn version(answer: Option<Result<Rows, ScriptError>>) -> Result<Option<i64>, ScriptError> {
+/// Outside of a transaction, which would say of itself whether it is read only.
+const STATE: &str =
+    "SELECT invoicing, current_setting('transaction_read_only') = 'on' FROM schema_version";
+
+fn state(answer: Option<Result<Rows, ScriptError>>) -> Result<(bool, bool), ScriptError> {
     let (rows, _) = answer.transpose()?.unwrap_or_default();
-    Ok(rows.first().map(|row| row.try_get(0)).transpose()?)
+    let Some(row) = rows.first() else {
+        return Ok((false, true));
+    };
+    let (version, read_only): (i64, bool) = (row.try_get(0)?, row.try_get(1)?);
+    Ok((version >= migrate::VERSION, !read_only))
 }

@@ -49,6 +49,21 @@ pub struct Resolved {
     pub settings: ArgMatches,
     /// What does not stop the command, but that somebody should know.
     pub warnings: Vec<String>,
+    /// The file, and the settings that are in it, whatever wins over them.
+    pub file: Option<(PathBuf, Vec<String>)>,
+}
+
+impl Resolved {
+    /// The settings that are not what they were, by their names in the order of the struct.
+    pub fn differing(&self, before: &Resolved) -> Vec<&'static str> {
+        let names = arguments().iter().map(|arg| arg.get_id().as_str());
+        let text = |of: &Resolved, name: &str| -> Option<OsString> {
+            of.settings.get_raw(name)?.next_back().map(OsString::from)
+        };
+        names
+            .filter(|name| text(self, name) != text(before, name))
+            .collect()
+    }
 }
 
 /// Why there are no settings to run with.
@@ -170,10 +185,11 @@ pub fn resolve(
     let file = chosen.or_else(|| variables.get(OsStr::new(CONFIG)).map(PathBuf::from));
 
     // Step 3.
-    let (mut texts, mut problems) = match file {
-        Some(path) => from_file(&path)?,
+    let (mut texts, mut problems) = match &file {
+        Some(path) => from_file(path)?,
         None => Default::default(),
     };
+    let file = file.map(|path| (path, texts.keys().cloned().collect()));
     let found = from_variables(variables);
     texts.extend(found.texts);
     problems.extend(found.problems);
@@ -191,6 +207,7 @@ pub fn resolve(
         matches,
         settings,
         warnings: found.warnings,
+        file,
     })
 }
 

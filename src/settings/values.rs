@@ -202,6 +202,18 @@ pub enum LogLevel {
     Debug,
 }
 
+impl LogLevel {
+    /// As it is written in a setting.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+        }
+    }
+}
+
 /// How a log line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
@@ -211,6 +223,17 @@ pub enum LogFormat {
     Json,
     /// Lines for people, with colours.
     Terminal,
+}
+
+impl LogFormat {
+    /// As it is written in a setting.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogFormat::Auto => "auto",
+            LogFormat::Json => "json",
+            LogFormat::Terminal => "terminal",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The one place where an error of SQLite becomes one of the domain.
 
+use std::error::Error as StdError;
+
 use rusqlite::{ErrorCode, ffi};
 
 use crate::domain::Error;
@@ -11,6 +13,27 @@ fn violated(columns: &str) -> Option<Error> {
         "product.team_id, product.mode, product.sku" => Some(Error::DuplicateSku),
         _ => None,
     }
+}
+
+/// Whether it is the disk that did not take a change, and not somebody else who has the lock, or too many who wait.
+pub(super) fn is_of_disk(error: &Error) -> bool {
+    let mut cause = error.cause().map(|it| it as &(dyn StdError + 'static));
+    while let Some(found) = cause {
+        if let Some(error) = found.downcast_ref::<rusqlite::Error>() {
+            let code = error.sqlite_error_code();
+            return matches!(
+                code,
+                Some(
+                    ErrorCode::DiskFull
+                        | ErrorCode::SystemIoFailure
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::CannotOpen
+                )
+            );
+        }
+        cause = found.source();
+    }
+    false
 }
 
 /// Translates what SQLite says into what the service says.

@@ -130,6 +130,11 @@ fn step(connection: &mut Connection, version: i64, sql: &str) -> rusqlite::Resul
     transaction.commit()
 }
 
+/// Step 2 alone, which writes nothing: the version of a file of ours; 0 for one without tables.
+pub(super) fn found(connection: &Connection, path: &Path) -> Result<i64, OpenError> {
+    check(connection, path, VERSION).map_err(|error| OpenError::new(path, error))?
+}
+
 /// The version of the file; 0 for one that is not ours.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     match pragma(connection, "application_id")? {

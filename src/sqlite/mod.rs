@@ -5,6 +5,7 @@
 //! - `connection.rs`: one connection, with the settings of all of them.
 //! - `readers.rs`: a pool of connections that only read; in WAL mode they never wait for the writer.
 //! - `migrate.rs`: brings the file to the schema that this binary knows, or refuses it untouched.
+//! - `inspect.rs`: how the file is, for those who only ask.
 //! - `copy.rs`: all of the file, for those who move to another store.
 //! - `snapshot.rs`: a file with everything at one moment, for a backup.
 //! - `hash_key.rs`: how a record of idempotency is found.
@@ -23,6 +24,7 @@ mod counts;
 mod error;
 mod handle;
 mod hash_key;
+mod inspect;
 mod migrate;
 mod open_error;
 pub(crate) mod pair;
@@ -42,6 +44,7 @@ use connection::{connect, create_private};
 pub(crate) use copy::{Copy, Made};
 pub use counts::{Counts, Numbers};
 pub use handle::Handle;
+pub(crate) use inspect::{Content, Inspection};
 #[cfg(test)]
 pub(crate) use migrate::open_by_the_release_before;
 pub use open_error::OpenError;
@@ -154,6 +157,27 @@ impl Sqlite {
         };
         let found = self.reader()?.with(version).map_err(error::to_domain)?;
         Ok(found >= migrate::VERSION)
+    }
+
+    /// Whether the disk takes a change, which is one of a page: the version of the schema is written as it is. What another
+    /// statement changes may still fit where this one does not, or the other way round, but not for long.
+    ///
+    /// # Errors
+    /// As [`write`](Sqlite::write), when it is not the disk that refuses.
+    pub(crate) async fn try_to_write(&self) -> Result<bool, Error> {
+        let written = self.write(|handle| {
+            let same = |connection: &Connection| {
+                let version: i64 =
+                    connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+                connection.pragma_update(None, "user_version", version)
+            };
+            handle.with(same).map_err(error::to_domain)
+        });
+        match written.await {
+            Ok(()) => Ok(true),
+            Err(error) if error::is_of_disk(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Has the file forget the sealed pairs whose grace does not run `now`, once their rows have ([`pair`]).

@@ -22,6 +22,7 @@
 
 mod forecast;
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -226,7 +227,7 @@ fn commit_next(
         // Whatever failed, the next group must find no transaction open.
         let _ = handle.execute("ROLLBACK", []);
     }
-    let failed = outcome.err();
+    let failed = outcome.err().map(|error| Shared(Arc::new(error)));
     let now = Instant::now();
     forecast.end(now);
     counts.transactions.took(now - begun);
@@ -234,7 +235,7 @@ fn commit_next(
     for job in group {
         job.answer(match &failed {
             None => Ok(()),
-            Some(error) => Err(Error::unavailable(reason(error))),
+            Some(error) => Err(Error::unavailable(error.clone())),
         });
     }
     Some(changes)
@@ -307,11 +308,25 @@ fn require_transaction(handle: &Handle) -> Result<(), Error> {
     Ok(())
 }
 
-/// The cause of an error that many share.
-fn reason(error: &Error) -> String {
-    error
-        .cause()
-        .map_or_else(|| error.to_string(), ToString::to_string)
+/// An error that many share. It says what its cause says.
+#[derive(Clone, Debug)]
+struct Shared(Arc<Error>);
+
+impl fmt::Display for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error: &Error = &self.0;
+        match error.cause() {
+            Some(cause) => write!(f, "{cause}"),
+            None => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for Shared {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let error: &Error = &self.0;
+        error.cause().map(|cause| cause as _)
+    }
 }
 
 /// What a panic said, for the log.

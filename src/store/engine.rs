@@ -32,6 +32,15 @@ pub enum Numbers<'a> {
     Postgres(postgres::Numbers<'a>),
 }
 
+/// What a database says of itself, as far as the service has to know before it works on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    /// Whether it has all migrations that this binary knows.
+    pub(crate) schema_is_current: bool,
+    /// Whether it takes changes, as far as it knows.
+    pub(crate) takes_changes: bool,
+}
+
 impl Store {
     /// Runs a script that changes something for `holder`, in one transaction, and answers once it is committed. The script
     /// runs again when the database wants it to, so it has no effect but those on the database.
@@ -72,14 +81,34 @@ impl Store {
         }
     }
 
-    /// Whether the database has all migrations that this binary knows.
+    /// What the database says of itself.
     ///
     /// # Errors
     /// As [`read`](Store::read).
-    pub(crate) async fn schema_is_current(&self) -> Result<bool, Error> {
+    pub(crate) async fn state(&self) -> Result<State, Error> {
         match self {
-            Store::Sqlite(sqlite) => sqlite.schema_is_current(),
-            Store::Postgres(postgres) => postgres.schema_is_current().await,
+            Store::Sqlite(sqlite) => Ok(State {
+                schema_is_current: sqlite.schema_is_current()?,
+                takes_changes: true,
+            }),
+            Store::Postgres(postgres) => {
+                let (schema_is_current, takes_changes) = postgres.state().await?;
+                Ok(State {
+                    schema_is_current,
+                    takes_changes,
+                })
+            }
+        }
+    }
+
+    /// Whether the disk takes a change: on SQLite, which makes one, of one page. PostgreSQL has said what it knows.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when it could not be tried in time.
+    pub(crate) async fn try_to_write(&self) -> Result<bool, Error> {
+        match self {
+            Store::Sqlite(sqlite) => sqlite.try_to_write().await,
+            Store::Postgres(_) => Ok(true),
         }
     }
 

@@ -26,6 +26,7 @@ pub mod email_change;
 mod engine;
 pub mod idempotency;
 pub mod identity;
+pub(crate) mod inspect;
 pub mod invitation;
 pub mod item;
 pub mod mail_count;

@@ -80,6 +80,11 @@ impl Server {
         }
     }
 
+    /// The number of the process.
+    pub fn id(&self) -> String {
+        self.process.id().to_string()
+    }
+
     /// Sends a signal, by its name without `SIG`.
     pub fn signal(&self, name: &str) {
         let id = self.process.id().to_string();

@@ -10,6 +10,7 @@ mod emitted;
 mod examples;
 mod generated;
 mod layers;
+mod logs;
 mod metrics;
 mod pages;
 mod released;

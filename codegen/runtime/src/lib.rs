@@ -46,7 +46,7 @@ pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
 pub use reply::{Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
-pub use routes::{METHODS, Methods, check_path, method_not_allowed};
+pub use routes::{METHODS, Methods, check_path, forwarded, method_not_allowed};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
 pub use time::rfc3339;
 pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};

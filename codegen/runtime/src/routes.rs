@@ -13,7 +13,9 @@
 //!    ([`register_absent_methods`](crate::register_absent_methods)).
 //! 3. A head that is refused for what it is ([`crate::head`]) is so before step 2, on every path.
 //! 4. A path that is written as no route, but close to a published one, is told that one with its 404 ([`crate::hint`]).
-//! 5. What remains is the router's, with its own 404 and, where a path cannot be decoded, 400.
+//! 5. What remains is the router's: 400 where a path cannot be decoded.
+//! 6. dropshot logs these refusals itself, with the internal message of the error and with no header. So that the log can
+//!    name the client whom a proxy stands for, the message is what proxies have said of it ([`forwarded`]).
 //!
 //! For steps 2 to 4, dropshot has one place in front of its router: it asks which version of an API a request is for. All
 //! requests are for the same one; the question is what is needed.
@@ -21,7 +23,8 @@
 use dropshot::{
     Body, ClientErrorStatusCode, DynamicVersionPolicy, HttpError, VersionPolicy, semver::Version,
 };
-use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
+use http::header::{ALLOW, CACHE_CONTROL, HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
 use slog::Logger;
 
 use crate::head::check_head;
@@ -89,26 +92,72 @@ impl From<Methods> for VersionPolicy {
 }
 
 impl DynamicVersionPolicy for Methods {
-    /// Steps 3, 2 and 4.
+    /// Steps 2 to 4, and 6.
     fn request_extract_version(
         &self,
         request: &http::Request<Body>,
         _: &Logger,
     ) -> Result<Version, HttpError> {
         const ANY: Version = Version::new(1, 0, 0);
+        match self.check(request) {
+            Ok(()) => Ok(ANY),
+            Err(error) => Err(HttpError {
+                internal_message: said_by_proxies(request),
+                ..error
+            }),
+        }
+    }
+}
+
+impl Methods {
+    /// Steps 3, 2 and 4, in this order.
+    fn check<B>(&self, request: &http::Request<B>) -> Result<(), HttpError> {
         check_head(request)?;
         let is_method = METHODS.contains(&request.method().as_str());
         let path = request.uri().path();
         match self.0.iter().find(|route| is_written_as(route.path, path)) {
-            Some(_) if is_method => Ok(ANY),
+            Some(_) if is_method => Ok(()),
             Some(route) => Err(method_not_allowed(route.allow.clone())),
             None => match self.meant(path) {
                 Some(meant) => Err(no_route_but(meant)),
-                None if is_method => Ok(ANY),
+                // The router says why it cannot be read.
+                None if is_method && !is_readable(path) => Ok(()),
                 None => Err(no_route()),
             },
         }
     }
+}
+
+/// What proxies write about whom they stand for.
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// How the internal message of an error of step 6 begins.
+const FORWARDED: &str = "forwarded for: ";
+
+/// As much of the header is kept, from its end, which the nearest proxy has written.
+const LONGEST: usize = 512;
+
+/// Step 6: all lines of `X-Forwarded-For` as one list.
+fn said_by_proxies<B>(request: &http::Request<B>) -> String {
+    let lines = request.headers().get_all(X_FORWARDED_FOR).iter();
+    // What is not ASCII is no address, and ends the list there (`to_str` refuses it).
+    let lines: Vec<_> = lines.map(|line| line.to_str().unwrap_or("?")).collect();
+    let list = lines.join(",");
+    // ASCII all through.
+    let from = list.len().saturating_sub(LONGEST);
+    format!("{FORWARDED}{}", &list[from..])
+}
+
+/// What the internal message of an error says that proxies have said of the client: `X-Forwarded-For` as one list.
+/// `None` for an error that is not from in front of the router.
+pub fn forwarded(internal_message: &str) -> Option<&str> {
+    internal_message.strip_prefix(FORWARDED)
+}
+
+/// Whether the router can read a path: each of its segments is a name, and text once it is decoded.
+fn is_readable(path: &str) -> bool {
+    let is_text = percent_decode_str(path).decode_utf8().is_ok();
+    is_text && !path.split('/').any(|it| matches!(it, "." | ".."))
 }
 
 /// Step 1: refuses a path that has led to `route` and is not written like it.
@@ -222,7 +271,34 @@ mod tests {
             }
         }
         for method in METHODS {
-            assert_eq!(refused(method, "/b"), None, "{method}");
+            let nowhere = Some((StatusCode::NOT_FOUND, None));
+            assert_eq!(refused(method, "/b"), nowhere, "{method}");
+            for unreadable in ["/%ff", "/../b", "/b/./c"] {
+                assert_eq!(refused(method, unreadable), None, "{method}");
+            }
         }
+    }
+
+    #[test]
+    fn what_is_refused_in_front_of_the_router_says_who_is_behind_a_proxy() {
+        let said = |lines: &[&[u8]]| {
+            let mut request = http::Request::builder().uri("/b").header("host", "a");
+            for line in lines {
+                request = request.header("x-forwarded-for", *line);
+            }
+            let log = Logger::root(slog::Discard, slog::o!());
+            let request = request.body(Body::empty()).unwrap();
+            let methods = Methods::default();
+            let refused = methods.request_extract_version(&request, &log);
+            let message = refused.unwrap_err().internal_message;
+            forwarded(&message).map(str::to_owned)
+        };
+        assert_eq!(said(&[]).as_deref(), Some(""));
+        assert_eq!(said(&[b"a, b", b"c"]).as_deref(), Some("a, b,c"));
+        assert_eq!(said(&[b"a", b"\xff, c"]).as_deref(), Some("a,?"));
+        let long = [b"192.0.2.1, ".repeat(100), b"x".to_vec()].concat();
+        let kept = said(&[&long]).unwrap();
+        assert!(kept.len() == LONGEST && kept.ends_with(", x"), "{kept}");
+        assert_eq!(forwarded("of the router"), None);
     }
 }

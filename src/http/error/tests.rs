@@ -72,7 +72,7 @@ fn rate_limited() -> Problem {
     let verdict = limiter.take(1, now);
     of_http(Error::RateLimited {
         verdict,
-        who: Caller::Unknown,
+        who: Box::new(Caller::Unknown),
     })
 }
 

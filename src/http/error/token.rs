@@ -11,12 +11,13 @@ use crate::generated::mobile;
 impl Problem {
     /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers nobody may store.
     pub(crate) fn into_token(self, request_id: &str) -> ErrorAnswer<mobile::types::TokenError> {
+        let code = self.token_code();
         let body = mobile::types::TokenError {
-            error: ours(self.token_code()),
+            error: ours(code),
             error_description: ours(&self.description()),
             request_id: ours(request_id),
         };
-        self.with_body(body).header(CACHE_CONTROL, "no-store")
+        self.with_body(body, code).header(CACHE_CONTROL, "no-store")
     }
 
     fn token_code(&self) -> &'static str {
