@@ -89,6 +89,9 @@ where
     endpoint.description = operation.description.map(str::to_owned);
     endpoint.tags = operation.tags.iter().map(|&tag| tag.to_owned()).collect();
     endpoint.deprecated = operation.deprecated;
+    if operation.errors.is_empty() {
+        endpoint.error = None;
+    }
     endpoint
 }
 
@@ -238,6 +241,10 @@ const UNLISTED: [&str; 3] = [
 /// Tells the log about an answer that the document does not list.
 fn audit(operation: &Operation, response: &Response<Bytes>, log: &slog::Logger) {
     let status = response.status();
+    if operation.errors.is_empty() && !status.is_success() {
+        // Of errors this document says nothing at all.
+        return;
+    }
     let Some(answer) = operation.listed(status) else {
         slog::error!(log, "an answer is not in the document";
             "operation" => operation.id, "status" => status.as_u16());

@@ -1,4 +1,4 @@
-//! Types of numbers, integers, UUIDs and times: newtypes that cannot hold what the schema refuses.
+//! Types of numbers, integers, UUIDs, times, dates and addresses: newtypes that cannot hold what the schema refuses.
 //!
 //! typify makes such types for strings only; for the rest it forgets the bounds, or leaves out what
 //! an identifier needs (`Eq`, `Hash`). These have the same surface: `TryFrom` and `FromStr` with a
@@ -9,7 +9,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::Path;
 
-use crate::model::{Bound, Bounds, Format, Kind, Schema};
+use crate::model::{Bound, Bounds, Format, Kind, Schema, Width};
 use crate::names;
 
 /// The type of a scalar component that [`super::prepare::is_own`].
@@ -20,10 +20,18 @@ pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
         .clone()
         .unwrap_or_else(|| format!("`{name}`"));
     match &schema.kind {
-        Kind::Integer { narrow, bounds } => integer(&ident, &doc, *narrow, bounds),
+        Kind::Integer { width, bounds } => integer(&ident, &doc, *width, bounds),
         Kind::Number { bounds } => number(&ident, &doc, bounds, shared),
-        Kind::String(text) if text.format == Some(Format::Uuid) => uuid(&ident, &doc),
-        _ => date_time(&ident, &doc, shared),
+        Kind::String(text) => match text.format {
+            Some(Format::Uuid) => uuid(&ident, &doc),
+            Some(Format::Date) => date(&ident, &doc),
+            Some(Format::Ip) => address(&ident, &doc, &quote!(::std::net::IpAddr)),
+            Some(Format::Ipv4) => address(&ident, &doc, &quote!(::std::net::Ipv4Addr)),
+            Some(Format::Ipv6) => address(&ident, &doc, &quote!(::std::net::Ipv6Addr)),
+            _ => date_time(&ident, &doc, shared),
+        },
+        // Nothing else is emitted here.
+        _ => TokenStream::new(),
     }
 }
 
@@ -36,12 +44,9 @@ pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<Toke
             let value = default.as_bool()?;
             quote!(Self(#value))
         }
-        Kind::Integer { narrow: true, .. } => {
-            let value = i32::try_from(default.as_i64()?).ok()?;
-            quote!(Self(#value))
-        }
-        Kind::Integer { .. } => {
+        Kind::Integer { width, .. } => {
             let value = default.as_i64()?;
+            let value: syn::Lit = syn::parse_str(&format!("{value}{}", width.rust())).ok()?;
             quote!(Self(#value))
         }
         Kind::Number { .. } => {
@@ -70,17 +75,77 @@ pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<Toke
 
 /// A UUID in its usual form. `uuid` would read three others, which no schema lets pass.
 fn uuid(ident: &Ident, doc: &str) -> TokenStream {
-    let conversions = conversions(ident, &quote!(::uuid::Uuid));
-    let (reading, shown) = (reading_text(ident), shown_as_inner(ident));
+    let inner = quote!(::uuid::Uuid);
+    let reading = quote! {
+        match ::uuid::Uuid::try_parse(value) {
+            Ok(uuid) if value.len() == 36 => Ok(Self(uuid)),
+            _ => Err(format!("{value:?} is not a UUID").into()),
+        }
+    };
+    let (text, shown) = (text(ident, &inner, &reading), shown_as_inner(ident));
     quote! {
         #shown
         #[doc = #doc]
         #[derive(::serde::Serialize, Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         #[serde(transparent)]
-        pub struct #ident(pub ::uuid::Uuid);
+        #text
+    }
+}
 
-        impl ::std::convert::From<::uuid::Uuid> for #ident {
-            fn from(value: ::uuid::Uuid) -> Self {
+/// A full date of RFC 3339. chrono would read months and days of one digit, and years of five. It is written
+/// without the help of chrono's own feature for it.
+fn date(ident: &Ident, doc: &str) -> TokenStream {
+    let inner = quote!(::chrono::NaiveDate);
+    let reading = quote! {
+        match value.parse::<::chrono::NaiveDate>() {
+            Ok(date) if value.len() == 10 && date.to_string() == value => Ok(Self(date)),
+            _ => Err(format!("{value:?} is not a date, like 2026-11-20").into()),
+        }
+    };
+    let (text, shown) = (text(ident, &inner, &reading), shown_as_inner(ident));
+    quote! {
+        #shown
+        #[doc = #doc]
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #text
+        impl ::serde::Serialize for #ident {
+            fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
+            where
+                S: ::serde::Serializer,
+            {
+                serializer.collect_str(&self.0)
+            }
+        }
+    }
+}
+
+/// An address of the internet.
+fn address(ident: &Ident, doc: &str, inner: &TokenStream) -> TokenStream {
+    let reading = quote! {
+        match value.parse::<#inner>() {
+            Ok(address) => Ok(Self(address)),
+            Err(error) => Err(format!("{value:?}: {error}").into()),
+        }
+    };
+    let (text, shown) = (text(ident, inner, &reading), shown_as_inner(ident));
+    quote! {
+        #shown
+        #[doc = #doc]
+        #[derive(::serde::Serialize, Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        #[serde(transparent)]
+        #text
+    }
+}
+
+/// The struct of a type that is written as a text of one form, and how it is read: `reading` makes it, or an
+/// error, of `value`.
+fn text(ident: &Ident, inner: &TokenStream, reading: &TokenStream) -> TokenStream {
+    let (conversions, deserialized) = (conversions(ident, inner), reading_text(ident));
+    quote! {
+        pub struct #ident(pub #inner);
+
+        impl ::std::convert::From<#inner> for #ident {
+            fn from(value: #inner) -> Self {
                 Self(value)
             }
         }
@@ -89,13 +154,10 @@ fn uuid(ident: &Ident, doc: &str) -> TokenStream {
             fn from_str(
                 value: &str,
             ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                match ::uuid::Uuid::try_parse(value) {
-                    Ok(uuid) if value.len() == 36 => Ok(Self(uuid)),
-                    _ => Err(format!("{value:?} is not a UUID").into()),
-                }
+                #reading
             }
         }
-        #reading
+        #deserialized
         #conversions
     }
 }
@@ -172,8 +234,9 @@ fn shown_as_inner(ident: &Ident) -> TokenStream {
     }
 }
 
-fn integer(ident: &Ident, doc: &str, narrow: bool, bounds: &Bounds) -> TokenStream {
-    let inner = if narrow { quote!(i32) } else { quote!(i64) };
+fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds) -> TokenStream {
+    let inner = format_ident!("{}", width.rust());
+    let inner = quote!(#inner);
     let literal = |bound: &Bound| {
         // The bound is a whole number of at most 64 bits.
         let number: proc_macro2::Literal =

@@ -4,7 +4,7 @@
 //!   member itself.
 //! - Lengths count Unicode code points, as JSON Schema has it.
 //! - Numbers compare as exact decimals, and `integer` means a literal without fraction and exponent.
-//! - Of a `oneOf`, the discriminator selects the one schema that the value is held against.
+//! - Of a `oneOf`, the discriminator or the sign selects the one schema that the value is held against.
 //! - Keywords are independent of each other: a value of the wrong type is not among those of an `enum`
 //!   either, and violates both.
 //!
@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Array, Bounds, Kind, Object, OneOf, Schema, Text};
+use super::{Alternative, Array, Bounds, Kind, Object, OneOf, Schema, Sign, Text};
 use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
 use crate::violation::{Path, Violation, Violations, constraint, shown};
@@ -102,8 +102,8 @@ impl Check<'_> {
 
     fn value(&mut self, schema: &Schema, value: &Value<'_>, place: &Place<'_>) {
         let expected = match (&schema.kind, value) {
-            (Kind::Ref(schema), value) => return self.value(schema, value, place),
             (_, Value::Null) if schema.nullable => return,
+            (Kind::Ref(schema), value) => return self.value(schema, value, place),
             (Kind::Boolean, Value::Boolean(_)) => return,
             (Kind::Integer(bounds), Value::Number(literal)) if is_whole(literal) => {
                 return self.number(bounds, literal, place);
@@ -116,15 +116,24 @@ impl Check<'_> {
             (Kind::Object(rules), Value::Object(members)) => {
                 return self.object(rules, members, place);
             }
+            (Kind::Map(values), Value::Object(members)) => {
+                for (name, value) in members {
+                    self.value(values, value, &Place::Member(place, name));
+                }
+                return;
+            }
             (Kind::OneOf(rules), Value::Object(members)) => {
                 return self.one_of(rules, members, value, place);
             }
+            (Kind::Union(alternatives), value) => return self.union(alternatives, value, place),
+            (Kind::Null, Value::Null) => return,
+            (Kind::Null, _) => "null",
             (Kind::Boolean, _) => "a boolean",
             (Kind::Integer(_), _) => "an integer, without fraction and exponent",
             (Kind::Number(_), _) => "a number",
             (Kind::String(_), _) => "a string",
             (Kind::Array(_), _) => "an array",
-            (Kind::Object(_) | Kind::OneOf(_), _) => "an object",
+            (Kind::Object(_) | Kind::Map(_) | Kind::OneOf(_), _) => "an object",
         };
         let or_null = if schema.nullable { " or null" } else { "" };
         self.report(place, "type", || {
@@ -302,6 +311,56 @@ impl Check<'_> {
             let names: Vec<&str> = rules.variants.iter().map(|(name, _)| *name).collect();
             not_one_of(&names, &came)
         });
+    }
+}
+
+impl Check<'_> {
+    fn union(&mut self, alternatives: &[Alternative], value: &Value<'_>, place: &Place<'_>) {
+        match alternatives.iter().find(|it| it.sign.is_on(value)) {
+            Some(alternative) => self.value(alternative.schema, value, place),
+            None => self.report(place, "oneOf", || {
+                let all = alternatives.iter().map(|it| it.sign.to_string());
+                let all: Vec<_> = all.take(MAX_NAMED).collect();
+                format!("must be {}, but is {}", all.join(" or "), value.kind())
+            }),
+        }
+    }
+}
+
+impl Sign {
+    fn is_on(&self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Sign::Text(texts), Value::String(text)) => texts.contains(&text.as_ref()),
+            (Sign::Member(member), Value::Object(members)) => find(members, member).is_some(),
+            (Sign::String, Value::String(_))
+            | (Sign::Number, Value::Number(_))
+            | (Sign::Boolean, Value::Boolean(_))
+            | (Sign::Array, Value::Array(_))
+            | (Sign::Object, Value::Object(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Sign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sign::Text(texts) => {
+                let named = &texts[..texts.len().min(MAX_NAMED)];
+                let more = if named.len() < texts.len() {
+                    ", ..."
+                } else {
+                    ""
+                };
+                write!(f, "one of {}{more}", named.join(", "))
+            }
+            Sign::String => f.write_str("a string"),
+            Sign::Number => f.write_str("a number"),
+            Sign::Boolean => f.write_str("a boolean"),
+            Sign::Array => f.write_str("an array"),
+            Sign::Object => f.write_str("an object"),
+            Sign::Member(member) => write!(f, "an object with {member}"),
+        }
     }
 }
 
