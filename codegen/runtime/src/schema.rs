@@ -5,7 +5,9 @@
 //! against one.
 
 mod check;
+mod linear;
 mod regex;
+mod sign;
 
 use std::borrow::Cow;
 use std::fmt;

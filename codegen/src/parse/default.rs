@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::model::{Format, Kind, Schema, Sign, Text};
 
 use super::bounds;
+use super::linear;
 use super::reader::Reader;
 
 type Schemas = IndexMap<String, Schema>;
@@ -160,12 +161,19 @@ pub(super) fn fault_of_text(text: &Text, value: &str) -> Option<&'static str> {
     if text.max_length.is_some_and(|maximum| length > maximum) {
         return Some("it is longer than `maxLength`");
     }
-    let missed = |pattern: &String| {
-        // The pattern compiled when it was read.
-        regress::Regex::new(pattern).is_ok_and(|regex| regex.find(value).is_none())
-    };
-    if text.pattern.as_ref().is_some_and(missed) {
-        return Some("it does not match `pattern`");
+    if let Some(pattern) = &text.pattern {
+        // A backtracking matcher might never come back from a pattern of others.
+        let regex = linear::translated(pattern).and_then(|it| regex::Regex::new(&it).ok());
+        match regex {
+            Some(regex) if regex.is_match(value) => {}
+            Some(_) => return Some("it does not match `pattern`"),
+            None => {
+                return Some(
+                    "nobody knows how long `pattern` takes, with its look-arounds, back-references or \
+                     boundaries of words",
+                );
+            }
+        }
     }
     let listed = text.enumeration.is_empty() || text.enumeration.iter().any(|it| it == value);
     (!listed).then_some("it is not in `enum`")

@@ -15,6 +15,9 @@ mod answer;
 mod bounds;
 mod default;
 mod graph;
+/// As the runtime has it.
+#[path = "../../runtime/src/schema/linear.rs"]
+mod linear;
 mod link;
 mod made;
 mod names;

@@ -101,6 +101,8 @@ pub mod types {
         pub level: ::std::option::Option<i8>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub share: ::std::option::Option<HostShare2>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub nickname: ::std::option::Option<HostNickname>,
         /// What it runs on.
         #[serde(default, skip_serializing_if = "::codegen_runtime::Field::is_absent")]
         pub parent: ::codegen_runtime::Field<Name>,
@@ -180,6 +182,71 @@ pub mod types {
         pub memory: u64,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub cores: ::std::option::Option<HostLimitsCores>,
+    }
+    /// `HostNickname`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct HostNickname(::std::string::String);
+    impl ::std::ops::Deref for HostNickname {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<HostNickname> for ::std::string::String {
+        fn from(value: HostNickname) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for HostNickname {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl HostNickname {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            static PATTERN: ::std::sync::LazyLock<::codegen_runtime::schema::Regex> = ::std::sync::LazyLock::new(||
+            { ::codegen_runtime::schema::Regex::new("^(a+)+$").unwrap() });
+            if PATTERN.find(value).is_none() {
+                return Err("doesn't match pattern \"^(a+)+$\"".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for HostNickname {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for HostNickname {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for HostNickname {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
+        }
     }
     /// `HostShare`
     #[derive(
@@ -1045,7 +1112,7 @@ pub mod types {
             serializer.collect_str(&self.0)
         }
     }
-    /// `HostShare2`
+    /// Text that runs \u{202e}backwards\u{202c}, and returns.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -1168,6 +1235,12 @@ pub mod types {
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             value.parse()
+        }
+    }
+    impl ::std::default::Default for HostNickname {
+        /// What counts when nothing is said.
+        fn default() -> Self {
+            Self("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa".to_owned())
         }
     }
     /// `HostLimitsCores`
@@ -1539,6 +1612,11 @@ pub mod types {
             self.0.fmt(f)
         }
     }
+    impl ::std::fmt::Display for HostNickname {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
     impl ::std::fmt::Display for Label {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1622,6 +1700,55 @@ pub mod types {
                 Self::Machine => "machine",
                 Self::Zone => "zone",
             }
+        }
+    }
+    impl HostNickname {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for HostNickname {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for HostNickname {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for HostNickname {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<HostNickname> for str {
+        fn eq(&self, other: &HostNickname) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for HostNickname {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<HostNickname> for &str {
+        fn eq(&self, other: &HostNickname) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for HostNickname {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<HostNickname> for ::std::string::String {
+        fn eq(&self, other: &HostNickname) -> bool {
+            other == self
         }
     }
     impl ::std::convert::From<&str> for HostShare {
@@ -1964,7 +2091,7 @@ impl ::schemars::JsonSchema for types::Host {
         let _ = generator.subschema_for::<types::Name>();
         let _ = generator.subschema_for::<types::HostKind>();
         ::codegen_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"id\",\"addresses\",\"ports\",\"labels\",\"since\"],\"properties\":{\"id\":{\"type\":\"string\",\"format\":\"uuid\",\"description\":\"Its id.\"},\"addresses\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"format\":\"ip\"}},\"gateway\":{\"type\":\"string\",\"format\":\"ipv4\"},\"router\":{\"type\":\"string\",\"format\":\"ipv6\",\"nullable\":true},\"ports\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":0}},\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Label\"}},\"notes\":{\"type\":\"object\",\"nullable\":true,\"additionalProperties\":{\"type\":\"string\",\"nullable\":true}},\"since\":{\"type\":\"string\",\"format\":\"date\"},\"level\":{\"type\":\"integer\",\"format\":\"int8\"},\"share\":{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100},\"parent\":{\"nullable\":true,\"description\":\"What it runs on.\",\"allOf\":[{\"$ref\":\"#/components/schemas/Name\"}]},\"kind\":{\"description\":\"What it is.\",\"default\":\"machine\",\"allOf\":[{\"$ref\":\"#/components/schemas/HostKind\"}]},\"flags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[]},\"limits\":{\"type\":\"object\",\"x-rust-type\":{\"crate\":\"limits\",\"version\":\"1\",\"path\":\"limits::Limits\"},\"required\":[\"memory\"],\"properties\":{\"memory\":{\"type\":\"integer\",\"format\":\"uint\",\"minimum\":0},\"cores\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}}}}}",
+            "{\"type\":\"object\",\"required\":[\"id\",\"addresses\",\"ports\",\"labels\",\"since\"],\"properties\":{\"id\":{\"type\":\"string\",\"format\":\"uuid\",\"description\":\"Its id.\"},\"addresses\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"format\":\"ip\"}},\"gateway\":{\"type\":\"string\",\"format\":\"ipv4\"},\"router\":{\"type\":\"string\",\"format\":\"ipv6\",\"nullable\":true},\"ports\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":0}},\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/components/schemas/Label\"}},\"notes\":{\"type\":\"object\",\"nullable\":true,\"additionalProperties\":{\"type\":\"string\",\"nullable\":true}},\"since\":{\"type\":\"string\",\"format\":\"date\"},\"level\":{\"type\":\"integer\",\"format\":\"int8\"},\"share\":{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100,\"description\":\"Text that runs \u{202e}backwards\u{202c},\\rand returns.\"},\"nickname\":{\"type\":\"string\",\"pattern\":\"^(a+)+$\",\"default\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"},\"parent\":{\"nullable\":true,\"description\":\"What it runs on.\",\"allOf\":[{\"$ref\":\"#/components/schemas/Name\"}]},\"kind\":{\"description\":\"What it is.\",\"default\":\"machine\",\"allOf\":[{\"$ref\":\"#/components/schemas/HostKind\"}]},\"flags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"default\":[]},\"limits\":{\"type\":\"object\",\"x-rust-type\":{\"crate\":\"limits\",\"version\":\"1\",\"path\":\"limits::Limits\"},\"required\":[\"memory\"],\"properties\":{\"memory\":{\"type\":\"integer\",\"format\":\"uint\",\"minimum\":0},\"cores\":{\"type\":\"integer\",\"format\":\"uint16\",\"minimum\":1,\"default\":1}}}}}",
         )
     }
 }
@@ -2136,7 +2263,25 @@ impl ::schemars::JsonSchema for types::HostShare2 {
         _generator: &mut ::schemars::r#gen::SchemaGenerator,
     ) -> ::schemars::schema::Schema {
         ::codegen_runtime::document_schema(
-            "{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100}",
+            "{\"type\":\"integer\",\"format\":\"uint8\",\"maximum\":100,\"description\":\"Text that runs \u{202e}backwards\u{202c},\\rand returns.\"}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::HostNickname {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "HostNickname".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "HostNickname").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"string\",\"pattern\":\"^(a+)+$\",\"default\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
         )
     }
 }
@@ -2512,6 +2657,14 @@ pub mod schemas {
                     },
                 },
                 Property {
+                    name: "nickname",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&HostNickname),
+                        nullable: false,
+                    },
+                },
+                Property {
                     name: "parent",
                     required: false,
                     schema: Schema {
@@ -2682,6 +2835,17 @@ pub mod schemas {
                 value: "100",
                 exclusive: false,
             }),
+        }),
+        nullable: false,
+    };
+    /// The schema `HostNickname`.
+    pub static HostNickname: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::Some(Pattern::new("^(a+)+$")),
+            format: ::std::option::Option::None,
+            enumeration: &[],
         }),
         nullable: false,
     };

@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Alternative, Array, Bounds, Kind, Object, OneOf, Schema, Sign, Text};
+use super::{Alternative, Array, Bounds, Kind, Object, OneOf, Schema, Text};
 use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
 use crate::violation::{Path, Violation, Violations, constraint, shown};
@@ -327,43 +327,6 @@ impl Check<'_> {
     }
 }
 
-impl Sign {
-    fn is_on(&self, value: &Value<'_>) -> bool {
-        match (self, value) {
-            (Sign::Text(texts), Value::String(text)) => texts.contains(&text.as_ref()),
-            (Sign::Member(member), Value::Object(members)) => find(members, member).is_some(),
-            (Sign::String, Value::String(_))
-            | (Sign::Number, Value::Number(_))
-            | (Sign::Boolean, Value::Boolean(_))
-            | (Sign::Array, Value::Array(_))
-            | (Sign::Object, Value::Object(_)) => true,
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Sign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Sign::Text(texts) => {
-                let named = &texts[..texts.len().min(MAX_NAMED)];
-                let more = if named.len() < texts.len() {
-                    ", ..."
-                } else {
-                    ""
-                };
-                write!(f, "one of {}{more}", named.join(", "))
-            }
-            Sign::String => f.write_str("a string"),
-            Sign::Number => f.write_str("a number"),
-            Sign::Boolean => f.write_str("a boolean"),
-            Sign::Array => f.write_str("an array"),
-            Sign::Object => f.write_str("an object"),
-            Sign::Member(member) => write!(f, "an object with {member}"),
-        }
-    }
-}
-
 type Members<'a> = [(Cow<'a, str>, Value<'a>)];
 
 fn find<'a, 'b>(members: &'a Members<'b>, name: &str) -> Option<&'a Value<'b>> {
@@ -393,7 +356,7 @@ fn characters(count: usize) -> String {
 }
 
 /// The most values of a list that a message names.
-const MAX_NAMED: usize = 12;
+pub(super) const MAX_NAMED: usize = 12;
 
 fn not_one_of(allowed: &[&str], came: &str) -> String {
     let named = allowed[..allowed.len().min(MAX_NAMED)].join(", ");

@@ -117,6 +117,8 @@ pub mod types {
         pub level: ::std::option::Option<i8>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub share: ::std::option::Option<HostShare2>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub nickname: ::std::option::Option<HostNickname>,
         /// What it runs on.
         #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
         pub parent: super::super::Field<Name>,
@@ -202,6 +204,71 @@ pub mod types {
     impl HostLimits {
         pub fn builder() -> builder::HostLimits {
             Default::default()
+        }
+    }
+    /// `HostNickname`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct HostNickname(::std::string::String);
+    impl ::std::ops::Deref for HostNickname {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<HostNickname> for ::std::string::String {
+        fn from(value: HostNickname) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for HostNickname {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl HostNickname {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            static PATTERN: ::std::sync::LazyLock<::regress::Regex> = ::std::sync::LazyLock::new(||
+            { ::regress::Regex::new("^(a+)+$").unwrap() });
+            if PATTERN.find(value).is_none() {
+                return Err("doesn't match pattern \"^(a+)+$\"".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for HostNickname {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for HostNickname {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for HostNickname {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
         }
     }
     /// `HostShare`
@@ -788,6 +855,10 @@ pub mod types {
                 ::std::option::Option<super::HostLimits>,
                 ::std::string::String,
             >,
+            nickname: ::std::result::Result<
+                ::std::option::Option<super::HostNickname>,
+                ::std::string::String,
+            >,
             notes: ::std::result::Result<
                 super::super::super::Field<
                     ::std::collections::BTreeMap<
@@ -826,6 +897,7 @@ pub mod types {
                     labels: Err("no value supplied for labels".to_string()),
                     level: Ok(Default::default()),
                     limits: Ok(Default::default()),
+                    nickname: Ok(Default::default()),
                     notes: Ok(Default::default()),
                     parent: Ok(Default::default()),
                     ports: Err("no value supplied for ports".to_string()),
@@ -934,6 +1006,18 @@ pub mod types {
                     });
                 self
             }
+            pub fn nickname<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::HostNickname>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.nickname = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for nickname: {e}")
+                    });
+                self
+            }
             pub fn notes<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<
@@ -1032,6 +1116,7 @@ pub mod types {
                     labels: value.labels?,
                     level: value.level?,
                     limits: value.limits?,
+                    nickname: value.nickname?,
                     notes: value.notes?,
                     parent: value.parent?,
                     ports: value.ports?,
@@ -1052,6 +1137,7 @@ pub mod types {
                     labels: Ok(value.labels),
                     level: Ok(value.level),
                     limits: Ok(value.limits),
+                    nickname: Ok(value.nickname),
                     notes: Ok(value.notes),
                     parent: Ok(value.parent),
                     ports: Ok(value.ports),
@@ -1582,7 +1668,7 @@ pub mod types {
             serializer.collect_str(&self.0)
         }
     }
-    /// `HostShare2`
+    /// Text that runs \u{202e}backwards\u{202c}, and returns.
     #[derive(
         ::serde::Serialize,
         Clone,
@@ -1705,6 +1791,12 @@ pub mod types {
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             value.parse()
+        }
+    }
+    impl ::std::default::Default for HostNickname {
+        /// What counts when nothing is said.
+        fn default() -> Self {
+            Self("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa".to_owned())
         }
     }
     /// `HostLimitsCores`
@@ -2076,6 +2168,11 @@ pub mod types {
             self.0.fmt(f)
         }
     }
+    impl ::std::fmt::Display for HostNickname {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
     impl ::std::fmt::Display for Label {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -2159,6 +2256,55 @@ pub mod types {
                 Self::Machine => "machine",
                 Self::Zone => "zone",
             }
+        }
+    }
+    impl HostNickname {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for HostNickname {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for HostNickname {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for HostNickname {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<HostNickname> for str {
+        fn eq(&self, other: &HostNickname) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for HostNickname {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<HostNickname> for &str {
+        fn eq(&self, other: &HostNickname) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for HostNickname {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<HostNickname> for ::std::string::String {
+        fn eq(&self, other: &HostNickname) -> bool {
+            other == self
         }
     }
     impl ::std::convert::From<&str> for HostShare {
