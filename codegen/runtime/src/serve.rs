@@ -10,7 +10,8 @@
 //! 5. what is no success becomes an answer by the trait's hook for the document's error body;
 //! 6. the headers that came with the admission are added to whatever is answered;
 //! 7. an answer whose status or headers the document does not list is sent, but logged
-//!    as an error: the client learns more from it than from anything else;
+//!    as an error: the client learns more from it than from anything else. Where the document lists no
+//!    errors of the operation at all, none of them is a surprise;
 //! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
 //!    how the bytes go out.
 //!
