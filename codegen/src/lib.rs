@@ -18,38 +18,60 @@
 //! and what to write instead: a keyword that a generator skips is a promise that nobody keeps.
 //!
 //! - **The document**: `openapi`, `info`, `servers`, `tags`, `externalDocs`, `paths`, `components`,
-//!   `security`. Extensions (`x-...`) are taken as documentation, and therefore only in the places
-//!   that document: the document itself, `info`, `contact`, `license`, servers and tags. Servers
-//!   are told to readers; paths are taken as they are written.
+//!   `security`. Servers are told to readers; paths are taken as they are written.
+//! - **Extensions** (`x-...`) are taken as documentation, and therefore only in the places that document:
+//!   the document itself, `info`, `contact`, `license`, servers and tags. A few that are known to say
+//!   nothing about what is sent are taken anywhere: those of dropshot and typify that repeat what the
+//!   schema or the parameters beside them say (`x-rust-type`, `x-dropshot-pagination`), and those that
+//!   arrange pages about the document (`x-displayName`, `x-codeSamples`, ...). Any other is refused:
+//!   nobody here knows what it promises.
 //! - **Paths**: literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
-//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, declared tags,
-//!   at most one security requirement of one scheme, one 2xx answer and one or more 4xx and 5xx
-//!   answers by number, all of these with one schema.
-//! - **Parameters**: in path, query and header, with a scalar `schema`; no `style`, no `content`.
-//!   Numbers with a fraction are not taken in a query.
-//! - **Bodies**: `application/json`, a reference to a component; a request body is `required`. 204
-//!   has none, every other answer has one.
-//! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a
-//!   `oneOf` of components with a `discriminator` and its `mapping`; or a `$ref`. No `allOf`,
-//!   `anyOf`, `not`, `multipleOf`, `minProperties`, `maxProperties`, typed `additionalProperties`,
-//!   `readOnly`, `writeOnly`, `xml`.
-//! - **Named**: objects, `oneOf`s and every scalar with a limit, a format, an enumeration or a
-//!   default are components, so that the types made of them have names. `int32`, `int64`, `float`
-//!   and `double` may stand anywhere.
-//! - **Integers** are held in 64 bits, or in 32 with `format: int32`. **Numbers** are exact
-//!   decimals, whatever their `format` says.
-//! - **Formats of strings**: `uuid`, `date-time`, `password` (a secret, which `Debug` does not
-//!   show) and `uri` (told to readers).
+//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, tags (declared ones,
+//!   where the document declares any), at most one security requirement of one scheme, one 2xx answer by
+//!   number, and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all of these with
+//!   one schema. An answer of the narrower status counts. Where no errors are listed, errors have no body.
+//! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their
+//!   place; no `content`. Numbers with a fraction are not taken in a query. No text is null, so that
+//!   `nullable` says nothing. A header `Authorization` is taken where there are no security schemes.
+//! - **Bodies**: `application/json`; a request body is `required`, and no body is null.
+//! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a `oneOf`
+//!   or `anyOf`; or a `$ref`; or `allOf` of one `$ref`, beside `description`, `default` or `nullable`. No
+//!   `not`, `multipleOf`, `minProperties`, `maxProperties`, `readOnly`, `writeOnly`, `xml`.
+//! - **`oneOf` and `anyOf`** are the same, since no value may have the looks of two alternatives. They are
+//!   told apart by the first of these that works for all: a `discriminator` with its `mapping`; that all
+//!   are enumerations of strings, which become one; a tag, which is a property that each requires as an
+//!   enumeration of strings that no other has; for each, the type that it alone has, the texts that it
+//!   lists, or a required member that only it may have (`additionalProperties: false` in the others). No
+//!   alternative is null. The type is an `enum` with a variant for each.
+//! - **Objects** have `properties`; those whose members have any name have `additionalProperties` with a
+//!   schema instead.
+//! - **Null alone** is a string whose `enum` is `[null]`, as schemars writes it.
+//! - **Names**: objects, `oneOf`s and every scalar with a limit, a format, an enumeration or a default become types.
+//!   Those that stand inline are named by their place: the component (or the operationId), and what leads
+//!   there from it: property names, `Item` for the items of a list, `Value` for the members of a map, the
+//!   tag, the member or the type of an alternative, the names of parameters and headers, `Body`,
+//!   `Response`, `Error`. So `owner: { type: object, ... }` in
+//!   `Crate` is `CrateOwner`, and what `addCrate` is sent is `AddCrateBody`. In what several operations
+//!   refer to, the names begin with that, and `Parameter`, `Header`, `Response` or `Body`. Where a name is
+//!   taken, a number follows.
+//! - **Integers** are held in what their format says: `int8` to `int64`, `uint8` to `uint64` (`uint`
+//!   is that, too), and `int64` without one. **Numbers** are exact decimals, whatever their `format` says.
+//! - **Formats of strings**: `uuid`, `date-time`, `date`, `ip`, `ipv4`, `ipv6`, `password` (a secret,
+//!   which `Debug` does not show), and `uri` and `uri-reference` (told to readers).
 //! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps
 //!   them; the client's documentation tells them.
-//! - **Null**: `nullable: true` beside a `type`, in properties and items only. An optional property
-//!   that may be null becomes a `Field`, which tells absent, null and value apart; a required one
+//! - **Null**: `nullable: true` beside a `type` or an `allOf`, in properties, items and maps. An optional
+//!   property that may be null becomes a `Field`, which tells absent, null and value apart; a required one
 //!   becomes an `Option`. The type of a nullable component never holds null itself.
+//! - **Defaults** pass their own schemas. A parameter that is left out has its default; of a property, the
+//!   default is told to readers, and a scalar's type has it as `Default`.
 //! - **Descriptive keywords** are accepted everywhere they belong and change nothing: `summary`,
-//!   `description`, `title`, `example`, `examples`, `externalDocs`, `termsOfService`.
+//!   `description`, `title`, `example`, `examples`, `externalDocs`, `termsOfService`, and `deprecated` of
+//!   parameters, headers and schemas.
 //! - **`$ref`** within the document, to parameters, headers, responses, request bodies, examples
-//!   and schemas, with no siblings and not in circles.
+//!   and schemas, with no siblings. Schemas refer to each other in circles through lists, maps and
+//!   alternatives only: elsewhere, a type would contain itself.
 
 pub mod model;
 pub mod names;

@@ -7,22 +7,40 @@
 //!
 //! - every `$ref` is resolved: references to parameters, headers, responses and examples are gone,
 //!   and those to schemas are [`Kind::Ref`]s that [`Document::schemas`] holds;
-//! - references do not run in circles, and none leads to another reference;
+//! - references run in circles through lists, maps and variants only, so that every type has a size, and
+//!   none leads to another reference;
 //! - every component, operation, property and parameter has a Rust name of its own
 //!   ([`crate::names`]);
-//! - a scalar that is constrained in any way is a named component, so that every check has a type.
-//!   Inline schemas are references, plain booleans, integers, numbers and strings, and arrays of
+//! - a scalar that is constrained in any way is a component, so that every check has a type. Inline
+//!   schemas are references, plain booleans, integers, numbers and strings, and lists and maps of
 //!   inline schemas;
-//! - `nullable` is a property of the component or inline schema that has it, and never of a
-//!   parameter, a header, a body or an answer;
+//! - `nullable` is a property of the component, the inline schema or the reference that has it, and
+//!   never of a parameter, a header, a body or an answer;
 //! - what `default` says passes the schema that it belongs to;
-//! - an operation has one success, and at least one error; all its errors have one schema.
+//! - an operation has one success; all its errors have one schema.
+//!
+//! # How the model stays small
+//!
+//! Documents say one thing in many ways. Whoever emits code sees one of them: the other ways become it
+//! while the document is read, and [`Schema::json`] keeps what was written, for what is published.
+//!
+//! - A schema that needs a type and stands inline becomes a component, under a name that is made of its
+//!   place ([`Schema::is_made`], [`crate::names::part`]). Emission knows no inline objects.
+//! - `allOf` of one reference is that reference, with the `nullable` and the `default` beside it.
+//! - A bound that the format of an integer implies is not a bound.
+//! - `nullable` of a parameter says nothing, since no text is null.
+//!
+//! So a new way to say something is a change of the parsing half alone. A new thing to say is a [`Kind`],
+//! or a field of one; the compiler then finds each place of the emitting half that has to know it.
+
+mod schema;
 
 use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use crate::names;
 pub use crate::pointer::Pointer;
+pub use schema::{Alternative, Bound, Bounds, Format, Kind, Schema, Sign, Text, Width};
 
 /// One OpenAPI document of the subset that [`crate`] states.
 #[derive(Clone, Debug)]
@@ -41,7 +59,8 @@ pub struct Document {
     pub tags: IndexMap<String, Tag>,
     /// All operations, in the document's order.
     pub operations: Vec<Operation>,
-    /// `components.schemas`, in the document's order.
+    /// `components.schemas`, in the document's order, and behind them the schemas that stand inline and
+    /// need a type.
     pub schemas: IndexMap<String, Schema>,
     /// `components.securitySchemes`, in the document's order.
     pub security_schemes: IndexMap<String, SecurityScheme>,
@@ -100,7 +119,7 @@ pub struct Operation {
     pub body: Option<Body>,
     /// The one success.
     pub success: Response,
-    /// Every other answer, by ascending status; never empty. Each has a schema, and all the same.
+    /// Every other answer, the narrower status first. Each has a schema, and all the same.
     pub errors: Vec<Response>,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -160,17 +179,27 @@ pub struct Body {
     pub pointer: Pointer,
 }
 
-/// An answer of one status.
+/// Which statuses an answer has. The narrower is the smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Status {
+    /// This one: 200 to 299 or 400 to 599.
+    Code(u16),
+    /// `4XX` or `5XX`, by its first digit.
+    Class(u16),
+    /// `default`: those that nothing else says; of an error.
+    Other,
+}
+
+/// An answer of one status, or of several that are errors.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// The status, 200 to 299 or 400 to 599.
-    pub status: u16,
+    /// The status.
+    pub status: Status,
     /// `description`.
     pub description: String,
     /// The headers that it may carry, in the document's order.
     pub headers: Vec<Header>,
-    /// The component that describes its JSON body; `None` for 204, which has none, and for nothing
-    /// else.
+    /// The component that describes its JSON body; `None` for a success that has none.
     pub schema: Option<String>,
     /// What can be done next.
     pub links: Vec<Link>,
@@ -204,119 +233,15 @@ pub struct Header {
     pub schema: Schema,
 }
 
-/// A schema, and where it stands.
-#[derive(Clone, Debug)]
-pub struct Schema {
-    /// What it admits, null left aside.
-    pub kind: Kind,
-    /// Whether it admits null besides. A reference is not nullable itself: see
-    /// [`Document::is_nullable`].
-    pub nullable: bool,
-    /// `description`.
-    pub description: Option<String>,
-    /// `default`, which passes the schema and is never null.
-    pub default: Option<Value>,
-    /// The schema as it is published, references unresolved.
-    pub json: Value,
-    /// Where in the document it is.
-    pub pointer: Pointer,
-}
-
-/// What a schema admits.
-#[derive(Clone, Debug)]
-pub enum Kind {
-    /// true and false.
-    Boolean,
-    /// A whole number of 64 bits, or of 32.
-    Integer {
-        /// `format: int32`: no bound of its own leads beyond 32 bits.
-        narrow: bool,
-        /// The bounds; each a whole number within the range of `i64`.
-        bounds: Bounds,
-    },
-    /// A decimal number, held exactly.
-    Number {
-        /// The bounds.
-        bounds: Bounds,
-    },
-    /// Text.
-    String(Text),
-    /// A list.
-    Array {
-        /// What each item is.
-        items: Box<Schema>,
-        /// `minItems`.
-        min_items: Option<u64>,
-        /// `maxItems`.
-        max_items: Option<u64>,
-        /// `uniqueItems`.
-        unique_items: bool,
-    },
-    /// An object; always a component.
-    Object {
-        /// The properties, in the document's order.
-        properties: IndexMap<String, Schema>,
-        /// The names of those that have to be there, each of them a property.
-        required: Vec<String>,
-        /// Whether members that `properties` does not name are tolerated (and ignored).
-        additional: bool,
-    },
-    /// One of several objects, told apart by one property; always a component.
-    OneOf {
-        /// The property that tells them apart. Every variant has it, required, as a string
-        /// enumeration of exactly the values that lead to this variant.
-        discriminator: String,
-        /// From the values of that property to the components, in the document's order.
-        mapping: IndexMap<String, String>,
-    },
-    /// The component of this name.
-    Ref(String),
-}
-
-/// `minimum` and `maximum`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
-    /// The lower bound.
-    pub minimum: Option<Bound>,
-    /// The upper bound.
-    pub maximum: Option<Bound>,
-}
-
-/// One end of a range.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
-    /// A decimal literal without exponent: `-1`, `0.5`, `1000000000000`.
-    pub value: String,
-    /// Whether the value itself is outside.
-    pub exclusive: bool,
-}
-
-/// What is said about text. Lengths count Unicode code points.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
-    /// `minLength`.
-    pub min_length: Option<u64>,
-    /// `maxLength`.
-    pub max_length: Option<u64>,
-    /// `pattern`: an ECMA-262 regular expression, not anchored, that compiles.
-    pub pattern: Option<String>,
-    /// `format`.
-    pub format: Option<Format>,
-    /// `enum`, null left aside; empty when any text will do.
-    pub enumeration: Vec<String>,
-}
-
-/// The formats of text that the subset knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// `uuid`: RFC 9562, 36 characters.
-    Uuid,
-    /// `date-time`: RFC 3339.
-    DateTime,
-    /// `password`: a secret. Checked like any text, never shown by `Debug`.
-    Password,
-    /// `uri`: told to readers; any text passes.
-    Uri,
+impl std::fmt::Display for Status {
+    /// As documents spell it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => code.fmt(f),
+            Self::Class(digit) => write!(f, "{digit}XX"),
+            Self::Other => f.write_str("default"),
+        }
+    }
 }
 
 impl Method {
@@ -346,12 +271,21 @@ impl Operation {
         names::of_type(&self.id)
     }
 
-    /// The component that describes every error body. Every operation has one.
+    /// The component that describes every error body; `None` when the document lists no errors.
     #[must_use]
     pub fn error_schema(&self) -> Option<&str> {
         self.errors
             .first()
             .and_then(|answer| answer.schema.as_deref())
+    }
+}
+
+/// See [`Document::error_hook`].
+pub(crate) fn error_hook(operations: &[Operation], schema: &str) -> String {
+    let name = names::value(schema);
+    match operations.iter().any(|it| it.function() == name) {
+        true => name + "_answer",
+        false => name,
     }
 }
 
@@ -367,10 +301,41 @@ impl Document {
         }
     }
 
+    /// The components that a component refers to, at any depth of its own text.
+    #[must_use]
+    pub fn references(&self, name: &str) -> Vec<&str> {
+        self.schemas
+            .get(name)
+            .map(Schema::references)
+            .unwrap_or_default()
+    }
+
+    /// Whether references lead from one component to another, or around to itself.
+    #[must_use]
+    pub fn leads(&self, from: &str, to: &str) -> bool {
+        let (mut seen, mut open) = (IndexSet::new(), self.references(from));
+        while let Some(name) = open.pop() {
+            if name == to {
+                return true;
+            }
+            if seen.insert(name) {
+                open.extend(self.references(name));
+            }
+        }
+        false
+    }
+
     /// Whether the schema, or the component that it refers to, admits null.
     #[must_use]
     pub fn is_nullable(&self, schema: &Schema) -> bool {
-        self.resolve(schema).nullable
+        schema.nullable || self.resolve(schema).nullable
+    }
+
+    /// The function of the server's trait that makes bodies of this component for errors: called like it, or
+    /// `..._answer` where an operation is called like it.
+    #[must_use]
+    pub fn error_hook(&self, schema: &str) -> String {
+        error_hook(&self.operations, schema)
     }
 
     /// The components that describe error bodies, in the order of their first use.

@@ -20,6 +20,13 @@ pub fn value(name: &str) -> String {
     escape(name.to_snake_case())
 }
 
+/// The name of an inline schema: that of what it stands in, and the part that it is of it. `Crate` and
+/// `unitPrice` make `CrateUnitPrice`.
+#[must_use]
+pub fn part(whole: &str, part: &str) -> String {
+    whole.to_pascal_case() + &part.to_pascal_case()
+}
+
 /// Whether the name begins with an ASCII letter, and goes on with letters, digits and single `_`,
 /// `-` or `.` between them. Such a name is also a token of HTTP (RFC 9110, section 5.6.2).
 #[must_use]

@@ -16,12 +16,20 @@ mod absence;
 #[path = "accepted/client/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod client;
+#[path = "accepted/inline.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod inline;
 #[path = "accepted/scalars.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod scalars;
+#[path = "accepted/unions.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod unions;
 
-const CASES: [&str; 2] = ["absence", "scalars"];
+const CASES: [&str; 4] = ["absence", "inline", "scalars", "unions"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted")
@@ -130,6 +138,238 @@ mod absent_null_and_value {
                 .to_string(),
             "\"67e5504410b1426f9247bb680e5fe0c8\" is not a UUID"
         );
+    }
+}
+
+mod inline_schemas {
+    use crate::inline::OPERATIONS;
+    use crate::inline::types::{Host, HostKind, HostLimitsCores, HostShare2, ListHostsOrder};
+
+    const HOST: &str = r#"{"id":"67e55044-10b1-426f-9247-bb680e5fe0c8","addresses":["192.0.2.1","::1"],"gateway":"192.0.2.9","router":null,"ports":{"http":80,"last":65535},"labels":{"b":"x","a":"y"},"notes":{"n":null},"since":"2026-02-28","level":-128,"share":100,"parent":null,"kind":"zone","flags":[],"limits":{"memory":18446744073709551615,"cores":2}}"#;
+
+    #[test]
+    fn both_sides_read_and_write_alike() {
+        let server: Host = serde_json::from_str(HOST).unwrap();
+        let client: crate::client::inline::types::Host = serde_json::from_str(HOST).unwrap();
+        let written = HOST.replace(r#"{"b":"x","a":"y"}"#, r#"{"a":"y","b":"x"}"#);
+        assert_eq!(serde_json::to_string(&server).unwrap(), written);
+        assert_eq!(serde_json::to_string(&client).unwrap(), written);
+    }
+
+    #[test]
+    fn types_and_checks_refuse_the_same() {
+        let schema = &crate::inline::schemas::Host;
+        for (from, to) in [
+            (r#""192.0.2.1""#, r#""192.0.2.256""#),
+            (r#""192.0.2.9""#, r#""::1""#),
+            (r#""router":null"#, r#""router":"1.2.3.4""#),
+            ("65535", "65536"),
+            ("65535", "-1"),
+            (r#""x""#, r#""a label of more than 20""#),
+            (r#"{"n":null}"#, r#"{"n":1}"#),
+            ("2026-02-28", "2026-02-29"),
+            ("2026-02-28", "2026-2-28"),
+            ("-128", "-129"),
+            ("100", "101"),
+            ("zone", "cloud"),
+            ("18446744073709551615", "18446744073709551616"),
+            (r#""cores":2"#, r#""cores":0"#),
+        ] {
+            let text = HOST.replacen(from, to, 1);
+            assert_ne!(text, HOST, "{from}");
+            let read = serde_json::from_str::<Host>(&text);
+            assert!(read.is_err(), "{to}");
+            let value = codegen_runtime::json::parse(text.as_bytes()).unwrap();
+            let violations = codegen_runtime::schema::check(schema, &value);
+            assert_eq!(violations.iter().count(), 1, "{to}: {violations:?}");
+        }
+        let value = codegen_runtime::json::parse(HOST.as_bytes()).unwrap();
+        assert!(codegen_runtime::schema::check(schema, &value).is_empty());
+    }
+
+    #[test]
+    fn a_name_is_made_of_the_place_and_numbered_where_it_is_taken() {
+        assert_eq!(*HostLimitsCores::default(), 1);
+        assert_eq!(ListHostsOrder::default(), ListHostsOrder::Up);
+        assert!(HostShare2::try_from(101_i64).is_err());
+        assert_eq!(HostKind::ALL.len(), 2);
+    }
+
+    #[test]
+    fn an_answer_is_listed_by_its_number_its_class_or_the_rest() {
+        let listed = |operation: usize, status: u16| {
+            let status = codegen_runtime::http::StatusCode::from_u16(status).unwrap();
+            OPERATIONS[operation].listed(status).map(|it| it.status)
+        };
+        use codegen_runtime::Status;
+        assert_eq!(listed(0, 418), Some(Status::Class(4)));
+        assert_eq!(listed(0, 302), None);
+        assert_eq!(listed(1, 201), Some(Status::Code(201)));
+        assert_eq!(listed(1, 200), None);
+        assert_eq!(listed(1, 409), Some(Status::Code(409)));
+        assert_eq!(listed(1, 410), Some(Status::Other));
+        assert_eq!(listed(1, 599), Some(Status::Other));
+        assert_eq!(listed(2, 500), None);
+        assert_eq!(listed(3, 500), None);
+    }
+}
+
+mod union_types {
+    use codegen_runtime::json::parse;
+    use codegen_runtime::schema::{Schema, check};
+    use serde::{Serialize, de::DeserializeOwned};
+
+    use crate::client::unions::types as client;
+    use crate::unions::{schemas, types as server};
+
+    /// Whether a text comes back as it was by way of the type, and passes the check: never one of them alone.
+    fn passes<T: DeserializeOwned + Serialize>(schema: &Schema, text: &str) -> bool {
+        let checked = check(schema, &parse(text.as_bytes()).unwrap()).is_empty();
+        let read = serde_json::from_str::<T>(text);
+        assert_eq!(checked, read.is_ok(), "{text}");
+        if let Ok(value) = read {
+            assert_eq!(serde_json::to_string(&value).unwrap(), text);
+        }
+        checked
+    }
+
+    #[test]
+    fn a_tag_that_no_discriminator_names_decides() {
+        for (text, good) in [
+            (r#"{"type":"A","data":"192.0.2.1"}"#, true),
+            (r#"{"type":"A","data":"::1"}"#, false),
+            (r#"{"type":"SRV","data":{"host":"h","weight":0.10}}"#, true),
+            (r#"{"type":"MX","data":{"host":"h","weight":null}}"#, true),
+            (r#"{"type":"MX","data":"192.0.2.1"}"#, false),
+            (
+                r#"{"type":"group","records":[{"type":"A","data":"192.0.2.1"}],"first":{"type":"group","records":[]}}"#,
+                true,
+            ),
+            (r#"{"type":"group","records":[{"type":"A"}]}"#, false),
+            (r#"{"type":"TXT","data":"t"}"#, false),
+            (r#"{"data":"192.0.2.1"}"#, false),
+            ("[]", false),
+        ] {
+            assert_eq!(
+                passes::<server::Record>(&schemas::Record, text),
+                good,
+                "{text}"
+            );
+            assert_eq!(
+                passes::<client::Record>(&schemas::Record, text),
+                good,
+                "{text}"
+            );
+        }
+        let record: server::Record =
+            serde_json::from_str(r#"{"type":"A","data":"192.0.2.1"}"#).unwrap();
+        assert!(matches!(record, server::Record::A(_)));
+    }
+
+    #[test]
+    fn a_member_or_a_text_decides() {
+        for (text, good) in [
+            (r#""Gone""#, true),
+            (r#""Away""#, false),
+            (r#"{"Refused":{"by":"policy"}}"#, true),
+            (r#"{"Refused":{"by":"chance"}}"#, false),
+            (r#"{"Wrapped":{"Wrapped":"Missing"}}"#, true),
+            (r#"{"Wrapped":{"Wrapped":"Lost"}}"#, false),
+            ("{}", false),
+            ("1", false),
+        ] {
+            assert_eq!(
+                passes::<server::Refusal>(&schemas::Refusal, text),
+                good,
+                "{text}"
+            );
+            assert_eq!(
+                passes::<client::Refusal>(&schemas::Refusal, text),
+                good,
+                "{text}"
+            );
+        }
+        // More members than one: the check says so, and the type takes the first.
+        let both = r#"{"Refused":{"by":"policy"},"Wrapped":"Gone"}"#;
+        let violations = check(&schemas::Refusal, &parse(both.as_bytes()).unwrap());
+        assert_eq!(violations.len(), 1);
+        assert!(serde_json::from_str::<server::Refusal>(both).is_err());
+    }
+
+    #[test]
+    fn a_type_decides() {
+        for (text, good) in [
+            ("true", true),
+            ("-1.50", true),
+            ("11", false),
+            (r#""abc""#, true),
+            (r#""abcd""#, false),
+            (r#"[1,[null,"a"],{"x":[]}]"#, true),
+            (r#"{"x":{"y":false},"z":null}"#, true),
+            (r#"{"x":{"y":"abcd"}}"#, false),
+        ] {
+            assert_eq!(
+                passes::<server::Anything>(&schemas::Anything, text),
+                good,
+                "{text}"
+            );
+            assert_eq!(
+                passes::<client::Anything>(&schemas::Anything, text),
+                good,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_violation_is_that_of_the_alternative_that_is_meant() {
+        let told = |text: &str| {
+            let violations = check(&schemas::Refusal, &parse(text.as_bytes()).unwrap());
+            let all = violations.iter();
+            let all: Vec<_> = all
+                .map(|it| format!("{} {}: {}", it.path, it.constraint, it.message))
+                .collect();
+            all.join("; ")
+        };
+        assert_eq!(
+            told(r#"{"Refused":{"by":"chance"}}"#),
+            "/Refused/by enum: must be one of policy, person, but is \"chance\""
+        );
+        assert_eq!(
+            told("7"),
+            " oneOf: must be one of Missing, Gone or an object with Refused or an object with Wrapped, but is a number"
+        );
+    }
+
+    #[test]
+    fn an_object_contains_its_like_in_lists_and_maps() {
+        for (text, good) in [
+            (
+                r#"{"branches":[{"branches":[]}],"named":{"a":{"branches":[]}}}"#,
+                true,
+            ),
+            (r#"{"branches":[],"named":null}"#, true),
+            (r#"{"branches":[{}]}"#, false),
+        ] {
+            assert_eq!(passes::<server::Tree>(&schemas::Tree, text), good, "{text}");
+            assert_eq!(passes::<client::Tree>(&schemas::Tree, text), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn null_alone_is_a_type() {
+        assert_eq!(
+            serde_json::to_string(&server::RefusalResponse).unwrap(),
+            "null"
+        );
+        assert!(passes::<server::RefusalResponse>(
+            &schemas::RefusalResponse,
+            "null"
+        ));
+        assert!(!passes::<server::RefusalResponse>(
+            &schemas::RefusalResponse,
+            "{}"
+        ));
     }
 }
 

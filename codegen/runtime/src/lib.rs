@@ -41,7 +41,7 @@ pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use head::MAX_HEADERS;
 pub use metadata::{Described, document_schema};
-pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter};
+pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
 pub use reply::{Reply, Success, json_body, without_body};

@@ -32,7 +32,7 @@ pub struct Operation {
     pub body: Option<&'static Schema>,
     /// The one success.
     pub success: Listed,
-    /// Every other answer, by ascending status.
+    /// Every other answer, the narrower status first.
     pub errors: &'static [Listed],
 }
 
@@ -64,11 +64,22 @@ pub enum Location {
     Header,
 }
 
+/// Which statuses an answer of the document has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// This one: 200 to 299 or 400 to 599.
+    Code(u16),
+    /// `4XX` or `5XX`, by its first digit.
+    Class(u16),
+    /// `default`: every error that nothing else says.
+    Other,
+}
+
 /// An answer that the document lists for an operation.
 #[derive(Debug)]
 pub struct Listed {
-    /// The status, 200 to 599.
-    pub status: u16,
+    /// Its status, or those of a few errors.
+    pub status: Status,
     /// `description`
     pub description: &'static str,
     /// The headers that it may carry.
@@ -87,10 +98,22 @@ pub struct AnswerHeader {
 }
 
 impl Listed {
-    /// The status.
-    pub fn status(&self) -> StatusCode {
-        // The generator writes no status that is none.
-        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    /// The status of a success.
+    pub(crate) fn status(&self) -> StatusCode {
+        let code = match self.status {
+            Status::Code(code) => StatusCode::from_u16(code).ok(),
+            Status::Class(_) | Status::Other => None,
+        };
+        // The generator writes one status for a success, and none that is none.
+        code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn has(&self, status: StatusCode) -> bool {
+        match self.status {
+            Status::Code(code) => status == code,
+            Status::Class(digit) => status.as_u16() / 100 == digit,
+            Status::Other => status.is_client_error() || status.is_server_error(),
+        }
     }
 }
 
@@ -99,6 +122,6 @@ impl Operation {
     pub fn listed(&self, status: StatusCode) -> Option<&Listed> {
         std::iter::once(&self.success)
             .chain(self.errors)
-            .find(|listed| status == listed.status)
+            .find(|listed| listed.has(status))
     }
 }

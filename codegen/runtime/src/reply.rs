@@ -81,9 +81,11 @@ pub fn json_body<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> 
 }
 
 impl<E: Serialize> ErrorAnswer<E> {
-    /// The answer. One that cannot be written is answered without a body.
+    /// The answer. One that cannot be written is answered without a body, and so is `()`: no document has
+    /// errors that are null.
     pub fn into_response(self) -> Response<Bytes> {
         let mut response = match json_body(&self.body) {
+            Ok(body) if body == b"null" => response(self.status, self.headers, None),
             Ok(body) => response(self.status, self.headers, Some(body)),
             Err(_) => response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), None),
         };

@@ -5,10 +5,13 @@
 //! against one.
 
 mod check;
+mod linear;
 mod regex;
+mod sign;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;
 
 use crate::decimal::Number;
@@ -42,8 +45,14 @@ pub enum Kind {
     Array(Array),
     /// An object.
     Object(Object),
+    /// An object whose members have any name, and are this.
+    Map(&'static Schema),
     /// One of several objects.
     OneOf(OneOf),
+    /// One of several schemas, told apart by a look at the value.
+    Union(&'static [Alternative]),
+    /// Null, and nothing else.
+    Null,
     /// What another schema admits, including its null.
     Ref(&'static Schema),
 }
@@ -88,6 +97,14 @@ pub enum Format {
     Uuid,
     /// RFC 3339.
     DateTime,
+    /// A full date of RFC 3339.
+    Date,
+    /// An address of either kind.
+    Ip,
+    /// Four numbers.
+    Ipv4,
+    /// RFC 4291, section 2.2.
+    Ipv6,
 }
 
 /// What is said about a list.
@@ -130,6 +147,34 @@ pub struct OneOf {
     pub discriminator: &'static str,
     /// Its values, and what each leads to.
     pub variants: &'static [(&'static str, &'static Schema)],
+}
+
+/// One of several schemas.
+#[derive(Debug)]
+pub struct Alternative {
+    /// What tells it from the others.
+    pub sign: Sign,
+    /// What it is.
+    pub schema: &'static Schema,
+}
+
+/// What tells an alternative from others.
+#[derive(Debug)]
+pub enum Sign {
+    /// One of these texts.
+    Text(&'static [&'static str]),
+    /// Any text.
+    String,
+    /// A number.
+    Number,
+    /// true or false.
+    Boolean,
+    /// A list.
+    Array,
+    /// An object.
+    Object,
+    /// An object that has this member.
+    Member(&'static str),
 }
 
 /// A regular expression of ECMA-262, not anchored, compiled when it is first used.
@@ -187,6 +232,14 @@ impl Format {
                 matches!(text.as_bytes().get(10), Some(b'T' | b't'))
                     && chrono::DateTime::parse_from_rfc3339(text).is_ok()
             }
+            // chrono also reads months and days of one digit, and years of five.
+            Format::Date => {
+                let date = text.parse::<chrono::NaiveDate>();
+                text.len() == 10 && date.is_ok_and(|date| date.to_string() == text)
+            }
+            Format::Ip => text.parse::<IpAddr>().is_ok(),
+            Format::Ipv4 => text.parse::<Ipv4Addr>().is_ok(),
+            Format::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
         }
     }
 
@@ -194,6 +247,10 @@ impl Format {
         match self {
             Format::Uuid => "a UUID, like 0190f3a2-7b64-7c1e-9d5a-3f0c8e2b1a47",
             Format::DateTime => "a time as in RFC 3339, like 2026-11-20T21:49:00.123Z",
+            Format::Date => "a date, like 2026-11-20",
+            Format::Ip => "an IP address, like 192.0.2.1 or 2001:db8::1",
+            Format::Ipv4 => "an IPv4 address, like 192.0.2.1",
+            Format::Ipv6 => "an IPv6 address, like 2001:db8::1",
         }
     }
 }

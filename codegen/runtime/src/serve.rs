@@ -10,7 +10,8 @@
 //! 5. what is no success becomes an answer by the trait's hook for the document's error body;
 //! 6. the headers that came with the admission are added to whatever is answered;
 //! 7. an answer whose status or headers the document does not list is sent, but logged
-//!    as an error: the client learns more from it than from anything else;
+//!    as an error: the client learns more from it than from anything else. Where the document lists no
+//!    errors of the operation at all, none of them is a surprise;
 //! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
 //!    how the bytes go out.
 //!
@@ -89,6 +90,9 @@ where
     endpoint.description = operation.description.map(str::to_owned);
     endpoint.tags = operation.tags.iter().map(|&tag| tag.to_owned()).collect();
     endpoint.deprecated = operation.deprecated;
+    if operation.errors.is_empty() {
+        endpoint.error = None;
+    }
     endpoint
 }
 
@@ -238,6 +242,10 @@ const UNLISTED: [&str; 3] = [
 /// Tells the log about an answer that the document does not list.
 fn audit(operation: &Operation, response: &Response<Bytes>, log: &slog::Logger) {
     let status = response.status();
+    if operation.errors.is_empty() && !status.is_success() {
+        // Of errors this document says nothing at all.
+        return;
+    }
     let Some(answer) = operation.listed(status) else {
         slog::error!(log, "an answer is not in the document";
             "operation" => operation.id, "status" => status.as_u16());

@@ -56,7 +56,7 @@ pub(crate) fn modules(
         );
         modules.insert(
             format!("{}.rs", document.module),
-            head + &prettyplease::unparse(&file),
+            super::doc::visible(&(head + &prettyplease::unparse(&file))),
         );
     }
     for (name, text) in SHARED {
@@ -78,7 +78,8 @@ fn mock_module(document: &Document) -> Result<(String, String), Problems> {
         origin(&document.file)
     );
     let name = format!("{}_mock.rs", document.module);
-    Ok((name, head + &prettyplease::unparse(&file)))
+    let text = head + &prettyplease::unparse(&file);
+    Ok((name, super::doc::visible(&text)))
 }
 
 /// Refuses two documents that would become one module, or one that would become the mock of another.

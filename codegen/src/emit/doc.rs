@@ -2,10 +2,26 @@
 //!
 //! Descriptions are written in Markdown for readers of the document. rustdoc would compile and run
 //! every code block in them that does not say otherwise, so they are made to say otherwise; and
-//! text of several lines is to stand in several lines.
+//! text of several lines is to stand in several lines. What the compiler takes for an attempt to deceive, or
+//! refuses in comments, is made visible.
 
 use syn::visit_mut::VisitMut;
 use syn::{Attribute, Expr, parse_quote};
+
+/// The text of a module, with the characters escaped that change the direction of text: rustc refuses them
+/// in comments and literals alike, since code may look like something else with them.
+pub(super) fn visible(text: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                made.extend(character.escape_unicode());
+            }
+            other => made.push(other),
+        }
+    }
+    made
+}
 
 /// Tidies the documentation of all items.
 pub(super) fn tidy(file: &mut syn::File) {
@@ -58,7 +74,10 @@ fn split(attribute: Attribute) -> Vec<Attribute> {
 fn without_tests(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut lines = Vec::new();
-    for line in text.lines().map(str::trim_end) {
+    for line in text.lines() {
+        // A carriage return by itself may not stand in a comment.
+        let line = line.replace('\r', " ");
+        let line = line.trim_end();
         let start = line.trim_start();
         let fence = ["```", "~~~"]
             .into_iter()

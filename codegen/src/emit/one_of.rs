@@ -1,67 +1,165 @@
-//! Types of `oneOf`: an enum of the variants, read by the discriminator.
+//! Types of `oneOf`: an enum of the alternatives, read by the tag or by the sign that tells them apart.
 //!
 //! typify would make an untagged enum: it tries every variant in turn, says of a mistake only that
 //! nothing fitted, and reads from serde's buffer, which cannot hold an exact decimal. Here the raw
-//! JSON is looked at twice: once for the discriminator, once for the variant that it names.
+//! JSON is looked at twice: once for what tells the variants apart, once for the variant that it names.
+//!
+//! A variant that leads back to the enum is in a box, so that the enum has a size.
 
 use indexmap::IndexMap;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use crate::model::{Kind, Schema};
+use crate::model::{Alternative, Document, Kind, Schema, Sign};
 use crate::names;
 
+/// A variant: its own name, and the component that it holds.
+struct Variant<'a> {
+    component: &'a str,
+    name: Ident,
+}
+
 /// The type of a `oneOf` component; nothing for another kind.
-pub(super) fn own(name: &str, schema: &Schema) -> TokenStream {
-    let Kind::OneOf {
-        discriminator,
-        mapping,
-    } = &schema.kind
-    else {
-        return TokenStream::new();
-    };
+pub(super) fn own(document: &Document, name: &str, schema: &Schema) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
-    let doc = schema
-        .description
-        .clone()
-        .unwrap_or_else(|| format!("`{name}`"));
-    let mut variants: Vec<_> = Vec::new();
-    for component in mapping.values() {
-        let variant = format_ident!("{}", names::of_type(component));
-        if !variants.contains(&variant) {
-            variants.push(variant);
+    let doc = described(name, schema);
+    let variants = variants(document, name, schema);
+    let named = |component: &str| {
+        let found = variants.iter().find(|it| it.component == component);
+        found.map(|it| &it.name)
+    };
+    let reading = match &schema.kind {
+        Kind::OneOf {
+            discriminator,
+            mapping,
+        } => by_tag(name, discriminator, mapping, named),
+        Kind::Union(alternatives) => by_sign(name, alternatives, named),
+        _ => return TokenStream::new(),
+    };
+    let declared = variants.iter().map(|it| {
+        let (variant, ty) = (&it.name, format_ident!("{}", names::of_type(it.component)));
+        let ty = match document.leads(it.component, name) {
+            true => quote!(::std::boxed::Box<#ty>),
+            false => quote!(#ty),
+        };
+        quote! {
+            #[allow(missing_docs)]
+            #variant(#ty)
         }
-    }
-    let reading = reading(name, discriminator, mapping);
+    });
+    let conversions = variants.iter().map(|it| {
+        let (variant, ty) = (&it.name, format_ident!("{}", names::of_type(it.component)));
+        let value = match document.leads(it.component, name) {
+            true => quote!(::std::boxed::Box::new(value)),
+            false => quote!(value),
+        };
+        quote! {
+            impl ::std::convert::From<#ty> for #ident {
+                fn from(value: #ty) -> Self {
+                    Self::#variant(#value)
+                }
+            }
+        }
+    });
     quote! {
         #[doc = #doc]
         #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
         #[serde(untagged)]
         pub enum #ident {
-            #(
-                #[allow(missing_docs)]
-                #variants(#variants),
-            )*
+            #(#declared,)*
         }
-        #(
-            impl ::std::convert::From<#variants> for #ident {
-                fn from(value: #variants) -> Self {
-                    Self::#variants(value)
-                }
-            }
-        )*
+        #(#conversions)*
         #reading
     }
 }
 
-/// `Deserialize` by the discriminator.
-fn reading(name: &str, discriminator: &str, mapping: &IndexMap<String, String>) -> TokenStream {
+/// The type of a component that is null: it has one value.
+pub(super) fn null(name: &str, schema: &Schema) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
+    let doc = described(name, schema);
+    quote! {
+        #[doc = #doc]
+        #[derive(
+            ::serde::Deserialize, ::serde::Serialize, Clone, Copy, Debug, Default, PartialEq, Eq,
+        )]
+        pub struct #ident;
+    }
+}
+
+fn described(name: &str, schema: &Schema) -> String {
+    let told = schema.description.clone();
+    told.unwrap_or_else(|| format!("`{name}`"))
+}
+
+/// The variants, each once, in the document's order. One whose component was made for it is called by what
+/// that adds to the name of the whole: of `DnsRecordA`, `A`.
+fn variants<'a>(document: &'a Document, name: &str, schema: &'a Schema) -> Vec<Variant<'a>> {
+    let mut components: Vec<&str> = Vec::new();
+    for component in schema.references() {
+        if !components.contains(&component) {
+            components.push(component);
+        }
+    }
+    let whole = |it: &&str| names::of_type(it);
+    let short = |it: &&str| {
+        let is_made = document.schemas.get(*it).is_some_and(|it| it.is_made);
+        let added = names::of_type(it);
+        let added = added
+            .strip_prefix(&names::of_type(name))
+            .filter(|_| is_made);
+        added.map_or_else(|| whole(it), str::to_owned)
+    };
+    let shorts: Vec<String> = components.iter().map(short).collect();
+    let is_good = |(at, it): (usize, &String)| {
+        let is_name = syn::parse_str::<Ident>(it).is_ok() && it != "Self_";
+        is_name && !shorts[..at].contains(it)
+    };
+    let good = shorts.iter().enumerate().all(is_good);
+    let names = components.iter().zip(shorts.iter());
+    names
+        .map(|(component, short)| Variant {
+            component,
+            name: match good {
+                true => format_ident!("{short}"),
+                false => format_ident!("{}", whole(component)),
+            },
+        })
+        .collect()
+}
+
+/// `Deserialize` by the discriminator.
+fn by_tag<'v>(
+    name: &str,
+    discriminator: &str,
+    mapping: &IndexMap<String, String>,
+    variant: impl Fn(&str) -> Option<&'v Ident>,
+) -> TokenStream {
     let arms = mapping.iter().map(|(value, component)| {
-        let variant = format_ident!("{}", names::of_type(component));
+        let variant = variant(component);
         quote!(#value => ::serde_json::from_str(raw.get()).map(Self::#variant),)
     });
     let unknown = format!("`{{other}}` is not a `{discriminator}` of `{name}`");
+    let reading = quote! {
+        #[derive(::serde::Deserialize)]
+        struct Discriminator {
+            #[serde(rename = #discriminator)]
+            value: ::std::string::String,
+        }
+        let raw: ::std::boxed::Box<::serde_json::value::RawValue> =
+            ::serde::Deserialize::deserialize(deserializer)?;
+        let discriminator: Discriminator =
+            ::serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+        match discriminator.value.as_str() {
+            #(#arms)*
+            other => return Err(D::Error::custom(format_args!(#unknown))),
+        }
+        .map_err(D::Error::custom)
+    };
+    deserialize(name, &reading)
+}
+
+fn deserialize(name: &str, reading: &TokenStream) -> TokenStream {
+    let ident = format_ident!("{}", names::of_type(name));
     quote! {
         impl<'de> ::serde::Deserialize<'de> for #ident {
             fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
@@ -69,21 +167,72 @@ fn reading(name: &str, discriminator: &str, mapping: &IndexMap<String, String>) 
                 D: ::serde::Deserializer<'de>,
             {
                 use ::serde::de::Error as _;
-                #[derive(::serde::Deserialize)]
-                struct Discriminator {
-                    #[serde(rename = #discriminator)]
-                    value: ::std::string::String,
-                }
-                let raw: ::std::boxed::Box<::serde_json::value::RawValue> =
-                    ::serde::Deserialize::deserialize(deserializer)?;
-                let discriminator: Discriminator =
-                    ::serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
-                match discriminator.value.as_str() {
-                    #(#arms)*
-                    other => return Err(D::Error::custom(format_args!(#unknown))),
-                }
-                .map_err(D::Error::custom)
+                #reading
             }
         }
     }
+}
+
+/// `Deserialize` by the signs. The first byte tells the type.
+fn by_sign<'v>(
+    name: &str,
+    alternatives: &[Alternative],
+    variant: impl Fn(&str) -> Option<&'v Ident>,
+) -> TokenStream {
+    let (mut texts, mut members, mut types) = (Vec::new(), Vec::new(), Vec::new());
+    for Alternative { sign, schema } in alternatives {
+        let variant = variant(schema);
+        let read = quote!(::serde_json::from_str(raw.get()).map(Self::#variant));
+        match sign {
+            Sign::Text(values) => texts.push(quote!(#(#values)|* => #read,)),
+            Sign::Member(member) => {
+                members.push(quote!(_ if members.contains_key(#member) => #read,));
+            }
+            Sign::String => types.push(quote!(b'"' => #read,)),
+            Sign::Number => types.push(quote!(b'-' | b'0'..=b'9' => #read,)),
+            Sign::Boolean => types.push(quote!(b't' | b'f' => #read,)),
+            Sign::Array => types.push(quote!(b'[' => #read,)),
+            Sign::Object => types.push(quote!(b'{' => #read,)),
+        }
+    }
+    let none = format!("this is none of the alternatives of `{name}`");
+    let none = quote!(_ => return Err(D::Error::custom(#none)),);
+    let texts = (!texts.is_empty()).then(|| {
+        quote! {
+            b'"' => {
+                let text: ::std::string::String =
+                    ::serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+                match text.as_str() {
+                    #(#texts)*
+                    #none
+                }
+            }
+        }
+    });
+    let members = (!members.is_empty()).then(|| {
+        quote! {
+            b'{' => {
+                let members: ::std::collections::BTreeMap<
+                    ::std::string::String,
+                    ::serde::de::IgnoredAny,
+                > = ::serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+                match () {
+                    #(#members)*
+                    #none
+                }
+            }
+        }
+    });
+    let reading = quote! {
+        let raw: ::std::boxed::Box<::serde_json::value::RawValue> =
+            ::serde::Deserialize::deserialize(deserializer)?;
+        match raw.get().bytes().next().unwrap_or_default() {
+            #texts
+            #members
+            #(#types)*
+            #none
+        }
+        .map_err(D::Error::custom)
+    };
+    deserialize(name, &reading)
 }

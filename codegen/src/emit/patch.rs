@@ -164,6 +164,9 @@ impl VisitMut for Mender<'_> {
         if let Some(inner) = argument(ty, "List").filter(|_| is_marker(ty, "List")) {
             *ty = parse_quote!(::std::vec::Vec<#inner>);
         }
+        if let Some(inner) = argument(ty, "Map").filter(|_| is_marker(ty, "Map")) {
+            *ty = parse_quote!(::std::collections::BTreeMap<::std::string::String, #inner>);
+        }
         visit_mut::visit_type_mut(self, ty);
     }
 

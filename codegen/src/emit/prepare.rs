@@ -4,11 +4,12 @@
 //! What they would do wrong is replaced, before they see it, by a name that
 //! [`super::patch`] finds again in their output:
 //!
-//! - a component that this crate emits by itself (a number, an integer, a UUID, a time, a `oneOf`)
-//!   is replaced by [`own`]: `::patch::types::Amount`;
-//! - null, lists and decimals are [`marker`]s: `::patch::Field<T>`, `::patch::Nullable<T>`,
-//!   `::patch::List<T>` and `::patch::Decimal`. typify knows no third state between a value and
-//!   nothing, cannot tell an absent list from an empty one, and makes every number an `f64`;
+//! - a component that this crate emits by itself (a number, an integer, a UUID, a time, an address, a
+//!   `oneOf`) is replaced by [`own`]: `::patch::types::Amount`;
+//! - null, lists, maps and decimals are [`marker`]s: `::patch::Field<T>`, `::patch::Nullable<T>`,
+//!   `::patch::List<T>`, `::patch::Map<T>` and `::patch::Decimal`. typify knows no third state between
+//!   a value and nothing, cannot tell an absent list from an empty one, and makes every number an
+//!   `f64`;
 //! - defaults are gone. They say what the server does with an absent value, and would make typify
 //!   forget that it is absent.
 //!
@@ -18,7 +19,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Document, Format, Kind, Location, Operation, Parameter, Response, Schema, Text,
+    Document, Format, Kind, Location, Operation, Parameter, Response, Schema, Status, Text,
 };
 
 /// The crate that does not exist, whose items are rewritten later.
@@ -27,8 +28,12 @@ pub(super) const MARKER: &str = "patch";
 /// Whether this crate emits the type of the component by itself.
 pub(super) fn is_own(schema: &Schema) -> bool {
     match &schema.kind {
-        Kind::Integer { .. } | Kind::Number { .. } | Kind::OneOf { .. } => true,
-        Kind::String(text) => matches!(text.format, Some(Format::Uuid | Format::DateTime)),
+        Kind::Integer { .. }
+        | Kind::Number { .. }
+        | Kind::OneOf { .. }
+        | Kind::Union(_)
+        | Kind::Null => true,
+        Kind::String(text) => !matches!(text.format, None | Some(Format::Password | Format::Uri)),
         _ => false,
     }
 }
@@ -62,8 +67,8 @@ pub(super) fn document(document: &Document) -> Value {
 
 fn prepared(document: &Document, operation: &Operation) -> Value {
     let mut responses = Map::new();
-    for answer in std::iter::once(&operation.success).chain(&operation.errors) {
-        responses.insert(answer.status.to_string(), prepared_answer(answer));
+    for (status, answer) in statuses(operation) {
+        responses.insert(status.to_string(), prepared_answer(answer));
     }
     let parameters: Vec<_> = operation
         .parameters
@@ -82,6 +87,25 @@ fn prepared(document: &Document, operation: &Operation) -> Value {
         value["requestBody"] = json!({ "required": true, "content": content(&body.schema) });
     }
     value
+}
+
+/// The answers of an operation, so that no two have a status in common: progenitor would look at the wider
+/// first, and take `default` for a success, too. All errors have one schema.
+fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
+    let mut all = vec![(operation.success.status, &operation.success)];
+    let mut classes = Vec::new();
+    for answer in operation.errors.iter().rev() {
+        match answer.status {
+            Status::Code(code) if classes.contains(&(code / 100)) => {}
+            Status::Code(_) => all.insert(1, (answer.status, answer)),
+            Status::Class(digit) if !classes.contains(&digit) => classes.push(digit),
+            Status::Class(_) => {}
+            Status::Other => classes.extend([4, 5]),
+        }
+    }
+    let of_class = |digit| operation.errors.last().map(|it| (Status::Class(digit), it));
+    all.extend(classes.into_iter().filter_map(of_class));
+    all
 }
 
 fn prepared_parameter(document: &Document, parameter: &Parameter) -> Value {
@@ -149,6 +173,9 @@ fn component(document: &Document, schema: &Schema) -> Value {
             })
         }
         Kind::Array { items, .. } => json!({ "type": "array", "items": item(document, items) }),
+        Kind::Map(values) => {
+            json!({ "type": "object", "additionalProperties": item(document, values) })
+        }
         Kind::String(text) => string(text),
         _ => json!({ "type": "boolean" }),
     };
@@ -229,8 +256,8 @@ fn inline(document: &Document, schema: &Schema) -> Value {
         Kind::Ref(name) => reference(name),
         Kind::Number { .. } => marker("Decimal", None),
         Kind::Array { items, .. } => marker("List", Some(item(document, items))),
-        Kind::Integer { narrow: true, .. } => json!({ "type": "integer", "format": "int32" }),
-        Kind::Integer { .. } => json!({ "type": "integer", "format": "int64" }),
+        Kind::Map(values) => marker("Map", Some(item(document, values))),
+        Kind::Integer { width, .. } => json!({ "type": "integer", "format": width.format() }),
         Kind::Boolean => json!({ "type": "boolean" }),
         // Objects and `oneOf`s are components, so that what is left is plain text.
         _ => json!({ "type": "string" }),

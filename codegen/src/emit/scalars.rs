@@ -1,4 +1,4 @@
-//! Types of numbers, integers, UUIDs and times: newtypes that cannot hold what the schema refuses.
+//! Types of numbers, integers and texts of one form ([`super::formats`]): newtypes that cannot hold what the schema refuses.
 //!
 //! typify makes such types for strings only; for the rest it forgets the bounds, or leaves out what
 //! an identifier needs (`Eq`, `Hash`). These have the same surface: `TryFrom` and `FromStr` with a
@@ -9,8 +9,10 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::Path;
 
-use crate::model::{Bound, Bounds, Format, Kind, Schema};
+use crate::model::{Bound, Bounds, Kind, Schema, Width};
 use crate::names;
+
+use super::formats;
 
 /// The type of a scalar component that [`super::prepare::is_own`].
 pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
@@ -20,10 +22,11 @@ pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
         .clone()
         .unwrap_or_else(|| format!("`{name}`"));
     match &schema.kind {
-        Kind::Integer { narrow, bounds } => integer(&ident, &doc, *narrow, bounds),
+        Kind::Integer { width, bounds } => integer(&ident, &doc, *width, bounds),
         Kind::Number { bounds } => number(&ident, &doc, bounds, shared),
-        Kind::String(text) if text.format == Some(Format::Uuid) => uuid(&ident, &doc),
-        _ => date_time(&ident, &doc, shared),
+        Kind::String(text) => formats::own(&ident, &doc, text.format, shared),
+        // Nothing else is emitted here.
+        _ => TokenStream::new(),
     }
 }
 
@@ -36,12 +39,9 @@ pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<Toke
             let value = default.as_bool()?;
             quote!(Self(#value))
         }
-        Kind::Integer { narrow: true, .. } => {
-            let value = i32::try_from(default.as_i64()?).ok()?;
-            quote!(Self(#value))
-        }
-        Kind::Integer { .. } => {
+        Kind::Integer { width, .. } => {
             let value = default.as_i64()?;
+            let value: syn::Lit = syn::parse_str(&format!("{value}{}", width.rust())).ok()?;
             quote!(Self(#value))
         }
         Kind::Number { .. } => {
@@ -68,101 +68,8 @@ pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<Toke
     })
 }
 
-/// A UUID in its usual form. `uuid` would read three others, which no schema lets pass.
-fn uuid(ident: &Ident, doc: &str) -> TokenStream {
-    let conversions = conversions(ident, &quote!(::uuid::Uuid));
-    let (reading, shown) = (reading_text(ident), shown_as_inner(ident));
-    quote! {
-        #shown
-        #[doc = #doc]
-        #[derive(::serde::Serialize, Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-        #[serde(transparent)]
-        pub struct #ident(pub ::uuid::Uuid);
-
-        impl ::std::convert::From<::uuid::Uuid> for #ident {
-            fn from(value: ::uuid::Uuid) -> Self {
-                Self(value)
-            }
-        }
-        impl ::std::str::FromStr for #ident {
-            type Err = self::error::ConversionError;
-            fn from_str(
-                value: &str,
-            ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                match ::uuid::Uuid::try_parse(value) {
-                    Ok(uuid) if value.len() == 36 => Ok(Self(uuid)),
-                    _ => Err(format!("{value:?} is not a UUID").into()),
-                }
-            }
-        }
-        #reading
-        #conversions
-    }
-}
-
-/// A point in time. chrono would leave out a fraction of zero; here it has three digits at least,
-/// so that all times of an API look alike.
-fn date_time(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
-    let inner = quote!(::chrono::DateTime<::chrono::Utc>);
-    let conversions = conversions(ident, &inner);
-    let reading = reading_text(ident);
-    quote! {
-        #[doc = #doc]
-        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-        pub struct #ident(pub #inner);
-
-        impl ::std::convert::From<#inner> for #ident {
-            fn from(value: #inner) -> Self {
-                Self(value)
-            }
-        }
-        impl ::std::str::FromStr for #ident {
-            type Err = self::error::ConversionError;
-            fn from_str(
-                value: &str,
-            ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                ::chrono::DateTime::parse_from_rfc3339(value)
-                    .map(|time| Self(time.to_utc()))
-                    .map_err(|e| format!("{value:?} is not a time of RFC 3339: {e}").into())
-            }
-        }
-        impl ::serde::Serialize for #ident {
-            fn serialize<S>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error>
-            where
-                S: ::serde::Serializer,
-            {
-                #shared::rfc3339(&self.0, |text| serializer.serialize_str(text))
-            }
-        }
-        impl ::std::fmt::Display for #ident {
-            /// RFC 3339 in UTC, to the millisecond, or as finely as needed.
-            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                #shared::rfc3339(&self.0, |text| f.write_str(text))
-            }
-        }
-        #reading
-        #conversions
-    }
-}
-
-/// `Deserialize` through `FromStr`.
-fn reading_text(ident: &Ident) -> TokenStream {
-    quote! {
-        impl<'de> ::serde::Deserialize<'de> for #ident {
-            fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
-            where
-                D: ::serde::Deserializer<'de>,
-            {
-                <::std::string::String as ::serde::Deserialize>::deserialize(deserializer)?
-                    .parse()
-                    .map_err(<D::Error as ::serde::de::Error>::custom)
-            }
-        }
-    }
-}
-
 /// `Display` as what is inside.
-fn shown_as_inner(ident: &Ident) -> TokenStream {
+pub(super) fn shown_as_inner(ident: &Ident) -> TokenStream {
     quote! {
         impl ::std::fmt::Display for #ident {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -172,8 +79,9 @@ fn shown_as_inner(ident: &Ident) -> TokenStream {
     }
 }
 
-fn integer(ident: &Ident, doc: &str, narrow: bool, bounds: &Bounds) -> TokenStream {
-    let inner = if narrow { quote!(i32) } else { quote!(i64) };
+fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds) -> TokenStream {
+    let inner = format_ident!("{}", width.rust());
+    let inner = quote!(#inner);
     let literal = |bound: &Bound| {
         // The bound is a whole number of at most 64 bits.
         let number: proc_macro2::Literal =
@@ -326,7 +234,7 @@ fn common(ident: &Ident, inner: &TokenStream) -> TokenStream {
 }
 
 /// To what is inside, and from text.
-fn conversions(ident: &Ident, inner: &TokenStream) -> TokenStream {
+pub(super) fn conversions(ident: &Ident, inner: &TokenStream) -> TokenStream {
     quote! {
         impl ::std::ops::Deref for #ident {
             type Target = #inner;

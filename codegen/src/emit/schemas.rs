@@ -4,7 +4,8 @@
 //! implementation makes of a type would be a second description beside the document's, and another
 //! one; so the types repeat the document. Two things are not the same in schemars' dialect of JSON
 //! Schema: an exclusive bound is a number of its own, and a user of `$ref` has to ask for its
-//! target, so that it is among the components.
+//! target, so that it is among the components. A component that is made of a schema that stands inline is
+//! none for dropshot, either: it is published where it stands.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -18,14 +19,21 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
     document
         .schemas
         .iter()
-        .map(|(name, schema)| implementation(name, schema))
+        .map(|(name, schema)| implementation(document, name, schema))
         .collect()
 }
 
-fn implementation(name: &str, schema: &Schema) -> TokenStream {
+fn implementation(document: &Document, name: &str, schema: &Schema) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
     let mut references = Vec::new();
-    collect(schema, &mut references);
+    collect(document, schema, &mut references);
+    let inline = schema.is_made.then(|| {
+        quote! {
+            fn is_referenceable() -> bool {
+                false
+            }
+        }
+    });
     let references = references
         .iter()
         .map(|name| format_ident!("{}", names::of_type(name)));
@@ -37,6 +45,7 @@ fn implementation(name: &str, schema: &Schema) -> TokenStream {
     let json = in_dialect(&schema.json).to_string();
     quote! {
         impl ::schemars::JsonSchema for types::#ident {
+            #inline
             fn schema_name() -> ::std::string::String {
                 #name.to_owned()
             }
@@ -54,19 +63,22 @@ fn implementation(name: &str, schema: &Schema) -> TokenStream {
     }
 }
 
-/// The components that the schema refers to, each once.
-fn collect<'a>(schema: &'a Schema, found: &mut Vec<&'a str>) {
-    let mut add = |name: &'a String| {
-        if !found.contains(&name.as_str()) {
-            found.push(name);
-        }
+/// The published components that the schema refers to, each once.
+fn collect<'a>(document: &'a Document, schema: &'a Schema, found: &mut Vec<&'a str>) {
+    let mut add = |name: &'a String| match document.schemas.get(name) {
+        Some(made) if made.is_made => collect(document, made, found),
+        _ if found.contains(&name.as_str()) => {}
+        _ => found.push(name),
     };
     match &schema.kind {
         Kind::Ref(name) => add(name),
         Kind::OneOf { mapping, .. } => mapping.values().for_each(add),
-        Kind::Array { items, .. } => collect(items, found),
+        Kind::Union(alternatives) => alternatives.iter().for_each(|it| add(&it.schema)),
+        Kind::Array { items, .. } => collect(document, items, found),
+        Kind::Map(values) => collect(document, values, found),
         Kind::Object { properties, .. } => {
-            properties.values().for_each(|it| collect(it, found));
+            let all = properties.values();
+            all.for_each(|it| collect(document, it, found));
         }
         _ => {}
     }
@@ -88,8 +100,15 @@ pub(super) fn in_dialect(schema: &Value) -> Value {
             members.insert(exclusive.to_owned(), value);
         }
     }
-    if let Some(items) = schema.get_mut("items") {
-        *items = in_dialect(items);
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get_mut(keyword) {
+            *inner = in_dialect(inner);
+        }
+    }
+    for keyword in ["oneOf", "anyOf", "allOf"] {
+        if let Some(all) = schema.get_mut(keyword).and_then(Value::as_array_mut) {
+            all.iter_mut().for_each(|it| *it = in_dialect(it));
+        }
     }
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.values_mut().for_each(|it| *it = in_dialect(it));

@@ -58,13 +58,19 @@ fn scalar_type(schema: &Schema) -> TokenStream {
     match &schema.kind {
         Kind::Ref(name) => component_type(name),
         Kind::Boolean => quote!(bool),
-        Kind::Integer { narrow: true, .. } => quote!(i32),
-        Kind::Integer { narrow: false, .. } => quote!(i64),
+        Kind::Integer { width, .. } => {
+            let width = ident(width.rust());
+            quote!(#width)
+        }
         Kind::Number { .. } => quote!(codegen_runtime::Decimal),
         // Arrays and objects are no parameters.
-        Kind::String(_) | Kind::Array { .. } | Kind::Object { .. } | Kind::OneOf { .. } => {
-            quote!(::std::string::String)
-        }
+        Kind::String(_)
+        | Kind::Array { .. }
+        | Kind::Object { .. }
+        | Kind::Map(_)
+        | Kind::OneOf { .. }
+        | Kind::Union(_)
+        | Kind::Null => quote!(::std::string::String),
     }
 }
 

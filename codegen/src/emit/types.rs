@@ -88,6 +88,7 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
         })
         .with_tag(TagStyle::Merged)
         .with_derive("PartialEq")
+        .with_map_type("::std::collections::BTreeMap")
         .with_crate(MARKER, CrateVers::Any, None);
     if let Side::Client { inner: Some(inner) } = side {
         let inner = inner
@@ -101,7 +102,7 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
         if prepare::is_own(schema) {
             let name = crate::names::of_type(name);
             let impls = match schema.kind {
-                Kind::OneOf { .. } => Vec::new(),
+                Kind::OneOf { .. } | Kind::Union(_) | Kind::Null => Vec::new(),
                 _ => vec![TypeImpl::Display, TypeImpl::FromStr],
             };
             settings.with_replacement(&name, prepare::own(&name), impls.into_iter());
@@ -117,7 +118,8 @@ fn own_types(document: &Document, shared: &Path) -> TokenStream {
         .iter()
         .map(|(name, schema)| {
             let own = match &schema.kind {
-                Kind::OneOf { .. } => one_of::own(name, schema),
+                Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema),
+                Kind::Null => one_of::null(name, schema),
                 _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
                 _ => TokenStream::new(),
             };

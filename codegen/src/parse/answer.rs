@@ -1,13 +1,13 @@
 //! Answers: their status, headers and body.
 
-use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Header, Pointer, Response, Schema};
+use crate::model::{Header, Location, Pointer, Response, Status};
+use crate::names::part;
 
-use super::graph;
 use super::link;
 use super::names;
+use super::operation;
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
 
@@ -18,8 +18,8 @@ const ANSWER: Keywords = Keywords::new(
 );
 const HEADER: Keywords = Keywords::new(
     "a header",
-    &["required", "schema"],
-    &["description", "example", "examples"],
+    &["required", "schema", "style", "explode"],
+    &["description", "deprecated", "example", "examples"],
 );
 const CONTENT: Keywords = Keywords::new("the content", &["application/json"], &[]);
 const MEDIA_TYPE: Keywords = Keywords::new("a media type", &["schema"], &["example", "examples"]);
@@ -33,71 +33,60 @@ const EXAMPLE: Keywords = Keywords::new(
 pub(super) fn all(
     reader: &Reader<'_>,
     operation: &Place<'_>,
-    schemas: &IndexMap<String, Schema>,
+    stem: &str,
 ) -> Option<(Response, Vec<Response>)> {
     let Some(place) = operation.get("responses") else {
         reader.missing(operation, "responses");
         return None;
     };
     reader.expect(&place, "an object", Value::as_object)?;
-    let mut answers = Vec::new();
+    let (mut successes, mut errors) = (Vec::new(), Vec::new());
     let mut whole = true;
     for (status, answer) in place.members() {
-        match numbered(reader, status, answer) {
-            Some(answer) => answers.push(answer),
+        match of_status(reader, status, answer, stem) {
+            Some(answer) if is_success(answer.status) => successes.push(answer),
+            Some(answer) => errors.push(answer),
             None => whole = false,
         }
     }
-    for answer in &answers {
-        for header in &answer.headers {
-            graph::check_single_value(reader, schemas, &header.schema, false);
-        }
-        if let Some(name) = &answer.schema {
-            graph::check_body(reader, schemas, name, &answer.pointer);
-        }
-    }
-    answers.sort_by_key(|answer| answer.status);
-    let successes = answers.iter().filter(|it| it.status < 300).count();
-    if whole && successes != 1 {
+    if whole && successes.len() != 1 {
         reader.refuse(
             &place.pointer,
-            format!("the operation has {successes} successes"),
+            format!("the operation has {} successes", successes.len()),
             "write exactly one answer of 200 to 299: its function has one result",
         );
     }
+    errors.sort_by_key(|answer| answer.status);
     if whole {
-        check_errors(reader, &place, &answers);
+        check_errors(reader, &errors);
     }
-    if !whole || successes != 1 {
-        return None;
-    }
-    // The one success has the lowest status.
-    let errors = answers.split_off(1);
-    answers.pop().map(|success| (success, errors))
+    successes
+        .pop()
+        .filter(|_| whole && successes.is_empty())
+        .map(|success| (success, errors))
 }
 
-/// There are errors, all of them have a body, and the same.
-fn check_errors(reader: &Reader<'_>, responses: &Place<'_>, answers: &[Response]) {
-    if !answers.is_empty() && answers.iter().all(|it| it.status < 400) {
-        reader.refuse(
-            &responses.pointer,
-            "the operation has no errors, and every server has some",
-            "write at least `500`",
-        );
-    }
-    let mut first: Option<(&str, u16)> = None;
-    for answer in answers.iter().filter(|it| it.status >= 400) {
-        let pointer = responses.pointer.child(answer.status);
+fn is_success(status: Status) -> bool {
+    matches!(status, Status::Code(..300))
+}
+
+/// All errors have a body, and the same.
+fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
+    let mut first: Option<(&str, &Response)> = None;
+    for answer in errors {
         match (&answer.schema, first) {
             (None, _) => reader.refuse(
-                &pointer,
+                &answer.pointer,
                 "an error without a body tells its reader nothing",
                 "write `content` with the schema of all errors of the operation",
             ),
-            (Some(schema), None) => first = Some((schema, answer.status)),
-            (Some(schema), Some((other, status))) if schema != other => reader.refuse(
-                &pointer,
-                format!("the error is a `{schema}`, and that of {status} is a `{other}`"),
+            (Some(schema), None) => first = Some((schema, answer)),
+            (Some(schema), Some((other, by))) if schema != other => reader.refuse(
+                &answer.pointer,
+                format!(
+                    "the error is a `{schema}`, and that of {} is a `{other}`",
+                    by.status
+                ),
                 "write one schema for all errors of an operation",
             ),
             _ => {}
@@ -105,34 +94,58 @@ fn check_errors(reader: &Reader<'_>, responses: &Place<'_>, answers: &[Response]
     }
 }
 
-fn numbered<'a>(reader: &Reader<'a>, status: &str, place: Place<'a>) -> Option<Response> {
-    let number = (status.len() == 3)
-        .then(|| status.parse::<u16>().ok())
+fn of_status<'a>(
+    reader: &Reader<'a>,
+    text: &str,
+    place: Place<'a>,
+    stem: &str,
+) -> Option<Response> {
+    let number = (text.len() == 3)
+        .then(|| text.parse::<u16>().ok())
         .flatten();
-    let Some(number @ (200..=299 | 400..=599)) = number else {
-        let remedy = match number {
-            Some(_) => "write 200 to 299 or 400 to 599: this one is not for JSON over dropshot",
-            None => "write each status by its number",
-        };
-        reader.refuse(
-            &place.pointer,
-            format!("the status `{status}` is not understood"),
-            remedy,
-        );
-        return None;
+    let status = match (number, text) {
+        (Some(number @ (200..=299 | 400..=599)), _) => Status::Code(number),
+        (_, "4XX") => Status::Class(4),
+        (_, "5XX") => Status::Class(5),
+        (_, "default") => Status::Other,
+        _ => {
+            let remedy = match number {
+                Some(_) => "write 200 to 299 or 400 to 599: this one is not for JSON over dropshot",
+                None => {
+                    "write each success by its number, and errors by theirs, `4XX`, `5XX` or `default`"
+                }
+            };
+            reader.refuse(
+                &place.pointer,
+                format!("the status `{text}` is not understood"),
+                remedy,
+            );
+            return None;
+        }
     };
-    one(reader, place, number)
+    let what = if is_success(status) {
+        "response"
+    } else {
+        "error"
+    };
+    one(reader, place, status, &part(stem, what))
 }
 
-/// An answer, wherever it stands. A component has no status; 200 stands for all with a body.
-pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Option<Response> {
+/// An answer, wherever it stands; `name` is that of its body, if that has none. A component has no status;
+/// 200 stands for all.
+pub(super) fn one<'a>(
+    reader: &Reader<'a>,
+    place: Place<'a>,
+    status: Status,
+    name: &str,
+) -> Option<Response> {
     let place = reader.follow(place, "responses")?;
     let place = reader.object(place, &ANSWER)?;
     let description = reader.required_text(&place, "description");
-    let headers = headers(reader, &place);
+    let headers = headers(reader, &place, name);
     let links = link::all(reader, &place);
     let schema = match (place.get("content"), status) {
-        (Some(content), 204 | 205) => {
+        (Some(content), Status::Code(status @ (204 | 205))) => {
             reader.refuse(
                 &content.pointer,
                 format!("an answer of status {status} has no body"),
@@ -140,17 +153,8 @@ pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Opt
             );
             return None;
         }
-        (None, 204) => None,
-        (None, 205..=299 | 200..=203) => {
-            reader.refuse(
-                &place.pointer,
-                "a success without a body is not understood",
-                "write `content`, or the status 204",
-            );
-            return None;
-        }
         (None, _) => None,
-        (Some(_), _) => Some(content(reader, &place)?),
+        (Some(_), _) => Some(content(reader, &place, name)?),
     };
     Some(Response {
         status,
@@ -162,7 +166,7 @@ pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>, status: u16) -> Opt
     })
 }
 
-fn headers<'a>(reader: &Reader<'a>, answer: &Place<'a>) -> Option<Vec<Header>> {
+fn headers<'a>(reader: &Reader<'a>, answer: &Place<'a>, whole_name: &str) -> Option<Vec<Header>> {
     let Some(place) = answer.get("headers") else {
         return Some(Vec::new());
     };
@@ -172,7 +176,7 @@ fn headers<'a>(reader: &Reader<'a>, answer: &Place<'a>) -> Option<Vec<Header>> {
     let mut whole = true;
     for (name, member) in place.members() {
         check_header_name(reader, name, &member.pointer);
-        match header(reader, name, member) {
+        match header(reader, name, member, whole_name) {
             Some(header) => headers.push(header),
             None => whole = false,
         }
@@ -196,11 +200,17 @@ pub(super) fn check_header_name(reader: &Reader<'_>, name: &str, pointer: &Point
     );
 }
 
-/// A header, wherever it stands.
-pub(super) fn header<'a>(reader: &Reader<'a>, name: &str, place: Place<'a>) -> Option<Header> {
+/// A header, wherever it stands. `whole` is what it is a part of.
+pub(super) fn header<'a>(
+    reader: &Reader<'a>,
+    name: &str,
+    place: Place<'a>,
+    whole: &str,
+) -> Option<Header> {
     let place = reader.follow(place, "headers")?;
     let place = reader.object(place, &HEADER)?;
     examples(reader, &place);
+    operation::check_style(reader, &place, Location::Header);
     let Some(schema) = place.get("schema") else {
         reader.missing(&place, "schema");
         return None;
@@ -209,25 +219,26 @@ pub(super) fn header<'a>(reader: &Reader<'a>, name: &str, place: Place<'a>) -> O
         name: name.to_owned(),
         required: reader.flag(&place, "required"),
         description: reader.text(&place, "description"),
-        schema: schema::inline(reader, schema)?,
+        schema: schema::inline(reader, schema, &part(whole, name))?,
     })
 }
 
-/// The component that the JSON body of a request or an answer is.
-pub(super) fn content<'a>(reader: &Reader<'a>, holder: &Place<'a>) -> Option<String> {
+/// The component that the JSON body of a request or an answer is; `name` is that of the one that is made of
+/// a schema that stands here.
+pub(super) fn content<'a>(reader: &Reader<'a>, holder: &Place<'a>, name: &str) -> Option<String> {
     let Some(content) = holder.get("content") else {
         reader.missing(holder, "content");
         return None;
     };
     reader.expect(&content, "an object", Value::as_object)?;
     let mut json = None;
-    for (name, member) in content.members() {
-        if CONTENT.read.contains(&name) {
+    for (media, member) in content.members() {
+        if CONTENT.read.contains(&media) {
             json = Some(member);
         } else {
             reader.refuse(
                 &member.pointer,
-                format!("the media type `{name}` is not understood"),
+                format!("the media type `{media}` is not understood"),
                 "write `application/json`, and nothing else",
             );
         }
@@ -244,15 +255,7 @@ pub(super) fn content<'a>(reader: &Reader<'a>, holder: &Place<'a>) -> Option<Str
         reader.missing(&json, "schema");
         return None;
     };
-    if schema.get("$ref").is_none() {
-        reader.refuse(
-            &schema.pointer,
-            "the body has no name, so its type would have none",
-            "move it under components/schemas, and refer to it",
-        );
-        return None;
-    }
-    reader.reference(&schema, "schemas")
+    schema::named(reader, schema, name)
 }
 
 /// `examples`, whose references lead somewhere and whose keywords are known.

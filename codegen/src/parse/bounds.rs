@@ -5,7 +5,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::model::{Bound, Bounds};
+use crate::model::{Bound, Bounds, Width};
 
 use super::reader::{Place, Reader};
 
@@ -16,27 +16,32 @@ const MAX_EXACT: i64 = 9_007_199_254_740_991;
 const MAX_DIGITS: usize = 15;
 
 /// Which numbers are exact, as decimal literals without exponent.
-pub(super) type Exact = fn(&Number) -> Option<String>;
+type Exact<'a> = &'a dyn Fn(&Number) -> Option<String>;
 
-/// A whole number of 64 bits.
-pub(super) fn wide(number: &Number) -> Option<String> {
-    whole(number, MAX_EXACT)
+/// A whole number of this width.
+pub(super) fn whole(width: Width) -> impl Fn(&Number) -> Option<String> {
+    move |number| {
+        let value = number.as_i64()?;
+        let (least, most) = width.range();
+        let fits = (least..=most).contains(&i128::from(value));
+        (fits && (-MAX_EXACT..=MAX_EXACT).contains(&value)).then(|| value.to_string())
+    }
 }
 
-/// A whole number of 32 bits.
-pub(super) fn narrow(number: &Number) -> Option<String> {
-    whole(number, i64::from(i32::MAX))
-}
-
-fn whole(number: &Number, limit: i64) -> Option<String> {
-    let value = number.as_i64()?;
-    (-limit..=limit).contains(&value).then(|| value.to_string())
+/// The bounds without those that the width implies: `minimum: 0` of what has no sign.
+pub(super) fn beyond(width: Width, bounds: Bounds) -> Bounds {
+    let (least, most) = width.range();
+    let implied = |bound: &Bound, end: i128| !bound.exclusive && bound.value == end.to_string();
+    Bounds {
+        minimum: bounds.minimum.filter(|it| !implied(it, least)),
+        maximum: bounds.maximum.filter(|it| !implied(it, most)),
+    }
 }
 
 /// A decimal.
 pub(super) fn decimal(number: &Number) -> Option<String> {
     if number.is_i64() || number.is_u64() {
-        return wide(number);
+        return whole(Width::I64)(number);
     }
     // Displaying an `f64` gives the shortest decimal that reads back the same, without exponent.
     let literal = number.as_f64()?.to_string();
@@ -45,7 +50,7 @@ pub(super) fn decimal(number: &Number) -> Option<String> {
 }
 
 /// The bounds of a schema. `None` when they were refused.
-pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, exact: Exact) -> Option<Bounds> {
+pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, exact: Exact<'_>) -> Option<Bounds> {
     let minimum = bound(reader, place, ["minimum", "exclusiveMinimum"], exact);
     let maximum = bound(reader, place, ["maximum", "exclusiveMaximum"], exact);
     let bounds = Bounds {
@@ -74,7 +79,7 @@ fn bound(
     reader: &Reader<'_>,
     place: &Place<'_>,
     [keyword, exclusively]: [&str; 2],
-    exact: Exact,
+    exact: Exact<'_>,
 ) -> Option<Option<Bound>> {
     if let Some(number) = place.get(exclusively).filter(|it| it.value.is_number()) {
         reader.refuse(

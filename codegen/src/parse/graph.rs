@@ -1,4 +1,5 @@
-//! What concerns several schemas: references, and the variants of a `oneOf`.
+//! What concerns several schemas: references, defaults, the variants of a `oneOf`, and what operations
+//! ask of theirs.
 //!
 //! Problems are found here only among schemas that are right by themselves; a component that was
 //! refused already is left alone.
@@ -7,8 +8,9 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use crate::model::{Kind, Pointer, Schema};
+use crate::model::{Kind, Location, Operation, Schema};
 
+use super::default;
 use super::reader::Reader;
 
 /// How many references may follow each other. What walks along them (types, checks, comparisons)
@@ -20,6 +22,12 @@ type Schemas = IndexMap<String, Schema>;
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
     check_depth(reader, schemas);
     for schema in schemas.values() {
+        default::check(reader, schemas, schema);
+        if let Kind::Union(alternatives) = &schema.kind {
+            for alternative in alternatives {
+                check_alternative(reader, schemas, &alternative.schema);
+            }
+        }
         if let Kind::OneOf {
             discriminator,
             mapping,
@@ -36,25 +44,48 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
     }
 }
 
-/// The components that a schema refers to, at any depth of its own text.
-fn references(schema: &Schema) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut open = vec![schema];
-    while let Some(schema) = open.pop() {
-        match &schema.kind {
-            Kind::Ref(name) => found.push(name.as_str()),
-            Kind::Array { items, .. } => open.push(items),
-            Kind::Object { properties, .. } => open.extend(properties.values()),
-            Kind::OneOf { mapping, .. } => found.extend(mapping.values().map(String::as_str)),
-            _ => {}
+/// What operations ask of the schemas of their parameters, bodies and headers.
+pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
+    for operation in operations {
+        for parameter in &operation.parameters {
+            let in_query = parameter.location == Location::Query;
+            check_single_value(reader, schemas, &parameter.schema, in_query);
+            default::check(reader, schemas, &parameter.schema);
         }
+        let answers = std::iter::once(&operation.success).chain(&operation.errors);
+        for header in answers.flat_map(|answer| &answer.headers) {
+            check_single_value(reader, schemas, &header.schema, false);
+        }
+        check_bodies(reader, schemas, operation);
     }
-    found
 }
 
-/// Refuses references that run in circles or too deep. Components settle one by one, each after all
-/// that it refers to; those that never do are in a circle, or lead into one.
+/// Refuses references that run in circles, so that a type would hold itself, and those that run too deep.
 fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
+    let waiting = settle(schemas, Schema::held, |_| {});
+    for circle in circles(schemas, &waiting) {
+        reader.refuse(
+            &schemas[circle[0]].pointer,
+            format!("the references run in a circle: {}", circle.join(" -> ")),
+            "break it: refer to the other object by an id, or in a list",
+        );
+    }
+    settle(schemas, Schema::references, |name| {
+        reader.refuse(
+            &schemas[name].pointer,
+            format!("more than {MAX_DEPTH} references follow each other from here"),
+            "nest components less deeply",
+        );
+    });
+}
+
+/// Components settle one by one, each after all that it refers to; those that never do are in a circle, or
+/// lead into one, and are the result. `deep` is told of those that settle too late.
+fn settle<'a>(
+    schemas: &'a Schemas,
+    references: fn(&'a Schema) -> Vec<&'a str>,
+    deep: impl Fn(&str),
+) -> HashMap<&'a str, usize> {
     let mut users: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut waiting: HashMap<&str, usize> = HashMap::new();
     let mut settled: Vec<(&str, usize)> = Vec::new();
@@ -74,11 +105,7 @@ fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
     let mut depths: HashMap<&str, usize> = HashMap::new();
     while let Some((name, depth)) = settled.pop() {
         if depth == MAX_DEPTH {
-            reader.refuse(
-                &schemas[name].pointer,
-                format!("more than {MAX_DEPTH} references follow each other from here"),
-                "nest components less deeply",
-            );
+            deep(name);
         }
         for &user in users.get(name).into_iter().flatten() {
             let deepest = depths.entry(user).or_default();
@@ -92,13 +119,7 @@ fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
             }
         }
     }
-    for circle in circles(schemas, &waiting) {
-        reader.refuse(
-            &schemas[circle[0]].pointer,
-            format!("the references run in a circle: {}", circle.join(" -> ")),
-            "break it: refer to the other object by an id",
-        );
-    }
+    waiting
 }
 
 /// One circle for each component that waits for itself, told from its first component.
@@ -127,12 +148,24 @@ fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<
             }
             seen.insert(name, walk);
             path.push(name);
-            next = references(&schemas[name])
+            next = schemas[name]
+                .held()
                 .into_iter()
                 .find(|it| waiting.contains_key(it));
         }
     }
     found
+}
+
+/// An alternative is not null: nothing would tell whose null it is.
+fn check_alternative(reader: &Reader<'_>, schemas: &Schemas, name: &str) {
+    if let Some(schema) = schemas.get(name).filter(|it| it.nullable) {
+        reader.refuse(
+            &schema.pointer,
+            "the component is a variant of a `oneOf`, and may be null",
+            "remove `nullable`",
+        );
+    }
 }
 
 /// The variant says by itself which variant it is.
@@ -193,7 +226,9 @@ fn check_values(
         return;
     };
     let mut listed: Vec<_> = match &target.kind {
-        Kind::String(text) if !target.nullable => text.enumeration.iter().collect(),
+        Kind::String(text) if !target.nullable && !property.nullable => {
+            text.enumeration.iter().collect()
+        }
         _ => Vec::new(),
     };
     listed.sort();
@@ -215,52 +250,45 @@ fn check_values(
 }
 
 /// What a schema that must be one plain value turns out to be otherwise, refused. The value travels
-/// as text: in a path, a query or a header.
-pub(super) fn check_single_value(
-    reader: &Reader<'_>,
-    schemas: &Schemas,
-    schema: &Schema,
-    in_query: bool,
-) {
+/// as text: in a path, a query or a header. No text is null, so that `nullable` says nothing there.
+fn check_single_value(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema, in_query: bool) {
     let Some(target) = resolve(schemas, schema) else {
         return;
     };
     let cause = match &target.kind {
-        _ if target.nullable => "null cannot be written here",
         Kind::Array { .. } => "a list cannot be written here",
-        Kind::Object { .. } | Kind::OneOf { .. } => "an object cannot be written here",
+        Kind::Object { .. } | Kind::Map(_) | Kind::OneOf { .. } => {
+            "an object cannot be written here"
+        }
+        Kind::Union(_) => "one of several types cannot be written here",
+        Kind::Null => "null cannot be written here",
         Kind::Number { .. } if in_query => "a number with a fraction is not understood in a query",
         _ => return,
     };
     let remedy = match &target.kind {
-        _ if target.nullable => "write a schema that is not nullable",
         Kind::Number { .. } => "write an integer of a smaller unit, or a string with a pattern",
         _ => "write a single value, a string for instance",
     };
     reader.refuse(&schema.pointer, cause, remedy);
 }
 
-/// Refuses a body that is a bare scalar, or may be null.
-pub(super) fn check_body(reader: &Reader<'_>, schemas: &Schemas, name: &str, pointer: &Pointer) {
-    let Some(schema) = schemas.get(name) else {
-        return;
-    };
-    if schema.nullable {
-        reader.refuse(
-            pointer,
-            format!("the body `{name}` may be null"),
-            "refer to a component that is not nullable",
-        );
-    }
-    if !matches!(
-        schema.kind,
-        Kind::Object { .. } | Kind::OneOf { .. } | Kind::Array { .. }
-    ) {
-        reader.refuse(
-            pointer,
-            format!("the body `{name}` is a bare scalar"),
-            "wrap it in an object: a body that cannot grow cannot change",
-        );
+/// Refuses bodies that may be null.
+fn check_bodies(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
+    let answers = std::iter::once(&operation.success).chain(&operation.errors);
+    let answers = answers.map(|it| (it.schema.as_ref(), &it.pointer));
+    let body = operation
+        .body
+        .iter()
+        .map(|it| (Some(&it.schema), &it.pointer));
+    for (name, pointer) in answers.chain(body) {
+        let Some(name) = name else { continue };
+        if schemas.get(name).is_some_and(|schema| schema.nullable) {
+            reader.refuse(
+                pointer,
+                format!("the body `{name}` may be null"),
+                "refer to a component that is not nullable",
+            );
+        }
     }
 }
 

@@ -3,17 +3,25 @@
 //! 1. [`text`]: YAML or JSON to one JSON value.
 //! 2. This file: the document, from top to bottom. Components come first, because operations look
 //!    into them.
-//! 3. [`schema`] and [`scalar`]: each schema by itself. [`graph`]: schemas among each other.
+//! 3. [`schema`], [`scalar`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
+//!    component ([`made`]).
 //! 4. [`operation`], [`answer`], [`link`] and [`paths`]: operations.
-//! 5. [`names`]: what would collide in Rust.
+//! 5. [`graph`]: schemas among each other, and as operations use them; [`default`]: their defaults.
+//! 6. [`names`]: what would collide in Rust.
 //!
 //! Every object is read by [`reader`], with a closed list of keywords.
 
 mod answer;
 mod bounds;
+mod default;
 mod graph;
+/// As the runtime has it.
+#[path = "../../runtime/src/schema/linear.rs"]
+mod linear;
 mod link;
+mod made;
 mod names;
+mod one_of;
 mod operation;
 mod paths;
 mod reader;
@@ -27,7 +35,8 @@ use std::path::Path;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Credential, Document, Pointer, Schema, SecurityScheme, Tag};
+use crate::model::{Credential, Document, Pointer, Schema, SecurityScheme, Status, Tag};
+use crate::names::part;
 use crate::{Problem, Problems};
 
 use operation::Shared;
@@ -146,7 +155,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
         value: &empty,
         pointer: Pointer::default(),
     };
-    let schemas = at("schemas")
+    let mut schemas = at("schemas")
         .map(|it| schemas(reader, &it))
         .unwrap_or_default();
     let scheme_places = at("securitySchemes").unwrap_or(nothing);
@@ -154,7 +163,6 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     let security = operation::security(reader, &root, &security_schemes, None);
     let shared = Shared {
         tags: &tags,
-        schemas: &schemas,
         schemes: &security_schemes,
         security,
     };
@@ -171,6 +179,9 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
         );
     }
     let operations = operation::all(reader, &paths, &shared);
+    schemas.extend(reader.made.take());
+    graph::check(reader, &schemas);
+    graph::check_operations(reader, &schemas, &operations);
     link::check(reader, &paths, &operations);
     names::check_functions(reader, &operations, &scheme_places);
     let (title, version, description) = info?;
@@ -253,10 +264,20 @@ fn components<'a>(reader: &Reader<'a>, root: &Place<'a>) -> Option<Place<'a>> {
             .into_iter()
             .flat_map(|section| section.members())
     };
-    all("parameters").for_each(|(_, it)| drop(operation::parameter(reader, it)));
-    all("headers").for_each(|(name, it)| drop(answer::header(reader, name, it)));
-    all("responses").for_each(|(_, it)| drop(answer::one(reader, it, 500)));
-    all("requestBodies").for_each(|(_, it)| drop(operation::request_body(reader, it)));
+    all("schemas").for_each(|(name, _)| reader.made.reserve(name));
+    names::PRELUDE.iter().for_each(|it| reader.made.reserve(it));
+    for (name, it) in all("parameters") {
+        operation::parameter(reader, it, &part(name, "parameter"));
+    }
+    for (name, it) in all("headers") {
+        answer::header(reader, name, it, &part("header", name));
+    }
+    for (name, it) in all("responses") {
+        answer::one(reader, it, Status::Code(200), &part(name, "response"));
+    }
+    for (name, it) in all("requestBodies") {
+        operation::request_body(reader, it, &part(name, "body"));
+    }
     all("examples").for_each(|(_, it)| answer::example(reader, it));
     all("links").for_each(|(_, it)| drop(link::one(reader, it)));
     all("schemas").chain(all("securitySchemes")).for_each(drop);
@@ -265,12 +286,13 @@ fn components<'a>(reader: &Reader<'a>, root: &Place<'a>) -> Option<Place<'a>> {
 
 fn schemas(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, Schema> {
     names::check_components(reader, place);
-    let schemas = place
+    place
         .members()
-        .filter_map(|(name, place)| Some((name.to_owned(), schema::component(reader, place)?)))
-        .collect();
-    graph::check(reader, &schemas);
-    schemas
+        .filter_map(|(name, place)| {
+            let schema = schema::component(reader, place, name)?;
+            Some((name.to_owned(), schema))
+        })
+        .collect()
 }
 
 fn schemes(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, SecurityScheme> {

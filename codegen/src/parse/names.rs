@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Location, Operation, Pointer};
+use crate::model::{Location, Operation, Pointer, error_hook};
 use crate::names::{is_plain, of_type, value};
 
 use super::reader::{Place, Reader};
 
 /// What generated code, or a derived implementation in it, calls by these very names.
-const PRELUDE: &[&str] = &[
+pub(super) const PRELUDE: &[&str] = &[
     "Box", "Default", "Err", "From", "None", "Ok", "Option", "Result", "Self_", "Some", "String",
     "Vec",
 ];
@@ -33,6 +33,7 @@ const TAKEN_FUNCTIONS: &[&str] = &[
     "pre",
     "public",
     "register",
+    "unlisted",
 ];
 
 /// What the client's builders, which are named after operations, have around them.
@@ -135,7 +136,8 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
     errors.sort_unstable();
     errors.dedup();
     for name in errors {
-        scope.seen.insert(value(name), name.to_owned());
+        let hook = error_hook(operations, name);
+        scope.seen.insert(hook, name.to_owned());
     }
     for operation in operations {
         let pointer = operation.pointer.child("operationId");

@@ -4,9 +4,9 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::model::{Body, Location, Method, Operation, Parameter, Schema, SecurityScheme, Tag};
+use crate::names::part;
 
 use super::answer;
-use super::graph;
 use super::paths::Tree;
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
@@ -31,8 +31,8 @@ const OPERATION: Keywords = Keywords::new(
 );
 const PARAMETER: Keywords = Keywords::new(
     "a parameter",
-    &["name", "in", "required", "schema"],
-    &["description", "example", "examples"],
+    &["name", "in", "required", "schema", "style", "explode"],
+    &["description", "deprecated", "example", "examples"],
 );
 const METHODS: &[(&str, Method)] = &[
     ("get", Method::Get),
@@ -45,7 +45,6 @@ const METHODS: &[(&str, Method)] = &[
 /// What operations refer to.
 pub(super) struct Shared<'a> {
     pub(super) tags: &'a IndexMap<String, Tag>,
-    pub(super) schemas: &'a IndexMap<String, Schema>,
     pub(super) schemes: &'a IndexMap<String, SecurityScheme>,
     /// The scheme of operations that do not say otherwise.
     pub(super) security: Option<String>,
@@ -112,9 +111,11 @@ fn one<'a>(
             "write one: its function is named after it",
         );
     }
-    let parameters = parameters(reader, &place, route, shared);
-    let body = body(reader, &place, route.method, shared);
-    let answers = answer::all(reader, &place, shared.schemas);
+    // One without an id has been refused, so that its names matter to nobody.
+    let stem = id.as_deref().unwrap_or("operation");
+    let parameters = parameters(reader, &place, route, stem);
+    let body = body(reader, &place, route.method, stem);
+    let answers = answer::all(reader, &place, stem);
     let security = security(reader, &place, shared.schemes, shared.security.clone());
     let tags = tags(reader, &place, shared.tags);
     let (success, errors) = answers?;
@@ -137,7 +138,9 @@ fn one<'a>(
 
 fn tags(reader: &Reader<'_>, place: &Place<'_>, known: &IndexMap<String, Tag>) -> Vec<String> {
     let tags = reader.texts(place, "tags");
-    for (tag, pointer) in tags.iter().filter(|(tag, _)| !known.contains_key(tag)) {
+    // A document that declares none names its tags where it uses them.
+    let declared = |tag: &String| known.is_empty() || known.contains_key(tag);
+    for (tag, pointer) in tags.iter().filter(|(tag, _)| !declared(tag)) {
         reader.refuse(
             pointer,
             format!("the tag `{tag}` is not declared"),
@@ -196,7 +199,7 @@ fn parameters<'a>(
     reader: &Reader<'a>,
     place: &Place<'a>,
     route: &Route<'_, 'a>,
-    shared: &Shared<'_>,
+    stem: &str,
 ) -> Option<Vec<Parameter>> {
     let mut parameters: Vec<Parameter> = Vec::new();
     let mut whole = true;
@@ -206,15 +209,13 @@ fn parameters<'a>(
         };
         reader.expect(&list, "a list", Value::as_array);
         for item in list.items() {
-            match parameter(reader, item) {
+            match parameter(reader, item, stem) {
                 Some(parameter) => parameters.push(parameter),
                 None => whole = false,
             }
         }
     }
     for parameter in &parameters {
-        let in_query = parameter.location == Location::Query;
-        graph::check_single_value(reader, shared.schemas, &parameter.schema, in_query);
         if parameter.location == Location::Path
             && !route.variables.contains(&parameter.name.as_str())
         {
@@ -250,8 +251,12 @@ fn parameters<'a>(
     whole.then_some(parameters)
 }
 
-/// One parameter, wherever it stands.
-pub(super) fn parameter<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Parameter> {
+/// One parameter, wherever it stands. `whole` is what it is a part of.
+pub(super) fn parameter<'a>(
+    reader: &Reader<'a>,
+    place: Place<'a>,
+    whole: &str,
+) -> Option<Parameter> {
     let place = reader.follow(place, "parameters")?;
     let place = reader.object(place, &PARAMETER)?;
     answer::examples(reader, &place);
@@ -270,9 +275,10 @@ pub(super) fn parameter<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Par
         }
     };
     let name = name?;
-    if location == Location::Header {
+    if location == Location::Header && !is_credential(reader, &name) {
         answer::check_header_name(reader, &name, &place.pointer);
     }
+    check_style(reader, &place, location);
     let required = reader.flag(&place, "required");
     if location == Location::Path && !required {
         reader.refuse(
@@ -285,14 +291,45 @@ pub(super) fn parameter<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Par
         reader.missing(&place, "schema");
         return None;
     };
+    let schema = schema::inline(reader, schema, &part(whole, &name))?;
     Some(Parameter {
         name,
         location,
         required,
         description: reader.text(&place, "description"),
-        schema: schema::inline(reader, schema)?,
+        schema: Schema {
+            // No text is null.
+            nullable: false,
+            ..schema
+        },
         pointer: place.pointer,
     })
+}
+
+/// Whether this is the header of the credential in a document that has no security schemes: then it is a
+/// header like any other, which handlers read.
+fn is_credential(reader: &Reader<'_>, name: &str) -> bool {
+    let components = reader.root().get("components");
+    let schemes = components.and_then(|it| it.get("securitySchemes"));
+    name.eq_ignore_ascii_case("authorization") && schemes.is_none()
+}
+
+/// `style` and `explode` say how lists and objects are written, of which there are none. What is usual is
+/// taken, since it is what is meant where nothing is said.
+pub(super) fn check_style(reader: &Reader<'_>, place: &Place<'_>, location: Location) {
+    let usual = match location {
+        Location::Query => "form",
+        Location::Path | Location::Header => "simple",
+    };
+    let style = reader.text(place, "style");
+    if style.is_some_and(|style| style != usual) {
+        reader.refuse(
+            &place.pointer.child("style"),
+            "the parameter is not written the usual way of its place",
+            format!("write `{usual}`, or remove it"),
+        );
+    }
+    reader.flag(place, "explode");
 }
 
 /// The request body, if there is one; `None` when it was refused.
@@ -301,7 +338,7 @@ fn body<'a>(
     reader: &Reader<'a>,
     place: &Place<'a>,
     method: Method,
-    shared: &Shared<'_>,
+    stem: &str,
 ) -> Option<Option<Body>> {
     let Some(body) = place.get("requestBody") else {
         return Some(None);
@@ -314,13 +351,11 @@ fn body<'a>(
         );
         return None;
     }
-    let body = request_body(reader, body)?;
-    graph::check_body(reader, shared.schemas, &body.schema, &body.pointer);
-    Some(Some(body))
+    Some(Some(request_body(reader, body, &part(stem, "body"))?))
 }
 
-/// A request body, wherever it stands.
-pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Body> {
+/// A request body, wherever it stands; `name` is that of its schema, if it has none.
+pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<Body> {
     const REQUEST_BODY: Keywords =
         Keywords::new("a request body", &["required", "content"], &["description"]);
     let place = reader.follow(place, "requestBodies")?;
@@ -334,7 +369,7 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<
     }
     Some(Body {
         description: reader.text(&place, "description"),
-        schema: answer::content(reader, &place)?,
+        schema: answer::content(reader, &place, name)?,
         pointer: place.pointer,
     })
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::model::Pointer;
 use crate::{Problem, Problems};
 
+use super::made::Made;
 use super::remedy;
 
 /// What reads a document: its root, for references, and the problems found so far.
@@ -18,6 +19,8 @@ pub(super) struct Reader<'a> {
     file: &'a str,
     root: &'a Value,
     problems: RefCell<Vec<Problem>>,
+    /// The components that are made of inline schemas.
+    pub(super) made: Made,
 }
 
 /// A value of the document, and where it stands.
@@ -36,9 +39,29 @@ pub(super) struct Keywords {
     pub(super) read: &'static [&'static str],
     /// What is told to readers, and changes nothing.
     pub(super) told: &'static [&'static str],
-    /// Whether `x-...` is told to readers, too.
+    /// Whether every `x-...` is told to readers, too, and not only [`EXTENSIONS`].
     pub(super) extensions: bool,
 }
+
+/// Extensions that say nothing about what is sent, wherever they stand: of dropshot and typify, what the
+/// schema or the parameters beside them say, too; of others, how pages about the document look.
+const EXTENSIONS: &[&str] = &[
+    "x-addedInVersion",
+    "x-codeSamples",
+    "x-code-samples",
+    "x-deprecatedInVersion",
+    "x-deprecatedMessage",
+    "x-displayName",
+    "x-dropshot-pagination",
+    "x-group-parameters",
+    "x-groupIndex",
+    "x-logo",
+    "x-methodName",
+    "x-publicVersion",
+    "x-rust-type",
+    "x-sortIndex",
+    "x-tagGroups",
+];
 
 impl Keywords {
     /// A list without extensions.
@@ -58,6 +81,7 @@ impl Keywords {
     fn know(&self, keyword: &str) -> bool {
         self.read.contains(&keyword)
             || self.told.contains(&keyword)
+            || EXTENSIONS.contains(&keyword)
             || (self.extensions && keyword.starts_with("x-"))
     }
 }
@@ -111,6 +135,7 @@ impl<'a> Reader<'a> {
             file,
             root,
             problems: RefCell::default(),
+            made: Made::default(),
         }
     }
 

@@ -3,8 +3,10 @@
 /// The advice for this keyword, wherever it stands.
 pub(super) fn for_keyword(keyword: &str) -> &'static str {
     match keyword {
-        "allOf" => "write all properties in one object, or refer to the component alone",
-        "anyOf" => "write a `oneOf` of components with a `discriminator`",
+        "allOf" => {
+            "write all properties in one object; `allOf` is for one reference that stands inside of \
+             something"
+        }
         "not" | "multipleOf" | "minProperties" | "maxProperties" => {
             "remove it, and say it in the description: no generated type could keep it"
         }
@@ -29,6 +31,9 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         }
         "nullable" => "write it beside the `type` of the component that may be null",
         "$ref" => "write the thing itself here",
+        "x-dropshot-websocket" => {
+            "remove the operation, and serve it beside the generated ones: a websocket has no answers"
+        }
         _ if keyword.starts_with("x-") => {
             "remove it, or move it to the document, `info`, a server or a tag: \
              extensions are taken as documentation only there"

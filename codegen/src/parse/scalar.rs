@@ -1,10 +1,11 @@
-//! Booleans, integers, numbers and strings: their limits, and whether a default keeps to them.
+//! Integers, numbers and strings: their limits and their formats.
 
 use serde_json::Value;
 
-use crate::model::{Bounds, Format, Kind, Pointer, Schema, Text};
+use crate::model::{Bounds, Format, Kind, Pointer, Text, Width};
 
 use super::bounds;
+use super::default::fault_of_text;
 use super::names;
 use super::reader::{Keywords, Place, Reader};
 
@@ -51,30 +52,54 @@ pub(super) fn is_constrained(kind: &Kind) -> bool {
     }
 }
 
+const WIDTHS: &[(&str, Width)] = &[
+    ("int8", Width::I8),
+    ("int16", Width::I16),
+    ("int32", Width::I32),
+    ("int64", Width::I64),
+    ("uint8", Width::U8),
+    ("uint16", Width::U16),
+    ("uint32", Width::U32),
+    ("uint64", Width::U64),
+    // What schemars says of `usize`.
+    ("uint", Width::U64),
+];
+
+const FORMATS: &[(&str, Format)] = &[
+    ("uuid", Format::Uuid),
+    ("date-time", Format::DateTime),
+    ("date", Format::Date),
+    ("ip", Format::Ip),
+    ("ipv4", Format::Ipv4),
+    ("ipv6", Format::Ipv6),
+    ("password", Format::Password),
+    ("uri", Format::Uri),
+    ("uri-reference", Format::Uri),
+];
+
 pub(super) fn integer(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &INTEGER)?;
-    let narrow = format(reader, &place, &["int32", "int64"])? == Some("int32");
-    let exact = if narrow { bounds::narrow } else { bounds::wide };
-    let bounds = bounds::read(reader, &place, exact)?;
-    Some(Kind::Integer { narrow, bounds })
+    let width = format(reader, &place, WIDTHS)?.unwrap_or(Width::I64);
+    let bounds = bounds::read(reader, &place, &bounds::whole(width))?;
+    let bounds = bounds::beyond(width, bounds);
+    Some(Kind::Integer { width, bounds })
 }
 
 pub(super) fn number(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &NUMBER)?;
-    format(reader, &place, &["float", "double"])?;
-    let bounds = bounds::read(reader, &place, bounds::decimal)?;
+    format(reader, &place, &[("float", ()), ("double", ())])?;
+    let bounds = bounds::read(reader, &place, &bounds::decimal)?;
     Some(Kind::Number { bounds })
 }
 
 pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &STRING)?;
-    let format = match format(reader, &place, &["uuid", "date-time", "password", "uri"])? {
-        Some("uuid") => Some(Format::Uuid),
-        Some("date-time") => Some(Format::DateTime),
-        Some("password") => Some(Format::Password),
-        Some(_) => Some(Format::Uri),
-        None => None,
-    };
+    // OpenAPI 3.0 has no type of null; this is how schemars and dropshot write it.
+    let only_null = Value::Array(vec![Value::Null]);
+    if place.value.get("enum") == Some(&only_null) && place.get("nullable").is_none() {
+        return Some(Kind::Null);
+    }
+    let format = format(reader, &place, FORMATS)?;
     let (min_length, max_length) = (
         reader.count(&place, "minLength"),
         reader.count(&place, "maxLength"),
@@ -108,23 +133,28 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
 
 /// The `format`, if there is one, which is among those known.
 #[allow(clippy::option_option)] // Unknown, absent and known are three things.
-fn format<'a>(reader: &Reader<'a>, place: &Place<'a>, known: &[&str]) -> Option<Option<&'a str>> {
+fn format<T: Copy>(
+    reader: &Reader<'_>,
+    place: &Place<'_>,
+    known: &[(&str, T)],
+) -> Option<Option<T>> {
     let Some(member) = place.get("format") else {
         return Some(None);
     };
     let format = reader.expect(&member, "text", Value::as_str)?;
-    if !known.contains(&format) {
+    let found = known.iter().find(|(name, _)| *name == format);
+    if found.is_none() {
+        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
         reader.refuse(
             &member.pointer,
             format!("the format `{format}` is not understood"),
             format!(
                 "write one of {}, or remove it and write a `pattern`",
-                known.join(", ")
+                names.join(", ")
             ),
         );
-        return None;
     }
-    Some(Some(format))
+    found.map(|(_, format)| Some(*format))
 }
 
 fn enumeration(reader: &Reader<'_>, place: &Place<'_>, text: &Text) -> Option<Vec<String>> {
@@ -140,10 +170,7 @@ fn enumeration(reader: &Reader<'_>, place: &Place<'_>, text: &Text) -> Option<Ve
             "write both `nullable: true` and the value `null`, or neither",
         );
     }
-    if matches!(
-        text.format,
-        Some(Format::Uuid | Format::DateTime | Format::Password)
-    ) {
+    if !matches!(text.format, None | Some(Format::Uri)) {
         reader.refuse(
             &member.pointer,
             "an enumeration with this format is not understood",
@@ -192,68 +219,4 @@ pub(super) fn check_range(
             "correct one of them",
         );
     }
-}
-
-/// Whether a default, if there is one, passes the schema that it belongs to. Refused if not.
-pub(super) fn check(reader: &Reader<'_>, schema: &Schema) -> bool {
-    let Some(default) = &schema.default else {
-        return true;
-    };
-    let fault = fault(&schema.kind, default);
-    if let Some(fault) = fault {
-        reader.refuse(
-            &schema.pointer.child("default"),
-            format!("the default does not pass its own schema: {fault}"),
-            "correct the default, or remove it",
-        );
-    }
-    fault.is_none()
-}
-
-fn fault(kind: &Kind, default: &Value) -> Option<&'static str> {
-    match (kind, default) {
-        (_, Value::Null) => Some("null is what leaving it out means"),
-        (Kind::Boolean, Value::Bool(_)) => None,
-        (Kind::Integer { narrow, bounds }, Value::Number(number)) => {
-            let exact = if *narrow {
-                bounds::narrow
-            } else {
-                bounds::wide
-            };
-            match exact(number) {
-                Some(_) => bounds::fault(bounds, number),
-                None => Some("it is not a whole number within the format and 2^53 - 1"),
-            }
-        }
-        (Kind::Number { bounds }, Value::Number(number)) => match bounds::decimal(number) {
-            Some(_) => bounds::fault(bounds, number),
-            None => Some("it has more than 15 digits"),
-        },
-        (Kind::String(text), Value::String(value)) => match text.format {
-            Some(Format::Uuid | Format::DateTime | Format::Password) => {
-                Some("a string of this format has no default")
-            }
-            _ => fault_of_text(text, value),
-        },
-        _ => Some("it is of another type"),
-    }
-}
-
-fn fault_of_text(text: &Text, value: &str) -> Option<&'static str> {
-    let length = value.chars().count() as u64;
-    if text.min_length.is_some_and(|minimum| length < minimum) {
-        return Some("it is shorter than `minLength`");
-    }
-    if text.max_length.is_some_and(|maximum| length > maximum) {
-        return Some("it is longer than `maxLength`");
-    }
-    let missed = |pattern: &String| {
-        // The pattern compiled when it was read.
-        regress::Regex::new(pattern).is_ok_and(|regex| regex.find(value).is_none())
-    };
-    if text.pattern.as_ref().is_some_and(missed) {
-        return Some("it does not match `pattern`");
-    }
-    let listed = text.enumeration.is_empty() || text.enumeration.iter().any(|it| it == value);
-    (!listed).then_some("it is not in `enum`")
 }

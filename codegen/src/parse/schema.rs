@@ -4,14 +4,16 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::model::{Kind, Schema};
+use crate::names::part;
 
 use super::names;
+use super::one_of;
 use super::reader::{Keywords, Place, Reader};
 use super::remedy;
 use super::scalar;
 
 /// What every schema may tell.
-const TOLD: &[&str] = &[
+pub(super) const TOLD: &[&str] = &[
     "title",
     "description",
     "example",
@@ -31,6 +33,7 @@ const ARRAY: Keywords = Keywords::new(
     &[
         "type",
         "nullable",
+        "default",
         "items",
         "minItems",
         "maxItems",
@@ -43,18 +46,20 @@ const OBJECT: Keywords = Keywords::new(
     &[
         "type",
         "nullable",
+        "default",
         "properties",
         "required",
         "additionalProperties",
     ],
     TOLD,
 );
-const ONE_OF: Keywords = Keywords::new("a `oneOf`", &["oneOf", "discriminator"], TOLD);
-const DISCRIMINATOR: Keywords = Keywords::new("a discriminator", &["propertyName", "mapping"], &[]);
-const MAPPING: Keywords = Keywords::new("a mapping", &[], &[]);
-
+const ALL_OF: Keywords = Keywords::new(
+    "an `allOf` of one reference",
+    &["allOf", "nullable", "default"],
+    TOLD,
+);
 /// A schema under `components/schemas`.
-pub(super) fn component(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
+pub(super) fn component(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
     if place.get("$ref").is_some() {
         reader.refuse(
             &place.pointer,
@@ -63,48 +68,103 @@ pub(super) fn component(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema>
         );
         return None;
     }
-    any(reader, place)
+    any(reader, place, name)
 }
 
-/// A schema anywhere else: a reference, a scalar that nothing constrains, or a list of such.
-pub(super) fn inline(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
+/// A schema anywhere else. What needs a type becomes a component of this name, and the schema a reference
+/// to it; what is left is a reference, a scalar that nothing constrains, or a list or map of such.
+pub(super) fn inline(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
+    if let Some(made) = reader.made.at(&place.pointer) {
+        return Some(reference(place, made));
+    }
     if place.get("$ref").is_some() {
         let name = reader.reference(&place, "schemas")?;
-        return Some(Schema {
-            kind: Kind::Ref(name),
-            nullable: false,
-            description: None,
-            default: None,
-            json: place.value.clone(),
-            pointer: place.pointer,
-        });
+        return Some(reference(place, name));
     }
-    let schema = any(reader, place)?;
-    let unnamed = match &schema.kind {
-        Kind::Object { .. } => Some("an object"),
-        Kind::OneOf { .. } => Some("a `oneOf`"),
-        _ if schema.default.is_some() => Some("a schema with a default"),
-        kind if scalar::is_constrained(kind) => Some("a constrained scalar"),
-        _ => None,
+    if place.get("allOf").is_some() {
+        return all_of(reader, place);
+    }
+    let schema = any(reader, place.clone(), name)?;
+    let needs_type = match &schema.kind {
+        Kind::Object { .. } | Kind::OneOf { .. } | Kind::Union(_) | Kind::Null => true,
+        Kind::Array { .. } | Kind::Map(_) => false,
+        kind => schema.default.is_some() || scalar::is_constrained(kind),
     };
-    if let Some(unnamed) = unnamed {
+    if !needs_type {
+        return Some(schema);
+    }
+    let made = reader.made.add(name, schema);
+    Some(reference(place, made))
+}
+
+/// The component that a body or an alternative is: the one that it refers to, or the one that is made of it.
+pub(super) fn named(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<String> {
+    let pointer = place.pointer.clone();
+    let schema = inline(reader, place, name)?;
+    if schema.nullable {
         reader.refuse(
-            &schema.pointer,
-            format!("{unnamed} has no name here, so its type would have none"),
-            "move it under components/schemas, and refer to it",
+            &pointer,
+            "a body, or an alternative, may not be null besides",
+            "remove `nullable`",
         );
         return None;
     }
-    Some(schema)
+    Some(match schema.kind {
+        Kind::Ref(name) => name,
+        _ => reader.made.add(name, schema),
+    })
 }
 
-fn any(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
-    let kind = if place.get("oneOf").is_some() {
-        one_of(reader, &place)
-    } else {
-        of_type(reader, &place)
+fn reference(place: Place<'_>, name: String) -> Schema {
+    Schema {
+        kind: Kind::Ref(name),
+        nullable: false,
+        description: None,
+        default: None,
+        json: place.value.clone(),
+        is_made: false,
+        pointer: place.pointer,
+    }
+}
+
+/// `allOf` of one reference: the way to write something beside it.
+fn all_of(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
+    let place = reader.object(place, &ALL_OF)?;
+    let parts = place.get("allOf")?;
+    reader.expect(&parts, "a list", Value::as_array)?;
+    let mut all = parts.items();
+    let (Some(part), None) = (all.next(), all.next()) else {
+        reader.refuse(
+            &parts.pointer,
+            "an `allOf` of several schemas is not understood",
+            remedy::for_keyword("allOf"),
+        );
+        return None;
     };
-    let schema = Schema {
+    if part.get("$ref").is_none() {
+        reader.refuse(
+            &part.pointer,
+            "an `allOf` of something else than a reference is not understood",
+            "write the schema itself in its place",
+        );
+        return None;
+    }
+    let name = reader.reference(&part, "schemas")?;
+    Some(Schema {
+        nullable: reader.flag(&place, "nullable"),
+        description: reader.text(&place, "description"),
+        default: place.get("default").map(|it| it.value.clone()),
+        ..reference(place, name)
+    })
+}
+
+fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
+    let kind = if place.get("oneOf").or_else(|| place.get("anyOf")).is_some() {
+        one_of::read(reader, &place, name)
+    } else {
+        of_type(reader, &place, name)
+    };
+    Some(Schema {
         kind: kind?,
         nullable: reader.flag(&place, "nullable"),
         description: place
@@ -113,12 +173,12 @@ fn any(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
             .map(str::to_owned),
         default: place.get("default").map(|it| it.value.clone()),
         json: place.value.clone(),
+        is_made: false,
         pointer: place.pointer,
-    };
-    scalar::check(reader, &schema).then_some(schema)
+    })
 }
 
-fn of_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
+fn of_type(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     let Some(kind) = place.get("type") else {
         without_type(reader, place);
         return None;
@@ -130,8 +190,8 @@ fn of_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
         "integer" => scalar::integer(reader, place),
         "number" => scalar::number(reader, place),
         "string" => scalar::string(reader, place),
-        "array" => array(reader, place),
-        "object" => object(reader, place),
+        "array" => array(reader, place, name),
+        "object" => object(reader, place, name),
         other => {
             reader.refuse(
                 &kind.pointer,
@@ -144,7 +204,7 @@ fn of_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
 }
 
 fn without_type(reader: &Reader<'_>, place: &Place<'_>) {
-    for keyword in ["allOf", "anyOf", "not"] {
+    for keyword in ["allOf", "not"] {
         if let Some(member) = place.get(keyword) {
             reader.refuse(
                 &member.pointer,
@@ -165,7 +225,7 @@ fn without_type(reader: &Reader<'_>, place: &Place<'_>) {
     );
 }
 
-fn array(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
+fn array(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     let place = reader.object(place.clone(), &ARRAY)?;
     let (min_items, max_items) = (
         reader.count(&place, "minItems"),
@@ -177,20 +237,26 @@ fn array(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
         return None;
     };
     Some(Kind::Array {
-        items: Box::new(inline(reader, items)?),
+        items: Box::new(inline(reader, items, &part(name, "item"))?),
         min_items,
         max_items,
         unique_items: reader.flag(&place, "uniqueItems"),
     })
 }
 
-fn object(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
+fn object(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     let place = reader.object(place.clone(), &OBJECT)?;
+    let values = place.get("additionalProperties");
+    let values = values.filter(|it| it.value.is_object());
     let Some(members) = place.get("properties") else {
+        if let Some(values) = values {
+            return map(reader, &place, values, name);
+        }
         reader.refuse(
             &place.pointer,
             "`properties` is missing",
-            "write the properties; `properties: {}` for an object that has none",
+            "write the properties; `properties: {}` for an object that has none, or \
+             `additionalProperties` with a schema for one whose members have any name",
         );
         return None;
     };
@@ -198,9 +264,9 @@ fn object(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     names::check_properties(reader, &members);
     let mut properties = IndexMap::new();
     let mut whole = true;
-    for (name, member) in members.members() {
-        match inline(reader, member) {
-            Some(schema) => drop(properties.insert(name.to_owned(), schema)),
+    for (of, member) in members.members() {
+        match inline(reader, member, &part(name, of)) {
+            Some(schema) => drop(properties.insert(of.to_owned(), schema)),
             None => whole = false,
         }
     }
@@ -227,9 +293,9 @@ fn object(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
         Some(additional) if additional.value.is_object() => {
             reader.refuse(
                 &additional.pointer,
-                "a schema for members that have no name is not understood",
-                "write `additionalProperties: false` or leave it out, or write a list of \
-                 objects with a key and a value",
+                "an object with both properties and a schema for its other members is not understood",
+                "write `additionalProperties: false` or leave it out, or put the other members into a \
+                 property of their own, an object without `properties`",
             );
             return None;
         }
@@ -242,91 +308,16 @@ fn object(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     })
 }
 
-fn one_of(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
-    let place = reader.object(place.clone(), &ONE_OF)?;
-    let variants = place.get("oneOf")?;
-    reader.expect(&variants, "a list", Value::as_array)?;
-    let mut listed = Vec::new();
-    for variant in variants.items() {
-        if variant.get("$ref").is_none() {
-            reader.refuse(
-                &variant.pointer,
-                "the variant has no name",
-                "move it under components/schemas, and refer to it",
-            );
-            return None;
-        }
-        let name = reader.reference(&variant, "schemas")?;
-        if listed.contains(&name) {
-            reader.refuse(
-                &variant.pointer,
-                format!("the variant `{name}` is listed twice"),
-                "list it once",
-            );
-        }
-        listed.push(name);
-    }
-    let Some(discriminator) = place.get("discriminator") else {
+/// An object whose members have any name.
+fn map<'a>(reader: &Reader<'a>, place: &Place<'a>, values: Place<'a>, name: &str) -> Option<Kind> {
+    if let Some((name, pointer)) = reader.texts(place, "required").into_iter().next() {
         reader.refuse(
-            &place.pointer,
-            "nothing tells the variants of the `oneOf` apart",
-            "write a `discriminator` with `propertyName` and `mapping`",
+            &pointer,
+            format!("`{name}` is required and not a property"),
+            "write it under `properties`, or remove it here",
         );
         return None;
-    };
-    let discriminator = reader.object(discriminator, &DISCRIMINATOR)?;
-    let property = reader.required_text(&discriminator, "propertyName")?;
-    let mapping = mapping(reader, &discriminator, &listed)?;
-    Some(Kind::OneOf {
-        discriminator: property,
-        mapping,
-    })
-}
-
-/// From the values of the discriminator to the variants: each of them, and no other component.
-fn mapping(
-    reader: &Reader<'_>,
-    discriminator: &Place<'_>,
-    listed: &[String],
-) -> Option<IndexMap<String, String>> {
-    let Some(place) = discriminator.get("mapping") else {
-        reader.refuse(
-            &discriminator.pointer,
-            "the discriminator has no `mapping`",
-            "write which value leads to which component",
-        );
-        return None;
-    };
-    reader.expect(&place, MAPPING.what, Value::as_object)?;
-    let mut mapping = IndexMap::new();
-    for (value, target) in place.members() {
-        let text = reader.expect(&target, "text", Value::as_str)?;
-        let name = text
-            .strip_prefix("#/components/schemas/")
-            .unwrap_or_default();
-        if !listed.iter().any(|variant| variant == name) {
-            reader.refuse(
-                &target.pointer,
-                format!("`{text}` is not a variant of the `oneOf`"),
-                "write `#/components/schemas/NAME` of one of its variants",
-            );
-            return None;
-        }
-        mapping.insert(value.to_owned(), name.to_owned());
     }
-    for variant in listed {
-        if !mapping.values().any(|mapped| mapped == variant) {
-            reader.refuse(
-                &place.pointer,
-                format!("no value leads to the variant `{variant}`"),
-                "write one, or remove the variant",
-            );
-            return None;
-        }
-    }
-    if listed.is_empty() {
-        reader.refuse(&place.pointer, "the `oneOf` has no variants", "list them");
-        return None;
-    }
-    Some(mapping)
+    let values = inline(reader, values, &part(name, "value"))?;
+    Some(Kind::Map(Box::new(values)))
 }

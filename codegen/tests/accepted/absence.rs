@@ -848,13 +848,13 @@ pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation 
     ],
     body: ::std::option::Option::Some(&schemas::NoteChange),
     success: codegen_runtime::Listed {
-        status: 200u16,
+        status: codegen_runtime::Status::Code(200u16),
         description: "Changed.",
         headers: &[],
     },
     errors: &[
         codegen_runtime::Listed {
-            status: 400u16,
+            status: codegen_runtime::Status::Code(400u16),
             description: "Refused.",
             headers: &[],
         },

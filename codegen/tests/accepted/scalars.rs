@@ -1960,13 +1960,13 @@ pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
     ],
     body: ::std::option::Option::Some(&schemas::Payment),
     success: codegen_runtime::Listed {
-        status: 204u16,
+        status: codegen_runtime::Status::Code(204u16),
         description: "Paid.",
         headers: &[],
     },
     errors: &[
         codegen_runtime::Listed {
-            status: 400u16,
+            status: codegen_runtime::Status::Code(400u16),
             description: "Refused.",
             headers: &[],
         },

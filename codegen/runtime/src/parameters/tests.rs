@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use http::{Method, Request};
 
 use super::*;
-use crate::operation::{Listed, Parameter};
+use crate::operation::{Listed, Parameter, Status};
 use crate::schema::{Bounds, Kind, Schema};
 
 static LIST: Operation = Operation {
@@ -31,7 +31,7 @@ static LIST: Operation = Operation {
     }],
     body: None,
     success: Listed {
-        status: 200,
+        status: Status::Code(200),
         description: "A list.",
         headers: &[],
     },

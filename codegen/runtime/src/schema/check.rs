@@ -4,7 +4,7 @@
 //!   member itself.
 //! - Lengths count Unicode code points, as JSON Schema has it.
 //! - Numbers compare as exact decimals, and `integer` means a literal without fraction and exponent.
-//! - Of a `oneOf`, the discriminator selects the one schema that the value is held against.
+//! - Of a `oneOf`, the discriminator or the sign selects the one schema that the value is held against.
 //! - Keywords are independent of each other: a value of the wrong type is not among those of an `enum`
 //!   either, and violates both.
 //!
@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Array, Bounds, Kind, Object, OneOf, Schema, Text};
+use super::{Alternative, Array, Bounds, Kind, Object, OneOf, Schema, Text};
 use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
 use crate::violation::{Path, Violation, Violations, constraint, shown};
@@ -102,8 +102,8 @@ impl Check<'_> {
 
     fn value(&mut self, schema: &Schema, value: &Value<'_>, place: &Place<'_>) {
         let expected = match (&schema.kind, value) {
-            (Kind::Ref(schema), value) => return self.value(schema, value, place),
             (_, Value::Null) if schema.nullable => return,
+            (Kind::Ref(schema), value) => return self.value(schema, value, place),
             (Kind::Boolean, Value::Boolean(_)) => return,
             (Kind::Integer(bounds), Value::Number(literal)) if is_whole(literal) => {
                 return self.number(bounds, literal, place);
@@ -116,15 +116,24 @@ impl Check<'_> {
             (Kind::Object(rules), Value::Object(members)) => {
                 return self.object(rules, members, place);
             }
+            (Kind::Map(values), Value::Object(members)) => {
+                for (name, value) in members {
+                    self.value(values, value, &Place::Member(place, name));
+                }
+                return;
+            }
             (Kind::OneOf(rules), Value::Object(members)) => {
                 return self.one_of(rules, members, value, place);
             }
+            (Kind::Union(alternatives), value) => return self.union(alternatives, value, place),
+            (Kind::Null, Value::Null) => return,
+            (Kind::Null, _) => "null",
             (Kind::Boolean, _) => "a boolean",
             (Kind::Integer(_), _) => "an integer, without fraction and exponent",
             (Kind::Number(_), _) => "a number",
             (Kind::String(_), _) => "a string",
             (Kind::Array(_), _) => "an array",
-            (Kind::Object(_) | Kind::OneOf(_), _) => "an object",
+            (Kind::Object(_) | Kind::Map(_) | Kind::OneOf(_), _) => "an object",
         };
         let or_null = if schema.nullable { " or null" } else { "" };
         self.report(place, "type", || {
@@ -305,6 +314,19 @@ impl Check<'_> {
     }
 }
 
+impl Check<'_> {
+    fn union(&mut self, alternatives: &[Alternative], value: &Value<'_>, place: &Place<'_>) {
+        match alternatives.iter().find(|it| it.sign.is_on(value)) {
+            Some(alternative) => self.value(alternative.schema, value, place),
+            None => self.report(place, "oneOf", || {
+                let all = alternatives.iter().map(|it| it.sign.to_string());
+                let all: Vec<_> = all.take(MAX_NAMED).collect();
+                format!("must be {}, but is {}", all.join(" or "), value.kind())
+            }),
+        }
+    }
+}
+
 type Members<'a> = [(Cow<'a, str>, Value<'a>)];
 
 fn find<'a, 'b>(members: &'a Members<'b>, name: &str) -> Option<&'a Value<'b>> {
@@ -334,7 +356,7 @@ fn characters(count: usize) -> String {
 }
 
 /// The most values of a list that a message names.
-const MAX_NAMED: usize = 12;
+pub(super) const MAX_NAMED: usize = 12;
 
 fn not_one_of(allowed: &[&str], came: &str) -> String {
     let named = allowed[..allowed.len().min(MAX_NAMED)].join(", ");

@@ -1,9 +1,12 @@
 //! Regular expressions of ECMA-262, as `pattern` has them.
 //!
 //! Most patterns of a document only say which characters a text is made of: `^[A-Za-z0-9_-]+$`. Those are
-//! checked by looking each byte up, at a hundredth of what a backtracking matcher takes; `regress` does
-//! all others. A class of ASCII characters tells bytes apart as well as characters, since every byte of
+//! checked by looking each byte up, at a hundredth of what a backtracking matcher takes. Others go to an
+//! engine whose time grows with the text alone, whatever a caller sends ([`linear`]); `regress` does those
+//! that look around, refer back or ask for the boundaries of words. A class of ASCII characters tells bytes apart as well as characters, since every byte of
 //! any other character is above them.
+
+use super::linear;
 
 /// A regular expression, with as much of the surface of `regress` as typify's types use.
 #[derive(Debug)]
@@ -12,6 +15,7 @@ pub struct Regex(Matcher);
 #[derive(Debug)]
 enum Matcher {
     Characters(Box<Characters>),
+    Linear(Box<regex::Regex>),
     Backtracking(Box<regress::Regex>),
 }
 
@@ -22,8 +26,14 @@ impl Regex {
     /// When it is none.
     pub fn new(source: &str) -> Result<Regex, regress::Error> {
         let regex = regress::Regex::new(source)?;
-        Ok(Regex(match Characters::of(source) {
-            Some(characters) => Matcher::Characters(Box::new(characters)),
+        if let Some(characters) = Characters::of(source) {
+            return Ok(Regex(Matcher::Characters(Box::new(characters))));
+        }
+        let translated = linear::translated(source);
+        // One that is too large for that engine is left to the other.
+        let linear = translated.and_then(|it| regex::Regex::new(&it).ok());
+        Ok(Regex(match linear {
+            Some(linear) => Matcher::Linear(Box::new(linear)),
             None => Matcher::Backtracking(Box::new(regex)),
         }))
     }
@@ -32,6 +42,7 @@ impl Regex {
     pub fn find(&self, text: &str) -> Option<()> {
         match &self.0 {
             Matcher::Characters(characters) => characters.are_all_of(text).then_some(()),
+            Matcher::Linear(regex) => regex.is_match(text).then_some(()),
             Matcher::Backtracking(regex) => regex.find(text).map(drop),
         }
     }
@@ -160,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_left_to_regress() {
+    fn other_forms_are_no_class_of_characters() {
         for source in [
             "^[a-z]$",
             "[a-z]*",
@@ -176,8 +187,20 @@ mod tests {
             "^[a-z]{1,2}$",
         ] {
             let regex = Regex::new(source).unwrap();
-            assert!(matches!(regex.0, Matcher::Backtracking(_)), "{source}");
+            assert!(!matches!(regex.0, Matcher::Characters(_)), "{source}");
         }
         assert!(Regex::new("^[z-a]*$").is_err());
+    }
+
+    #[test]
+    fn a_text_does_not_decide_how_long_a_pattern_takes() {
+        let text = "a".repeat(100_000) + "b";
+        for source in ["^(a+)+$", "^(a|a)*$", "^([a-z]+)*[0-9]$"] {
+            let regex = Regex::new(source).unwrap();
+            assert!(matches!(regex.0, Matcher::Linear(_)), "{source}");
+            assert_eq!(regex.find(&text), None, "{source}");
+        }
+        let regex = Regex::new("^(?!x)a$").unwrap();
+        assert!(matches!(regex.0, Matcher::Backtracking(_)));
     }
 }

@@ -33,8 +33,12 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
         .map(|scheme| scheme_type(document, scheme));
     let admissions: IndexSet<Admission> = document.operations.iter().map(Admission::of).collect();
     let admissions = admissions.iter().map(Admission::method);
-    let errors = document.error_schemas();
-    let errors = errors.into_iter().map(error_method);
+    let errors: IndexSet<Option<&str>> = document
+        .operations
+        .iter()
+        .map(Operation::error_schema)
+        .collect();
+    let errors = errors.into_iter().map(|it| error_method(document, it));
     let handlers = document.operations.iter().map(handler);
     let answered = answered_method();
     let register = register(document, &name);
@@ -116,20 +120,28 @@ impl<'a> Admission<'a> {
     }
 }
 
-/// The component that describes the errors of an operation.
-fn error_schema(operation: &Operation) -> &str {
-    // Every operation has an error, or it would have been refused.
-    operation.error_schema().unwrap_or_default()
+/// The hook that makes an error answer for an operation, and the type of its body.
+fn error_hook(document: &Document, schema: Option<&str>) -> (Ident, TokenStream) {
+    match schema {
+        Some(schema) => (ident(&document.error_hook(schema)), component_type(schema)),
+        None => (ident("unlisted"), quote!(())),
+    }
 }
 
 /// The hook that makes an error body of what the runtime found wrong.
-fn error_method(schema: &str) -> TokenStream {
-    let name = ident(&names::value(schema));
-    let error = component_type(schema);
+fn error_method(document: &Document, schema: Option<&str>) -> TokenStream {
+    let (name, error) = error_hook(document, schema);
+    let without = schema.is_none().then(|| {
+        quote! {
+            ///
+            /// For operations of which the document lists no errors: their answers have no body.
+        }
+    });
     quote! {
         /// Puts into the document's words why a request has no success: an error of the service, or
         /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
         /// of another type, a panic).
+        #without
         fn #name(
             context: &dropshot::RequestContext<Self::Context>,
             operation: &'static codegen_runtime::Operation,
@@ -184,7 +196,7 @@ fn handler(operation: &Operation) -> TokenStream {
 }
 
 fn register(document: &Document, api: &Ident) -> TokenStream {
-    let endpoints = document.operations.iter().map(endpoint);
+    let endpoints = document.operations.iter().map(|it| endpoint(document, it));
     let mut paths: IndexMap<&str, Vec<&Operation>> = IndexMap::new();
     for operation in &document.operations {
         paths.entry(&operation.path).or_default().push(operation);
@@ -197,7 +209,7 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
     });
     let absent = paths.values().enumerate().map(|(index, operations)| {
         let request = format_ident!("{}Request", operations[0].stem());
-        let refuse = ident(&names::value(error_schema(operations[0])));
+        let (refuse, _) = error_hook(document, operations[0].error_schema());
         quote! {
             codegen_runtime::register_absent_methods::<_, #request, _, _>(
                 api,
@@ -229,10 +241,10 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
     }
 }
 
-fn endpoint(operation: &Operation) -> TokenStream {
+fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
     let constant = operation_static(operation);
     let request = format_ident!("{}Request", operation.stem());
-    let refuse = ident(&names::value(error_schema(operation)));
+    let (refuse, _) = error_hook(document, operation.error_schema());
     let admit = Admission::of(operation).name();
     let function = ident(&operation.function());
     let (caller, argument) = match operation.security {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ident, operation_static, optional, schema};
 use crate::Document;
-use crate::model::{Location, Operation, Parameter, Response};
+use crate::model::{Location, Operation, Parameter, Response, Status};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -101,6 +101,8 @@ pub(super) fn default(document: &Document, parameter: &Parameter) -> Option<Stri
         .as_ref()
         .or(resolved.default.as_ref())?
     {
+        // No text is null: then it is left out.
+        Value::Null => None,
         Value::String(text) => Some(text.clone()),
         scalar => Some(scalar.to_string()),
     }
@@ -112,6 +114,11 @@ fn listed(answer: &Response) -> TokenStream {
         description,
         ..
     } = answer;
+    let status = match status {
+        Status::Code(code) => quote!(Code(#code)),
+        Status::Class(digit) => quote!(Class(#digit)),
+        Status::Other => quote!(Other),
+    };
     let headers = answer.headers.iter().map(|header| {
         let (name, required) = (&header.name, header.required);
         let description = optional(header.description.as_ref());
@@ -125,7 +132,7 @@ fn listed(answer: &Response) -> TokenStream {
     });
     quote! {
         codegen_runtime::Listed {
-            status: #status,
+            status: codegen_runtime::Status::#status,
             description: #description,
             headers: &[#(#headers),*],
         }

@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::{ident, optional};
 use crate::Document;
-use crate::model::{Bound, Bounds, Format, Kind, Schema, Text};
+use crate::model::{Bound, Bounds, Format, Kind, Schema, Sign, Text, Width};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -39,8 +39,8 @@ pub(super) fn value(schema: &Schema) -> TokenStream {
 fn kind(kind: &Kind) -> TokenStream {
     match kind {
         Kind::Boolean => quote!(Kind::Boolean),
-        Kind::Integer { narrow, bounds } => {
-            let bounds = integer_bounds(*narrow, bounds);
+        Kind::Integer { width, bounds } => {
+            let bounds = integer_bounds(*width, bounds);
             quote!(Kind::Integer(#bounds))
         }
         Kind::Number { bounds } => {
@@ -76,6 +76,10 @@ fn kind(kind: &Kind) -> TokenStream {
             });
             quote!(Kind::Object(Object { properties: &[#(#properties),*], additional: #additional }))
         }
+        Kind::Map(values) => {
+            let values = value(values);
+            quote!(Kind::Map(&#values))
+        }
         Kind::OneOf {
             discriminator,
             mapping,
@@ -86,10 +90,31 @@ fn kind(kind: &Kind) -> TokenStream {
             });
             quote!(Kind::OneOf(OneOf { discriminator: #discriminator, variants: &[#(#variants),*] }))
         }
+        Kind::Union(alternatives) => {
+            let alternatives = alternatives.iter().map(|it| {
+                let sign = sign(&it.sign);
+                let schema = ident(&names::of_type(&it.schema));
+                quote!(Alternative { sign: #sign, schema: &#schema })
+            });
+            quote!(Kind::Union(&[#(#alternatives),*]))
+        }
+        Kind::Null => quote!(Kind::Null),
         Kind::Ref(name) => {
             let name = ident(&names::of_type(name));
             quote!(Kind::Ref(&#name))
         }
+    }
+}
+
+fn sign(sign: &Sign) -> TokenStream {
+    match sign {
+        Sign::Text(texts) => quote!(Sign::Text(&[#(#texts),*])),
+        Sign::String => quote!(Sign::String),
+        Sign::Number => quote!(Sign::Number),
+        Sign::Boolean => quote!(Sign::Boolean),
+        Sign::Array => quote!(Sign::Array),
+        Sign::Object => quote!(Sign::Object),
+        Sign::Member(member) => quote!(Sign::Member(#member)),
     }
 }
 
@@ -105,6 +130,10 @@ fn text(rules: &Text) -> TokenStream {
     let format = optional(rules.format.and_then(|format| match format {
         Format::Uuid => Some(quote!(Format::Uuid)),
         Format::DateTime => Some(quote!(Format::DateTime)),
+        Format::Date => Some(quote!(Format::Date)),
+        Format::Ip => Some(quote!(Format::Ip)),
+        Format::Ipv4 => Some(quote!(Format::Ipv4)),
+        Format::Ipv6 => Some(quote!(Format::Ipv6)),
         Format::Password | Format::Uri => None,
     }));
     let enumeration = &rules.enumeration;
@@ -129,14 +158,11 @@ fn bound(bound: &Bound) -> TokenStream {
 }
 
 /// The bounds of an integer never lead beyond the type that holds it.
-fn integer_bounds(narrow: bool, bounds: &Bounds) -> TokenStream {
-    let (least, most) = match narrow {
-        true => (i32::MIN.to_string(), i32::MAX.to_string()),
-        false => (i64::MIN.to_string(), i64::MAX.to_string()),
-    };
-    let or = |bound: &Option<Bound>, value: String| {
+fn integer_bounds(width: Width, bounds: &Bounds) -> TokenStream {
+    let (least, most) = width.range();
+    let or = |bound: &Option<Bound>, end: i128| {
         Some(bound.clone().unwrap_or(Bound {
-            value,
+            value: end.to_string(),
             exclusive: false,
         }))
     };

@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml scalars.yaml
+//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml inline.yaml scalars.yaml unions.yaml
 //! ```
 
 #[allow(
@@ -27,7 +27,29 @@ pub mod absence;
     unused_mut
 )]
 #[rustfmt::skip] // As the generator prints it.
+pub mod inline;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
 pub mod scalars;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod unions;
 mod choice;
 mod decimal;
 mod field;

@@ -21,27 +21,40 @@ pub fn folded(published: &Value) -> (Value, Vec<String>) {
 }
 
 fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) -> Value {
+    let published = format!("{}/responses", operation.pointer);
     let mut responses = Map::new();
-    let mut schemas: BTreeMap<String, (u16, Value)> = BTreeMap::new();
-    for (status, answer) in &operation.answers {
-        if *status < 400 {
-            responses.insert(status.to_string(), document.at(&answer.pointer).clone());
-            continue;
-        }
-        let content = document.at(&answer.pointer)["content"].clone();
+    let mut schemas: BTreeMap<String, (String, Value)> = BTreeMap::new();
+    for (status, _) in document.at(&published).as_object().into_iter().flatten() {
+        let answer = document.at(&format!("{published}/{status}"));
+        let classes: &[char] = match status.as_str() {
+            "default" => &['4', '5'],
+            error if error.starts_with('4') => &['4'],
+            error if error.starts_with('5') => &['5'],
+            success => {
+                responses.insert(success.to_owned(), answer.clone());
+                continue;
+            }
+        };
+        let content = answer["content"].clone();
         let schema = content["application/json"]["schema"].clone();
-        let class = format!("{}XX", status / 100);
-        let (first, expected) = schemas
-            .entry(class.clone())
-            .or_insert_with(|| (*status, schema.clone()));
-        if *expected != schema {
-            problems.push(format!(
-                "{} answers {first} and {status} with different schemas, {expected} and {schema}",
-                operation.id
-            ));
+        for class in classes.iter().map(|digit| format!("{digit}XX")) {
+            let (first, expected) = schemas
+                .entry(class.clone())
+                .or_insert_with(|| (status.clone(), schema.clone()));
+            if *expected != schema {
+                problems.push(format!(
+                    "{} answers {first} and {status} with different schemas, {expected} and {schema}",
+                    operation.id
+                ));
+            }
+            let error = json!({ "description": "Error", "content": content });
+            responses.insert(class, error);
         }
-        let error = json!({ "description": "Error", "content": content });
-        responses.insert(class, error);
+    }
+    for (class, other) in [("4XX", "5XX"), ("5XX", "4XX")] {
+        if let Some(error) = responses.get(class).cloned() {
+            responses.entry(other).or_insert(error);
+        }
     }
     Value::Object(responses)
 }

@@ -2,7 +2,8 @@
 //!
 //! 1. dropshot knows errors only as `4XX` and `5XX`, so that the published error statuses are folded
 //!    into those two. Statuses that fold into one and have different schemas cannot be what the
-//!    traits answer, and fail.
+//!    traits answer, and fail. dropshot tells both or neither, so that one that a document leaves out
+//!    becomes the other.
 //! 2. Both are brought into one writing: `required` is a set, which dropshot sorts; it writes every
 //!    bound of a number with a fraction, and neither discriminators nor an empty list of properties.
 //! 3. `drift` compares the rest. Anything but a trivial difference fails, and so does what it gives

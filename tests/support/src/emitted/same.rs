@@ -36,10 +36,15 @@ fn description(document: &Document, operation: &Operation) -> Value {
         .map(|parameter| {
             let place = format!("{} {}", parameter.location, parameter.name);
             let stated = document.at(&parameter.pointer);
+            // What is said is what is meant where nothing is said.
+            let usual = match parameter.location.as_str() {
+                "query" => ("form", true),
+                _ => ("simple", false),
+            };
             let description = json!({
                 "required": parameter.required,
-                "style": stated.get("style"),
-                "explode": stated.get("explode"),
+                "style": stated.get("style").filter(|it| *it != usual.0),
+                "explode": stated.get("explode").filter(|it| *it != usual.1),
                 "description": stated.get("description"),
                 "schema": shape(document, &parameter.schema, &mut Vec::new()),
             });

@@ -1,0 +1,197 @@
+//! Crates of accepted documents: written, built by one call of cargo, and run.
+//!
+//! They are a workspace of their own, with the versions of ours.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use codegen::Document;
+use serde_json::Value;
+
+/// What generated modules stand on.
+const DEPENDENCIES: &str = r#"
+bytes = "1"
+chrono = { version = "0.4", default-features = false, features = ["serde", "std"] }
+dropshot = "0.18"
+futures = "0.3"
+progenitor-client = "0.15"
+regress = "0.12"
+reqwest = { version = "0.13", default-features = false, features = ["json", "query", "stream"] }
+schemars = "0.8"
+serde = { version = "1", features = ["derive"] }
+serde_json = { version = "1", features = ["raw_value"] }
+uuid = { version = "1", features = ["serde"] }
+"#;
+
+/// Prints what dropshot makes of the service.
+const MAIN: &str = r#"#![allow(warnings)]
+mod client;
+mod server;
+mod stub;
+
+fn main() {
+    let mut api = dropshot::ApiDescription::new();
+    server::register::<stub::Stub>(&mut api).unwrap();
+    let version = "1.0.0".parse().unwrap();
+    println!("{}", api.openapi("", version).json().unwrap());
+}
+"#;
+
+/// The most bytes of compile errors that are told.
+const MAX_ERRORS: usize = 2000;
+
+/// The crate of a document.
+#[derive(Debug)]
+pub struct Crate {
+    package: String,
+    files: BTreeMap<String, String>,
+}
+
+impl Crate {
+    /// The files of the crate of a document, which is called by its file.
+    ///
+    /// # Errors
+    /// When nothing is made of a document that was accepted.
+    pub fn of(file: &str, document: &Document) -> Result<Crate, String> {
+        let failed = |problems: codegen::Problems| problems.to_string();
+        let package = package(file);
+        let runtime = repository().join("codegen/runtime");
+        let mut files = BTreeMap::from([
+            ("src/main.rs".to_owned(), MAIN.to_owned()),
+            ("src/stub.rs".to_owned(), crate::stub::text(document)),
+        ]);
+        files.insert(
+            "Cargo.toml".to_owned(),
+            format!(
+                "[package]\nname = \"{package}\"\nedition = \"2024\"\n[dependencies]\n\
+                 codegen-runtime = {{ path = {runtime:?} }}{DEPENDENCIES}"
+            ),
+        );
+        let server = codegen::server(document).map_err(failed)?;
+        files.insert("src/server.rs".to_owned(), server);
+        let client = codegen::client(std::slice::from_ref(document), None, None);
+        for (name, text) in client.map_err(failed)? {
+            files.insert(format!("src/client/{name}"), text);
+        }
+        Ok(Crate { package, files })
+    }
+}
+
+/// The name of the package of a document.
+pub fn package(file: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    format!("document-{}", file.chars().map(plain).collect::<String>()).to_lowercase()
+}
+
+fn repository() -> PathBuf {
+    test_support::document::repository()
+}
+
+/// What a call of cargo in the repository prints, as JSON.
+///
+/// # Errors
+/// When it fails, or prints something else.
+pub fn cargo_json(arguments: &[&str]) -> Result<Value, String> {
+    let output = cargo(&repository())
+        .args(arguments)
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo: {error}"))
+}
+
+fn cargo(folder: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    // What a build sets is of the crate that is built there, not of these.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder);
+    command
+}
+
+/// Builds and runs all crates. By package: the document that it printed, or the errors of the compiler.
+///
+/// # Errors
+/// When a file cannot be written, or cargo cannot be run.
+pub fn all(
+    crates: &[Crate],
+    folder: &Path,
+) -> Result<BTreeMap<String, Result<Value, String>>, String> {
+    if crates.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    write(crates, folder)?;
+    let output = cargo(folder)
+        .args(["build", "--offline", "--keep-going"])
+        .args(["--message-format", "json", "--target-dir", "target"])
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo: {error}"))?;
+    let (mut programs, mut errors) = (BTreeMap::new(), BTreeMap::<String, String>::new());
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_default();
+        let package = message["target"]["name"].as_str().unwrap_or_default();
+        if let Some(program) = message["executable"].as_str() {
+            programs.insert(package.to_owned(), program.to_owned());
+        } else if message["message"]["level"] == "error" {
+            let text = message["message"]["rendered"].as_str().unwrap_or_default();
+            errors.entry(package.to_owned()).or_default().push_str(text);
+        }
+    }
+    Ok(crates
+        .iter()
+        .map(|it| {
+            let outcome = match programs.get(&it.package) {
+                Some(program) => run(program),
+                None => {
+                    let errors = errors.remove(&it.package).unwrap_or_default();
+                    Err(errors.chars().take(MAX_ERRORS).collect())
+                }
+            };
+            (it.package.clone(), outcome)
+        })
+        .collect())
+}
+
+/// Writes what has changed, so that the rest is not built again.
+fn write(crates: &[Crate], folder: &Path) -> Result<(), String> {
+    let failed = |error| format!("{}: {error}", folder.display());
+    let put = |path: PathBuf, text: &str| {
+        if fs::read_to_string(&path).is_ok_and(|it| it == text) {
+            return Ok(());
+        }
+        fs::create_dir_all(path.parent().unwrap_or(folder)).map_err(failed)?;
+        fs::write(path, text).map_err(failed)
+    };
+    for it in crates {
+        for (name, text) in &it.files {
+            put(folder.join(&it.package).join(name), text)?;
+        }
+    }
+    let members: Vec<_> = crates.iter().map(|it| &it.package).collect();
+    let manifest = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\
+         [profile.dev]\ndebug = false\nincremental = false\n"
+    );
+    put(folder.join("Cargo.toml"), &manifest)?;
+    if folder.join("Cargo.lock").exists() {
+        return Ok(());
+    }
+    let lock = fs::read_to_string(repository().join("Cargo.lock")).map_err(failed)?;
+    put(folder.join("Cargo.lock"), &lock)
+}
+
+fn run(program: &str) -> Result<Value, String> {
+    let output = Command::new(program)
+        .output()
+        .map_err(|error| error.to_string())?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
+}

@@ -1,0 +1,58 @@
+//! A service that implements a generated trait and does nothing: enough to be registered.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use codegen::{Document, names};
+
+/// The implementation, beside `mod server`.
+pub fn text(document: &Document) -> String {
+    let api = names::of_type(&document.module);
+    let mut text = format!(
+        "use crate::server::*;\n\
+         type Context = dropshot::RequestContext<()>;\n\
+         type Operation = codegen_runtime::Operation;\n\
+         pub enum Stub {{}}\n\
+         impl {api}Api for Stub {{\n type Context = ();\n type Error = ();\n"
+    );
+    let used = document.operations.iter();
+    let schemes: BTreeSet<&str> = used.filter_map(|it| it.security.as_deref()).collect();
+    for scheme in schemes {
+        let (name, method) = (names::of_type(scheme), names::value(scheme));
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "type {name} = ();\n async fn {method}(_: &Context, _: &'static Operation) \
+             -> Result<codegen_runtime::Admitted<()>, ()> {{ unreachable!() }}"
+        );
+    }
+    let errors = document.error_schemas().into_iter();
+    let mut errors: Vec<_> = errors
+        .map(|it| {
+            (
+                document.error_hook(it),
+                format!("types::{}", names::of_type(it)),
+            )
+        })
+        .collect();
+    if document.operations.iter().any(|it| it.errors.is_empty()) {
+        errors.push(("unlisted".to_owned(), "()".to_owned()));
+    }
+    for (method, name) in errors {
+        let _ = writeln!(
+            text,
+            "fn {method}(_: &Context, _: &'static Operation, _: codegen_runtime::Rejection<()>) \
+             -> codegen_runtime::ErrorAnswer<{name}> {{ unreachable!() }}"
+        );
+    }
+    for operation in &document.operations {
+        let (function, stem) = (operation.function(), operation.stem());
+        let caller = operation.security.as_ref().map_or("", |_| "_: (), ");
+        let _ = writeln!(
+            text,
+            "async fn {function}(_: &Context, {caller}_: codegen_runtime::Unchecked<{stem}Request>) \
+             -> Result<{stem}Answer, codegen_runtime::Rejection<()>> {{ unreachable!() }}"
+        );
+    }
+    text + "}\n"
+}

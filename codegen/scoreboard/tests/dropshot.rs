@@ -1,0 +1,19 @@
+//! The documents that every machine has which builds this: ours for tests, and dropshot's own.
+//!
+//! After a step of the generator: `EXPECTORATE=overwrite cargo test -p codegen-scoreboard`, and read the
+//! difference of `dropshot.md`.
+
+use codegen_scoreboard::{of_dropshot, of_tests, try_all};
+use test_support::document::repository;
+
+/// One test, since all crates are built in one folder.
+#[test]
+fn what_is_accepted_compiles_and_comes_back_as_it_is() {
+    let folder = repository().join("target/scoreboard");
+    let ours = try_all(&of_tests().unwrap(), &folder).unwrap();
+    assert_eq!(ours.mistakes(), Vec::<String>::new());
+    assert_eq!(ours.refused(), 0);
+    let scoreboard = try_all(&of_dropshot().unwrap(), &folder).unwrap();
+    assert_eq!(scoreboard.mistakes(), Vec::<String>::new());
+    expectorate::assert_contents("tests/dropshot.md", &scoreboard.to_string());
+}

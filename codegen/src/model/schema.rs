@@ -1,0 +1,272 @@
+//! Schemas, as the model has them.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+#[cfg(doc)]
+use super::Document;
+use super::Pointer;
+
+/// A schema, and where it stands.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// What it admits, null left aside.
+    pub kind: Kind,
+    /// Whether it admits null besides, by its own words. What a reference leads to may say so, too: see
+    /// [`Document::is_nullable`].
+    pub nullable: bool,
+    /// `description`.
+    pub description: Option<String>,
+    /// `default`, which passes the schema.
+    pub default: Option<Value>,
+    /// The schema as it is published, references unresolved.
+    pub json: Value,
+    /// Whether it stands inline in the document, and is a component only for the sake of a type.
+    pub is_made: bool,
+    /// Where in the document it is.
+    pub pointer: Pointer,
+}
+
+/// What a schema admits.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// true and false.
+    Boolean,
+    /// A whole number.
+    Integer {
+        /// What holds it: no bound of its own leads beyond.
+        width: Width,
+        /// The bounds; each a whole number within 2^53 - 1 either way.
+        bounds: Bounds,
+    },
+    /// A decimal number, held exactly.
+    Number {
+        /// The bounds.
+        bounds: Bounds,
+    },
+    /// Text.
+    String(Text),
+    /// A list.
+    Array {
+        /// What each item is.
+        items: Box<Schema>,
+        /// `minItems`.
+        min_items: Option<u64>,
+        /// `maxItems`.
+        max_items: Option<u64>,
+        /// `uniqueItems`.
+        unique_items: bool,
+    },
+    /// An object; always a component.
+    Object {
+        /// The properties, in the document's order.
+        properties: IndexMap<String, Schema>,
+        /// The names of those that have to be there, each of them a property.
+        required: Vec<String>,
+        /// Whether members that `properties` does not name are tolerated (and ignored).
+        additional: bool,
+    },
+    /// An object whose members have any name.
+    Map(Box<Schema>),
+    /// One of several objects, told apart by one property; always a component.
+    OneOf {
+        /// The property that tells them apart. Every variant has it, required, as a string
+        /// enumeration of exactly the values that lead to this variant.
+        discriminator: String,
+        /// From the values of that property to the components, in the document's order.
+        mapping: IndexMap<String, String>,
+    },
+    /// One of several schemas, told apart by a look at the value; always a component.
+    Union(Vec<Alternative>),
+    /// Null, and nothing else; always a component.
+    Null,
+    /// The component of this name.
+    Ref(String),
+}
+
+/// One of several schemas.
+#[derive(Clone, Debug)]
+pub struct Alternative {
+    /// What tells it from the others: no value has the signs of two.
+    pub sign: Sign,
+    /// The component, which is not nullable.
+    pub schema: String,
+}
+
+/// What tells an alternative from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// One of these texts.
+    Text(Vec<String>),
+    /// Any text.
+    String,
+    /// A number.
+    Number,
+    /// true or false.
+    Boolean,
+    /// A list.
+    Array,
+    /// An object.
+    Object,
+    /// An object that has this member. Others may have it, too, but are refused then.
+    Member(String),
+}
+
+/// What holds a whole number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// `format: int8`
+    I8,
+    /// `format: int16`
+    I16,
+    /// `format: int32`
+    I32,
+    /// `format: int64`, or none
+    I64,
+    /// `format: uint8`
+    U8,
+    /// `format: uint16`
+    U16,
+    /// `format: uint32`
+    U32,
+    /// `format: uint64`, or `uint`
+    U64,
+}
+
+/// `minimum` and `maximum`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The lower bound.
+    pub minimum: Option<Bound>,
+    /// The upper bound.
+    pub maximum: Option<Bound>,
+}
+
+/// One end of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// A decimal literal without exponent: `-1`, `0.5`, `1000000000000`.
+    pub value: String,
+    /// Whether the value itself is outside.
+    pub exclusive: bool,
+}
+
+/// What is said about text. Lengths count Unicode code points.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// `minLength`.
+    pub min_length: Option<u64>,
+    /// `maxLength`.
+    pub max_length: Option<u64>,
+    /// `pattern`: an ECMA-262 regular expression, not anchored, that compiles.
+    pub pattern: Option<String>,
+    /// `format`.
+    pub format: Option<Format>,
+    /// `enum`, null left aside; empty when any text will do.
+    pub enumeration: Vec<String>,
+}
+
+/// The formats of text that the subset knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `uuid`: RFC 9562, 36 characters.
+    Uuid,
+    /// `date-time`: RFC 3339.
+    DateTime,
+    /// `password`: a secret. Checked like any text, never shown by `Debug`.
+    Password,
+    /// `date`: a full date of RFC 3339.
+    Date,
+    /// `ip`: an address of either kind.
+    Ip,
+    /// `ipv4`: four numbers.
+    Ipv4,
+    /// `ipv6`: RFC 4291, section 2.2.
+    Ipv6,
+    /// `uri`, `uri-reference`: told to readers; any text passes.
+    Uri,
+}
+
+impl Width {
+    /// The type of Rust: `u16`.
+    #[must_use]
+    pub const fn rust(self) -> &'static str {
+        match self {
+            Self::I8 => "i8",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+        }
+    }
+
+    /// The format, as OpenAPI and those after it have it: `uint16`.
+    #[must_use]
+    pub const fn format(self) -> &'static str {
+        match self {
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::U8 => "uint8",
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::U64 => "uint64",
+        }
+    }
+
+    /// The least and the most that it holds.
+    #[must_use]
+    pub const fn range(self) -> (i128, i128) {
+        match self {
+            Self::I8 => (i8::MIN as i128, i8::MAX as i128),
+            Self::I16 => (i16::MIN as i128, i16::MAX as i128),
+            Self::I32 => (i32::MIN as i128, i32::MAX as i128),
+            Self::I64 => (i64::MIN as i128, i64::MAX as i128),
+            Self::U8 => (0, u8::MAX as i128),
+            Self::U16 => (0, u16::MAX as i128),
+            Self::U32 => (0, u32::MAX as i128),
+            Self::U64 => (0, u64::MAX as i128),
+        }
+    }
+}
+
+impl Schema {
+    /// The components that the schema refers to, at any depth of its own text.
+    #[must_use]
+    pub fn references(&self) -> Vec<&str> {
+        self.referred(true)
+    }
+
+    /// Those of them that a value of its type holds within itself: not in a list, a map or a variant,
+    /// which hold what they have elsewhere.
+    #[must_use]
+    pub(crate) fn held(&self) -> Vec<&str> {
+        self.referred(false)
+    }
+
+    fn referred(&self, elsewhere: bool) -> Vec<&str> {
+        let mut found = Vec::new();
+        let mut open = vec![self];
+        while let Some(schema) = open.pop() {
+            match &schema.kind {
+                Kind::Ref(name) => found.push(name.as_str()),
+                Kind::Object { properties, .. } => open.extend(properties.values()),
+                Kind::Array { items: inner, .. } | Kind::Map(inner) if elsewhere => {
+                    open.push(inner);
+                }
+                Kind::OneOf { mapping, .. } if elsewhere => {
+                    found.extend(mapping.values().map(String::as_str));
+                }
+                Kind::Union(alternatives) if elsewhere => {
+                    found.extend(alternatives.iter().map(|it| it.schema.as_str()));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
