@@ -73,6 +73,7 @@ impl Serve {
                 .operations_listen
                 .map(|address| admin::listen(address, Arc::clone(&app), replica, &log))
                 .transpose()?;
+            tell_systemd(&log);
             run(server, &app, &quotas, &log).await
         });
         // Requests that were left behind must not hold up the end.
@@ -127,6 +128,13 @@ fn warn_if_others_may_read(settings: &Settings, log: &Logger) {
             "other users of this machine may read or write the database file: give it mode 0600";
             "file" => %path.display(), "mode" => format!("{mode:04o}")
         );
+    }
+}
+
+/// Says to systemd, where it has started this process (`Type=notify`), that requests are answered from now on.
+fn tell_systemd(log: &Logger) {
+    if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
+        warn!(log, "systemd could not be told that the server listens"; "error" => %error);
     }
 }
 

@@ -4,12 +4,13 @@ use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::server::{Server, read_all};
+use crate::server::{Server, TIMEOUT, read_all};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
@@ -87,6 +88,20 @@ fn the_start_says_where_the_documentation_is() {
     let mut server = Server::start(&mut place.command(SERVE));
     let line = server.wait_for("documentation, to read and to try");
     assert_eq!(line["docs"], format!("{}/docs", server.url));
+    let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
+    assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
+}
+
+#[test]
+fn systemd_is_told_once_requests_are_answered() {
+    let place = Place::new();
+    let socket = place.path("notify");
+    let systemd = UnixDatagram::bind(&socket).unwrap();
+    systemd.set_read_timeout(Some(TIMEOUT)).unwrap();
+    let server = Server::start(place.command(SERVE).env("NOTIFY_SOCKET", &socket));
+    let mut told = [0; 64];
+    let length = systemd.recv(&mut told).unwrap();
+    assert_eq!(String::from_utf8_lossy(&told[..length]), "READY=1\n");
     let request = "GET /docs HTTP/1.1\r\nHost: test\r\n\r\n";
     assert_eq!(status(&mut server.connect(), request), "HTTP/1.1 302 Found");
 }
