@@ -17,7 +17,7 @@ use crate::domain::Error;
 use crate::domain::secret::Secret;
 
 /// For how long somebody waits for a place.
-const PATIENCE: Duration = Duration::from_secs(10);
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// For each place so many may wait: more than that would not be served in time.
 const LINE: usize = 64;
@@ -80,7 +80,7 @@ impl Hashing {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let _in_line = self.line.try_acquire().map_err(Error::unavailable)?;
-        let place = timeout(PATIENCE, Arc::clone(&self.places).acquire_owned()).await;
+        let place = timeout(QUEUE_TIMEOUT, Arc::clone(&self.places).acquire_owned()).await;
         let place = place
             .map_err(Error::unavailable)?
             .map_err(Error::internal)?;

@@ -86,7 +86,7 @@ impl Serve {
 fn tell_of_backup(made: &Made, log: &Logger) {
     info!(
         log, "a backup was made before the schema of the database is brought up to date";
-        "file" => %made.path.display(), "bytes" => made.bytes, "schema_version" => made.manifest.schema_version
+        "file" => %made.path.display(), "schema_version" => made.manifest.schema_version
     );
 }
 

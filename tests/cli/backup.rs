@@ -251,7 +251,7 @@ fn a_backup_is_one_moment_of_a_database_that_is_written_to() {
         let making = scope.spawn(|| create(&place, "backups", &["--database", "sqlite:large.db"]));
         while !making.is_finished() {
             let id = uuid::Uuid::new_v4().simple();
-            let team = format!("INSERT INTO team VALUES (x'{id}', 'x', 0)");
+            let team = format!("INSERT INTO team (id, name, created_at) VALUES (x'{id}', 'x', 0)");
             let folder = format!("INSERT INTO folder VALUES (x'{id}', x'{id}', 'x', 0)");
             let both = format!("BEGIN IMMEDIATE; {team}; {folder}; COMMIT");
             source.execute_batch(&both).unwrap();

@@ -50,7 +50,7 @@ fn pages() -> Vec<String> {
 }
 
 /// The headings of a page, as links name them.
-fn anchors(page: &str) -> BTreeSet<String> {
+pub fn anchors(page: &str) -> BTreeSet<String> {
     let mut in_code = false;
     let headings = page.lines().filter(|line| {
         in_code ^= line.starts_with("```");

@@ -144,9 +144,15 @@ async fn an_address_that_is_refused_again_and_again_has_few_lines_and_a_count() 
         .send_unchecked(Request::new("GET", "/metrics"))
         .await;
     let page = String::from_utf8(page.expect("an answer comes").body).expect("text");
-    // 401 twice, and the 405 of a method that is known.
-    let counted = "invoicing_requests_total{operation=\"list_products\",status=\"4xx\"} 150";
-    assert!(page.lines().any(|line| line == counted), "{page}");
+    // Each of them twice: 401, 404 and 405.
+    for operation in ["list_products", "no_route", "no_method"] {
+        let counted =
+            format!("invoicing_requests_total{{operation=\"{operation}\",status=\"4xx\"}} 100");
+        assert!(
+            page.lines().any(|line| line == counted),
+            "{counted}: {page}"
+        );
+    }
 
     let lines = noisy.lines();
     assert_eq!(lines.0.len(), IN_FULL, "{:#?}", lines.0);

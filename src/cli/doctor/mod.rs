@@ -2,7 +2,7 @@
 //!
 //! 1. It takes the settings of `serve`, and looks at the same things by the same code. It changes nothing, and works while a
 //!    server runs. Redis is asked by a bucket that expires within a millisecond, as a server asks it.
-//! 2. All checks run at once. One that takes longer than [`PATIENCE`], or panics, is a finding itself, and hides no other.
+//! 2. All checks run at once. One that takes longer than [`CHECK_TIMEOUT`], or panics, is a finding itself, and hides no other.
 //! 3. Each check says how it is, what was found and, unless it is good, what to do. No secret is in it.
 //! 4. What is worth a warning leaves the exit code at 0, since the service works; what is bad makes it 1.
 //!
@@ -29,7 +29,7 @@ use crate::settings::Settings;
 use finding::{Finding, State};
 
 /// How long a check may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Looks whether all that a server needs is as it should be, and says what to do where it is not.
 ///
@@ -110,14 +110,14 @@ fn patiently<'a>(
     looks: BoxFuture<'a, Result<Vec<Finding>, tokio::task::JoinError>>,
 ) -> BoxFuture<'a, Vec<Finding>> {
     async move {
-        match tokio::time::timeout(PATIENCE, looks).await {
+        match tokio::time::timeout(CHECK_TIMEOUT, looks).await {
             Ok(Ok(findings)) => findings,
             Ok(Err(_)) => {
                 let to_do = "tell whoever makes this program, with what stands above";
                 vec![Finding::bad(check, "the check itself failed", to_do)]
             }
             Err(_) => {
-                let found = format!("no answer within {} seconds", PATIENCE.as_secs());
+                let found = format!("no answer within {} seconds", CHECK_TIMEOUT.as_secs());
                 let to_do = "look whether what it asks runs, can be reached, and is not overloaded";
                 vec![Finding::bad(check, found, to_do)]
             }
