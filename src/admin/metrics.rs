@@ -32,7 +32,7 @@ use page::Page;
 use requests::Requests;
 pub(crate) use requests::{FILE, NO_METHOD, PREFLIGHT};
 
-/// The media type of [`Metrics::page`].
+/// The media type of the page.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What is counted, but for what the app and its store count themselves.

@@ -56,7 +56,7 @@ pub struct Request<'a> {
     pub changes: bool,
     /// Who made it.
     pub caller: Caller,
-    /// Where it came from ([`client_address`](crate::client_address)); `None` when only a proxy is known.
+    /// Where it came from (`src/client_address.rs`); `None` when only a proxy is known.
     pub client_address: Option<IpAddr>,
 }
 

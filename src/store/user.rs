@@ -1,7 +1,7 @@
 //! Users. A removed one stays, for the share links that name it as their creator.
 //!
 //! Nobody is let in as a user who is removed or deactivated, by whatever they bring: each statement that lets somebody in asks
-//! [`OF_ACTIVE`] or [`hold_standing`], so that it counts from the commit on, and what they brought may be deleted later.
+//! `OF_ACTIVE` or [`hold_standing`], so that it counts from the commit on, and what they brought may be deleted later.
 
 use uuid::Uuid;
 

@@ -160,6 +160,7 @@ async fn an_item_is_given_another_name_and_that_is_told_of_once() {
         (Action::RenameFolder, folder),
         (Action::CreateFile, file),
         (Action::CreateFolder, folder),
+        (Action::CreateTeam, shelf.team.0),
     ];
     assert_eq!(shelf.told().await, told);
 }

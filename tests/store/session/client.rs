@@ -233,5 +233,6 @@ async fn a_code_of_the_command_line_and_an_app_that_is_made_are_told_of() {
     let told: Vec<_> = events.iter().map(|it| (it.action, it.subject, it.detail.as_deref())).collect();
     let made = |app| (Action::CreateOauthClient, None, Some(app));
     let issued = (Action::IssueAuthCode, Some(mobile.user.id.0), Some("app"));
-    assert_eq!(told, [issued, made("other"), made("app")]);
+    let user = (Action::CreateUser, Some(mobile.user.id.0), None);
+    assert_eq!(told, [issued, user, made("other"), made("app")]);
 }
