@@ -52,6 +52,8 @@ impl App {
     /// Takes away what is left of a removed user: sessions, refused sign-ins, and from where they did what the audit tells.
     pub(super) async fn empty_user(&self, id: UserId) -> Result<(), Error> {
         let now = self.now();
+        // First: a session that is ending writes an event, and is waited for.
+        self.end_sessions_of_inactive(id).await?;
         let mut after = Some(AuditEventId(Uuid::nil()));
         while let Some(place) = after {
             let step = async move |sql: Sql<'_>| forget_visitor(sql, id, place).await;
@@ -63,8 +65,7 @@ impl App {
                 .await?;
             Ok(deleted)
         };
-        while self.take_step(refused).await? == u64::from(STEP) {}
-        self.end_sessions_of_inactive(id).await?;
+        while self.take_step(refused).await? > 0 {}
         let end = async move |sql: Sql<'_>| sql.run(user::set_emptied(id, now)).await.map(drop);
         self.store.write(Holder::Service, end).await
     }

@@ -14,6 +14,7 @@
 //!    ends one of the two, which is tried again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::App;
 use super::browser_session::require_person;
@@ -222,15 +223,20 @@ pub(super) async fn tell_revoked(
     Ok(())
 }
 
-/// Revokes the keys of a team, or those that a user has made; says which.
+/// A key that has been expired for so long is refused everywhere, whatever the clocks of replicas say, and no change by it is
+/// under way: it need not be revoked. A team may have any number of them.
+const EXPIRED_FOR: Duration = Duration::from_secs(600);
+
+/// Revokes the keys of a team that may still be good, or those that a user has made; says which.
 pub(super) async fn revoke_keys(
     sql: Sql<'_>,
     team_id: TeamId,
     created_by: Option<UserId>,
     now: Timestamp,
 ) -> Result<Vec<ApiKeyId>, ScriptError> {
+    let expired_by = now.before(EXPIRED_FOR);
     let keys = sql
-        .run(api_key::list_unrevoked(team_id, created_by))
+        .run(api_key::list_unrevoked(team_id, created_by, expired_by))
         .await?;
     let mut revoked = Vec::new();
     for id in keys {

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use super::App;
 use super::author::require_author;
 use super::member::{hold_role, require_role};
+use super::membership::lock_team;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
 use crate::domain::author::{Author, Right};
@@ -81,9 +82,11 @@ impl App {
     /// [`Error::CatalogChanged`] when the plan does not hold any more; what the store answers.
     pub async fn carry_out_import(&self, plan: &ImportPlan) -> Result<(), Error> {
         let import = self.import(&Actor::Operator, plan);
-        let done = self
-            .store
-            .write(plan.catalog, async move |sql| carry_out(sql, &import).await);
+        let done = self.store.write(plan.catalog, async move |sql| {
+            // The team may be deleted between two imports of one file.
+            sql.run(lock_team(import.catalog.team_id)).await?;
+            carry_out(sql, &import).await
+        });
         done.await.map(drop).map_err(taken_meanwhile)
     }
 

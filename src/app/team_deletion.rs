@@ -25,13 +25,7 @@ impl App {
     /// [`Error::Missing`] and [`Error::Refused`] as of [`get_team`](App::get_team); [`Error::Refused`] for another name than the
     /// team has; what the store answers.
     pub async fn delete_team(&self, named: NamedTeam, name: &str) -> Result<Team, Error> {
-        let team = match self.get_team(named.clone()).await {
-            Err(missing @ Error::Missing { .. }) => {
-                let deleted = self.find_deleted(&named).await?;
-                deleted.ok_or(missing)
-            }
-            found => found,
-        }?;
+        let team = self.find_to_delete(named).await?;
         if team.name != name.trim() {
             return Err(Team::not_confirmed(&team));
         }
@@ -55,13 +49,25 @@ impl App {
         Ok(team)
     }
 
-    /// A team that is deleted, and of which something is left.
-    async fn find_deleted(&self, named: &NamedTeam) -> Result<Option<Team>, Error> {
+    /// The team of that id or name, also one whose deletion was interrupted. A name that another team has by now says of neither
+    /// that it is meant.
+    async fn find_to_delete(&self, named: NamedTeam) -> Result<Team, Error> {
         let find = async move |sql: Sql<'_>| sql.run(team::list_to_empty(u32::MAX)).await;
-        let mut found = self.store.read(Holder::Service, find).await?.into_iter();
-        Ok(found.find(|team| match named {
+        let mut found = self.store.read(Holder::Service, find).await?;
+        found.retain(|team| match &named {
             NamedTeam::Id(id) => team.id == *id,
             NamedTeam::Name(name) => team.name == *name,
-        }))
+        });
+        match self.get_team(named.clone()).await {
+            Ok(team) => found.push(team),
+            Err(missing @ Error::Missing { .. }) if found.is_empty() => return Err(missing),
+            Err(Error::Missing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        match (found.len(), &named) {
+            (2.., NamedTeam::Name(name)) => Err(Team::ambiguous(name, &found)),
+            // There is one, or two that are the same.
+            _ => Ok(found.swap_remove(0)),
+        }
     }
 }

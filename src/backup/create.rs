@@ -1,6 +1,7 @@
 //! Makes a backup.
 //!
-//! 1. Everything that is made meanwhile is in a folder of its own (`folder.rs`), which goes when this ends.
+//! 1. Everything that is made meanwhile is in folders of its own (`folder.rs`), which go when this ends. What is not encrypted
+//!    yet is where others may not see it: an encrypted backup may go to a place that is not trusted.
 //! 2. The database is taken as it is at one moment, into a file of SQLite: of SQLite by itself, of PostgreSQL by a
 //!    [copy](crate::store::copy), which compares what it has written with what it has read.
 //! 3. That file is counted, table by table.
@@ -30,6 +31,8 @@ pub struct Order {
     pub recipients: Recipients,
     /// The time now.
     pub now: Timestamp,
+    /// Where the database lies unpacked meanwhile; where it is safe unless given ([`create`](fn@create)).
+    pub temporary_folder: Option<PathBuf>,
 }
 
 /// A backup that was made.
@@ -46,13 +49,17 @@ pub struct Made {
 /// Makes a backup in a folder, and gives it a name by its time. Must be called inside a tokio runtime, on a thread for
 /// blocking work.
 ///
+/// Until it is encrypted, what an encrypted one is made of lies beside an SQLite database, or in the system's folder for what
+/// is temporary.
+///
 /// # Errors
 /// [`BackupError`]; then there is nothing.
 pub fn create(order: &Order, folder: &Path, watch: &Watch) -> Result<Made, BackupError> {
     check_source(&order.database)?;
-    let taken = Taken::new(order, folder, watch)?;
+    let making = Making::within(folder)?;
+    let taken = Taken::new(order, &order.unpacked_in(folder), watch)?;
     let to = folder.join(name(order.now, !order.recipients.is_empty()));
-    taken.keep(order, to, false, watch)
+    taken.keep(order, making, to, false, watch)
 }
 
 /// Refuses what is no database, and what only a newer program understands.
@@ -76,7 +83,7 @@ fn check_source(database: &Address) -> Result<(), BackupError> {
 pub(super) struct Taken {
     // Closed before its folder goes.
     snapshot: Snapshot,
-    making: Making,
+    unpacked: Making,
     /// The version of its schema.
     pub(super) schema_version: i64,
 }
@@ -88,9 +95,9 @@ const PACKED: &str = "packed";
 impl Taken {
     /// Steps 1 and 2.
     pub(super) fn new(order: &Order, folder: &Path, watch: &Watch) -> Result<Taken, BackupError> {
-        let making = Making::within(folder)?;
+        let unpacked = Making::within(folder)?;
         let failed = order.failing(folder);
-        let into = making.path(SNAPSHOT);
+        let into = unpacked.path(SNAPSHOT);
         let snapshot = match &order.database {
             Address::Sqlite(from) => {
                 let (told, asked) = (watch.clone(), watch.clone());
@@ -107,23 +114,24 @@ impl Taken {
         let snapshot = watch.outcome(snapshot)?;
         let schema_version = snapshot.schema_version();
         Ok(Taken {
-            making,
+            unpacked,
             schema_version: schema_version.map_err(|error| failed(error.into()))?,
             snapshot,
         })
     }
 
-    /// Steps 3 to 5: the backup is at `to`, where nobody's file is replaced unless `replace` says so.
+    /// Steps 3 to 5, in a folder beside `to`: the backup is there, where nobody's file is replaced unless `replace` says so.
     pub(super) fn keep(
         mut self,
         order: &Order,
+        making: Making,
         to: PathBuf,
         replace: bool,
         watch: &Watch,
     ) -> Result<Made, BackupError> {
-        let made = self.pack(order, watch).and_then(|manifest| {
-            let bytes = std::fs::metadata(self.making.path(PACKED))?.len();
-            self.making.publish(PACKED, &to, replace)?;
+        let made = self.pack(order, &making, watch).and_then(|manifest| {
+            let bytes = std::fs::metadata(making.path(PACKED))?.len();
+            making.publish(PACKED, &to, replace)?;
             Ok((manifest, bytes))
         });
         let made = made.map_err(order.failing(parent(&to)));
@@ -136,11 +144,11 @@ impl Taken {
     }
 
     /// Steps 3 and 4.
-    fn pack(&mut self, order: &Order, watch: &Watch) -> Result<Manifest, Cause> {
+    fn pack(&mut self, order: &Order, making: &Making, watch: &Watch) -> Result<Manifest, Cause> {
         let stopping = watch.clone();
         self.snapshot.watch(move || !stopping.is_stopped())?;
         let tables = tally(&self.snapshot, watch)?;
-        let database = self.making.path(SNAPSHOT);
+        let database = self.unpacked.path(SNAPSHOT);
         let manifest = Manifest {
             id: id(&tables),
             made_at: order.now,
@@ -149,13 +157,23 @@ impl Taken {
             database_bytes: std::fs::metadata(&database)?.len(),
             tables,
         };
-        let into = self.making.create(PACKED)?;
+        let into = making.create(PACKED)?;
         pack(&database, &manifest, &order.recipients, into, watch)?;
         Ok(manifest)
     }
 }
 
 impl Order {
+    /// Where the database lies unpacked while a backup is made in `folder`.
+    fn unpacked_in(&self, folder: &Path) -> PathBuf {
+        match (&self.temporary_folder, &self.database) {
+            (Some(asked), _) => asked.clone(),
+            (None, _) if self.recipients.is_empty() => folder.to_owned(),
+            (None, Address::Sqlite(path)) => parent(path).to_owned(),
+            (None, Address::Postgres(_)) => std::env::temp_dir(),
+        }
+    }
+
     /// What it means that something went wrong while a backup was made in a folder.
     fn failing(&self, folder: &Path) -> impl Fn(Cause) -> BackupError {
         let (database, folder) = (self.database.clone(), folder.to_owned());

@@ -152,10 +152,10 @@ fn sweep(parent: &Path) -> io::Result<()> {
 
 /// Removes all backups of a folder but `made` and the newest others, `count` in all. They come back, oldest first.
 ///
-/// A backup is an ordinary file that has the name of one, and begins like one.
+/// A backup is an ordinary file that has the name of one, and begins like one. What cannot be read is somebody else's.
 ///
 /// # Errors
-/// What the system said; older ones may have been removed then.
+/// Which one could not be removed, and what the system said; the others have been removed then.
 pub fn keep(made: &Path, count: usize) -> io::Result<Vec<PathBuf>> {
     let mut others = Vec::new();
     for entry in std::fs::read_dir(parent(made))? {
@@ -165,17 +165,23 @@ pub fn keep(made: &Path, count: usize) -> io::Result<Vec<PathBuf>> {
         if named
             && entry.file_type()?.is_file()
             && path.file_name() != made.file_name()
-            && begins_like_one(&path)?
+            && begins_like_one(&path).unwrap_or(false)
         {
             others.push(path);
         }
     }
     others.sort();
     others.truncate((others.len() + 1).saturating_sub(count));
+    let mut failed = None;
     for path in &others {
-        std::fs::remove_file(path)?;
+        if let Err(error) = std::fs::remove_file(path) {
+            failed = Some(io::Error::new(
+                error.kind(),
+                format!("{}: {error}", path.display()),
+            ));
+        }
     }
-    Ok(others)
+    failed.map_or(Ok(others), Err)
 }
 
 fn begins_like_one(path: &Path) -> io::Result<bool> {

@@ -8,7 +8,7 @@
 
 use super::create::{Made, Order, Taken};
 use super::error::BackupError;
-use super::folder::parent;
+use super::folder::{Making, parent};
 use super::watch::Watch;
 use crate::sqlite;
 use crate::store::{Address, SCHEMA_VERSION};
@@ -28,6 +28,7 @@ pub fn before_upgrade(order: &Order) -> Result<Option<Made>, BackupError> {
         return Ok(None);
     }
     let watch = Watch::new(|_| ());
+    let making = Making::within(parent(path))?;
     let taken = Taken::new(order, parent(path), &watch)?;
     // Another process may have brought it up to date meanwhile, and has made its backup.
     if !is_older(taken.schema_version) {
@@ -40,7 +41,7 @@ pub fn before_upgrade(order: &Order) -> Result<Option<Made>, BackupError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".schema-{}.{end}", taken.schema_version));
     let to = path.with_file_name(name);
-    taken.keep(order, to, true, &watch).map(Some)
+    taken.keep(order, making, to, true, &watch).map(Some)
 }
 
 #[cfg(test)]
@@ -59,6 +60,7 @@ mod tests {
             database: Address::sqlite(path),
             recipients: Default::default(),
             now: Timestamp::from_millis(0),
+            temporary_folder: None,
         }
     }
 

@@ -6,8 +6,10 @@ use std::time::Instant;
 use clap::Subcommand;
 use clap::builder::RangedU64ValueParser;
 use serde_json::Value;
+use tokio::signal::ctrl_c;
+use tokio::signal::unix::{SignalKind, signal};
 
-use crate::backup::{self, BackupError, Manifest, Progress, Source, Tally, Watch};
+use crate::backup::{self, BackupError, Manifest, Order, Progress, Source, Tally, Watch};
 use crate::settings::{Database, Settings};
 
 use super::command_error::CommandError;
@@ -43,6 +45,10 @@ pub(super) struct Create {
     /// What has not the name of a backup stays.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     keep: Option<usize>,
+    /// Where the database lies unpacked meanwhile, in clear. Unless given, that is the folder of the backup; of one that is
+    /// encrypted, the folder of the SQLite file, or of PostgreSQL the system's for what is temporary.
+    #[arg(long, value_name = "FOLDER")]
+    temporary_folder: Option<PathBuf>,
 }
 
 /// Checks a backup: each of its bytes, tables, rows and references, and whether this program can read it.
@@ -106,7 +112,10 @@ impl Backup {
 impl Create {
     async fn run(self, settings: &Settings) -> Result<Output, CommandError> {
         let begun = Instant::now();
-        let order = order(settings);
+        let order = Order {
+            temporary_folder: self.temporary_folder,
+            ..order(settings)
+        };
         let folder = self.to.clone();
         let made = watched(move |watch| backup::create(&order, &folder, watch)).await?;
         let removed = match self.keep {
@@ -179,7 +188,7 @@ impl Restore {
     }
 }
 
-/// Runs `work` on a thread for blocking work, with a bar, to be ended by Ctrl-C.
+/// Runs `work` on a thread for blocking work, with a bar, to be ended by Ctrl-C or SIGTERM.
 async fn watched<T: Send + 'static>(
     work: impl FnOnce(&Watch) -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, CommandError> {
@@ -191,11 +200,16 @@ async fn watched<T: Send + 'static>(
         shown.set_position(progress.done);
     });
     let stopping = watch.clone();
+    // As systemd ends it.
+    let mut terminated = signal(SignalKind::terminate())?;
+    let ended = async {
+        tokio::select! { it = ctrl_c() => it, _ = terminated.recv() => Ok(()) }
+    };
     let mut work = tokio::task::spawn_blocking(move || work(&watch));
     let done = tokio::select! {
         done = &mut work => done,
-        interrupted = tokio::signal::ctrl_c() => {
-            interrupted?;
+        ended = ended => {
+            ended?;
             stopping.stop();
             // Until it has taken away what there is.
             work.await

@@ -54,6 +54,7 @@ pub(super) fn order(settings: &Settings) -> Order {
         database: settings.database.clone(),
         recipients: settings.backup_recipients.clone(),
         now: SystemClock.now(),
+        temporary_folder: None,
     }
 }
 

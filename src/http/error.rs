@@ -54,6 +54,8 @@ pub(crate) struct Problem {
     headers: HeaderMap,
     /// Who it happened to, when nobody else says it.
     who: Option<Caller>,
+    /// What the log says in the place of the code.
+    logged: Option<&'static str>,
 }
 
 /// `error.type`: the closed list of docs/interface.md, "Errors".
@@ -78,13 +80,19 @@ impl Problem {
             violations: Violations::default(),
             headers: HeaderMap::new(),
             who: None,
+            logged: None,
         }
+    }
+
+    /// The code by which the log tells of it.
+    fn logged(&self) -> ErrorCode {
+        ErrorCode(self.logged.unwrap_or(self.code))
     }
 
     /// What a page says of it: a status, headers such as Retry-After, and a sentence; and what the log does.
     pub(crate) fn for_page(self) -> (StatusCode, HeaderMap, Cow<'static, str>, ErrorCode) {
-        let message = self.message();
-        (self.status, self.headers, message, ErrorCode(self.code))
+        let (message, logged) = (self.message(), self.logged());
+        (self.status, self.headers, message, logged)
     }
 
     fn header(mut self, name: HeaderName, value: impl Display) -> Problem {
@@ -236,6 +244,7 @@ fn of_http(error: Error) -> Problem {
     }
 }
 
+/// The log tells whether there was a credential: what bans addresses must not ban whom a page of others has made ask without.
 fn unauthenticated(credential: Credential, sent: bool) -> Problem {
     let message = match credential {
         Credential::ApiKey => "The API key is missing, malformed, unknown, expired or revoked",
@@ -249,13 +258,17 @@ fn unauthenticated(credential: Credential, sent: bool) -> Problem {
     } else {
         "Bearer"
     };
-    Problem::new(
+    let problem = Problem::new(
         StatusCode::UNAUTHORIZED,
         Kind::Authentication,
         "invalid_token",
         message,
-    )
-    .header(WWW_AUTHENTICATE, challenge)
+    );
+    let problem = Problem {
+        logged: (!sent).then_some("no_credential"),
+        ..problem
+    };
+    problem.header(WWW_AUTHENTICATE, challenge)
 }
 
 fn unavailable() -> Problem {
@@ -333,8 +346,8 @@ macro_rules! in_the_words_of {
                     details,
                     request_id: ours(request_id),
                 };
-                let code = self.code;
-                self.with_body(types::ErrorResponse { error }, code)
+                let logged = self.logged();
+                self.with_body(types::ErrorResponse { error }, logged)
             }
         }
     };
@@ -343,11 +356,11 @@ in_the_words_of!(into_catalog, catalog);
 in_the_words_of!(into_mobile, mobile);
 
 impl Problem {
-    /// An answer with this body, in which `code` is.
-    fn with_body<E>(self, body: E, code: &'static str) -> ErrorAnswer<E> {
+    /// An answer with this body, and what the log says.
+    fn with_body<E>(self, body: E, logged: ErrorCode) -> ErrorAnswer<E> {
         let mut answer = ErrorAnswer::new(self.status, body);
         answer.headers = self.headers;
-        answer.notes.insert(ErrorCode(code));
+        answer.notes.insert(logged);
         if let Some(who) = self.who {
             answer.notes.insert(who);
         }

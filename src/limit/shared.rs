@@ -145,13 +145,18 @@ impl Link {
 
     /// Step 2: says so when it was not known before.
     fn cut(&self, error: &RedisError) {
+        let mut was_up = false;
         let news = self.state.send_if_modified(|state| {
             let news = !matches!(state, State::Down);
+            was_up = matches!(state, State::Up(_));
             *state = State::Down;
             news
         });
         if news {
-            self.counts.shares(false);
+            // One that never answered was not lost.
+            if was_up {
+                self.counts.shares(false);
+            }
             warn!(self.log, "Redis does not answer: until it does, this replica limits rates on its own"; "error" => %error);
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! 1. The query is left out: it may hold anything. So is a host, which HTTP/2 and proxies write before the path.
 //! 2. A segment longer than [`SEGMENT`] is `...`: what is secret in a path of ours is longer (a share link that came to this
-//!    server, or the link of an invitation with a slash too many), and so are most keys of others.
+//!    server, or the link of an invitation with a slash too many), and so are most keys of others. So is a segment that may be an
+//!    address of mail.
 //! 3. At most [`SHOWN`] characters are shown; what is left out is `...` again.
 //! 4. A character that is no letter, digit or one of a few marks is percent-encoded. So a path cannot end its field, its line
 //!    or a regular expression that reads it, nor steer a terminal.
@@ -32,7 +33,8 @@ pub(super) fn shown(uri: &str) -> String {
         if number > 0 {
             shown.push('/');
         }
-        match segment.len() > SEGMENT {
+        let may_be_mail = segment.contains('@') || segment.contains("%40");
+        match segment.len() > SEGMENT || may_be_mail {
             true => shown.push_str(LEFT_OUT), // step 2
             false => segment.bytes().for_each(|byte| push(&mut shown, byte)),
         }
@@ -50,7 +52,7 @@ pub(super) fn shown(uri: &str) -> String {
 fn push(shown: &mut String, byte: u8) {
     match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => shown.push(byte.into()),
-        b'-' | b'.' | b'_' | b'~' | b'%' | b'+' | b',' | b'=' | b'@' => shown.push(byte.into()),
+        b'-' | b'.' | b'_' | b'~' | b'%' | b'+' | b',' | b'=' => shown.push(byte.into()),
         // Writing to a String cannot fail.
         _ => drop(write!(shown, "%{byte:02X}")),
     }
@@ -72,6 +74,8 @@ mod tests {
             (&format!("/s/{secret}"), "/s/..."),
             (&format!("/invitation/{secret}/"), "/invitation/.../"),
             ("/s/1234567890123456789012", "/s/..."),
+            ("/bob@a.example/b", "/.../b"),
+            ("/bob%40a.example", "/..."),
             ("https://a.example/b", "/b"),
             ("a.example:443", ""),
         ] {

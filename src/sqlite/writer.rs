@@ -215,7 +215,6 @@ fn commit_next(
     let changes = group.len();
     forecast.begin(changes);
     let begun = Instant::now();
-    counts.groups.note(changes as u64);
     for job in &group {
         counts
             .waits
@@ -231,7 +230,10 @@ fn commit_next(
     let now = Instant::now();
     forecast.end(now);
     counts.transactions.took(now - begun);
-    counts.failed_groups.add(u64::from(failed.is_some()));
+    match failed {
+        None => counts.groups.note(group.len() as u64),
+        Some(_) => counts.failed_groups.one(),
+    }
     for job in group {
         job.answer(match &failed {
             None => Ok(()),

@@ -182,16 +182,17 @@ fn lock_of(id: ApiKeyId) -> i64 {
     id.0.as_u64_pair().1.cast_signed()
 }
 
-/// The keys of a team that are not revoked, or those that a user has made.
+/// The keys of a team that are neither revoked nor expired by that time, or those that a user has made.
 pub fn list_unrevoked(
     team_id: TeamId,
     created_by: Option<UserId>,
+    expired_by: Timestamp,
 ) -> impl Batch<Out = Vec<ApiKeyId>> {
     sql!(
         "SELECT id FROM api_key WHERE team_id = $1 AND revoked_at IS NULL \
-         AND ($2 IS NULL OR created_by = $2) ORDER BY id"
+         AND ($2 IS NULL OR created_by = $2) AND (expires_at IS NULL OR expires_at > $3) ORDER BY id"
     )
-    .with(values![team_id, created_by])
+    .with(values![team_id, created_by, expired_by])
     .all(|row| Ok(row.take()?))
 }
 

@@ -132,6 +132,40 @@ fn what_is_made_is_told() {
     );
 }
 
+/// Killed in the middle, so that what it was about to encrypt stays.
+#[test]
+fn what_is_to_be_encrypted_is_never_in_clear_where_the_backup_goes() {
+    let place = Place::new();
+    large(&place);
+    private(&place, "backups");
+    private(&place, "trusted");
+    let key = key(&place, "key");
+    let create = |more: &[&'static str]| {
+        let create = ["backup", "create", "--to", "backups", "--database"];
+        let order = ["sqlite:large.db", "--backup-recipients", &key];
+        [&create[..], &order, more].concat().join(" ")
+    };
+    let clear = |folder: &str| {
+        let making = files(&place, folder).into_iter();
+        let making = making.filter(|it| it.starts_with(".invoicing-backup-"));
+        let has = |it: &String| {
+            let database = place.path(folder).join(it).join("snapshot.db");
+            std::fs::metadata(database).is_ok_and(|file| file.len() > 0)
+        };
+        making.filter(has).count()
+    };
+    for (more, folder) in [
+        (&[][..], "."),
+        (&["--temporary-folder", "trusted"], "trusted"),
+    ] {
+        let create = create(more);
+        let create: Vec<&str> = create.split(' ').collect();
+        let killed = interrupted(&place, &create, "KILL", || clear(folder) > 0);
+        assert_eq!(killed.code, -1);
+        assert_eq!((clear("backups"), clear(folder)), (0, 1));
+    }
+}
+
 #[test]
 fn an_encrypted_backup_is_opened_by_each_of_its_keys_and_no_other() {
     let place = filled();
@@ -324,15 +358,15 @@ fn interrupted_nothing_is_left_and_what_is_killed_is_swept_up_by_the_next() {
         "sqlite:large.db",
     ];
     let begun = || !files(&place, "backups").is_empty();
-    interrupted(&place, &create, "INT", begun).failed(1, "interrupted; nothing was made");
-    assert_eq!(files(&place, "backups"), Vec::<String>::new());
+    for signal in ["INT", "TERM"] {
+        interrupted(&place, &create, signal, begun).failed(1, "interrupted; nothing was made");
+        assert_eq!(files(&place, "backups"), Vec::<String>::new());
+    }
     let killed = interrupted(&place, &create, "KILL", begun);
     assert_eq!((killed.code, killed.output.as_str()), (-1, ""));
     let left = files(&place, "backups");
-    assert!(
-        left.len() == 1 && left[0].starts_with(".invoicing-backup-"),
-        "{left:?}"
-    );
+    let is_making = |it: &String| it.starts_with(".invoicing-backup-");
+    assert!(!left.is_empty() && left.iter().all(is_making), "{left:?}");
     let made = place.json(&create);
     assert_eq!(
         files(&place, "backups"),

@@ -64,7 +64,11 @@ fn a_line_of_a_request_says_who_from_where_why_not_and_how_much() {
             &known,
             "product_not_found",
         ),
-        ("/api/v1/products", "", "invalid_token"),
+        (
+            "/api/v1/products",
+            "Authorization: Bearer x\r\n",
+            "invalid_token",
+        ),
     ] {
         let refused = answer(&server, &get(path, headers));
         assert!(refused.contains(code), "{refused}");
@@ -72,6 +76,10 @@ fn a_line_of_a_request_says_who_from_where_why_not_and_how_much() {
         assert_eq!(line["error_code"], code, "{line}");
         assert_eq!(line["bytes"], body(&refused), "{line}");
     }
+    // Told apart in the log alone: whoever sends none has guessed nothing.
+    let refused = answer(&server, &get("/api/v1/products", ""));
+    assert!(refused.contains("invalid_token"), "{refused}");
+    assert_eq!(server.wait_for("request")["error_code"], "no_credential");
     let line = answer(
         &server,
         &get("/wp-login.php?x", "X-Forwarded-For: 198.51.100.8\r\n"),

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
-use invoicing::domain::api_key::ApiKey;
+use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::audit::{Action, Actor};
 use invoicing::domain::author::Caller as _;
-use invoicing::domain::catalog::Catalog;
+use invoicing::domain::catalog::{Catalog, Mode};
+use invoicing::domain::holder::Holder;
 use invoicing::domain::id::TeamId;
 use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::item::ItemId;
@@ -22,7 +23,7 @@ use invoicing::domain::product_import::Seen;
 use invoicing::domain::share_link::{Audience, CreateLink};
 use invoicing::domain::team::NamedTeam;
 use invoicing::domain::time::Clock as _;
-use invoicing::store::{Sql, product, team};
+use invoicing::store::{Sql, api_key, product, team};
 
 use super::signed_in::join;
 use super::support::{Service, live_key, plain};
@@ -178,6 +179,57 @@ async fn a_deletion_that_was_interrupted_goes_on() {
         let unknown = app.delete_team(team.into(), "Acme").await;
         assert!(matches!(unknown, Err(Error::Missing { .. })), "{unknown:?}");
     }
+}
+
+/// A team is deleted, another one gets its name, and the same command is run again.
+#[tokio::test]
+async fn a_name_of_a_living_team_and_a_half_deleted_one_means_neither() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let half = app.create_team("Acme").await.unwrap().id;
+    let now = service.clock.now();
+    let first = async move |sql: Sql<'_>| sql.run(team::delete(half, now)).await;
+    assert_eq!(service.store.write(half, first).await.unwrap(), 1);
+    let living = app.create_team("Acme").await.unwrap();
+    let refused = app.delete_team(NamedTeam::Name("Acme".into()), "Acme").await;
+    let Err(Error::Refused(why)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!([half, living.id].iter().all(|id| why.contains(&id.to_string())), "{why}");
+    assert_eq!(app.list_teams(Part::default()).await.unwrap(), [living]);
+    assert_eq!(app.delete_team(half.into(), "Acme").await.unwrap().id, half);
+}
+
+#[tokio::test]
+async fn an_import_of_the_operator_adds_nothing_to_a_deleted_team() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let (team, key) = whole_team(app, "Acme").await;
+    let lines = Lines::read("sku,name,unitPrice,currency\nP-1,One,1,EUR\n".as_bytes()).unwrap();
+    let plan = app.plan_import(key.catalog(), lines, &mut Seen::default()).await.unwrap();
+    app.delete_team(team.into(), "Acme").await.unwrap();
+    let refused = app.carry_out_import(&plan).await;
+    assert!(matches!(refused, Err(Error::Missing { .. })), "{refused:?}");
+    assert_eq!(service.database().rows("product"), 0);
+}
+
+/// There may be any number of them, and each that is revoked takes a lock.
+#[tokio::test]
+async fn keys_that_have_long_expired_are_not_revoked_with_a_team() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let team = app.create_team("Acme").await.unwrap().id;
+    let key = async |expires_in: Option<Duration>| {
+        let by = Actor::Operator;
+        let made = app.create_api_key(&by, team, Mode::Live, Scope::ReadOnly, None, expires_in);
+        made.await.unwrap().0.id
+    };
+    let hour = Duration::from_secs(3600);
+    let (_expired, valid) = (key(Some(hour)).await, key(None).await);
+    service.clock.advance(hour * 2);
+    let by = service.clock.now();
+    let unrevoked = async move |sql: Sql<'_>| sql.run(api_key::list_unrevoked(team, None, by)).await;
+    assert_eq!(service.store.read(Holder::Service, unrevoked).await.unwrap(), [valid]);
 }
 
 #[tokio::test]

@@ -159,11 +159,12 @@ fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<
 
 /// An alternative is not null: nothing would tell whose null it is.
 fn check_alternative(reader: &Reader<'_>, schemas: &Schemas, name: &str) {
-    if let Some(schema) = schemas.get(name).filter(|it| it.nullable) {
+    let may_be_null = |it: &&Schema| it.nullable || matches!(it.kind, Kind::Null);
+    if let Some(schema) = schemas.get(name).filter(may_be_null) {
         reader.refuse(
             &schema.pointer,
             "the component is a variant of a `oneOf`, and may be null",
-            "remove `nullable`",
+            "remove `nullable`, or the alternative that is null",
         );
     }
 }

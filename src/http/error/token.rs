@@ -7,6 +7,7 @@ use http::header::CACHE_CONTROL;
 
 use super::{Kind, Problem, ours};
 use crate::generated::mobile;
+use crate::log::ErrorCode;
 
 impl Problem {
     /// The error body of the token endpoint (RFC 6749, section 5.2), whose answers nobody may store.
@@ -17,7 +18,8 @@ impl Problem {
             error_description: ours(&self.description()),
             request_id: ours(request_id),
         };
-        self.with_body(body, code).header(CACHE_CONTROL, "no-store")
+        self.with_body(body, ErrorCode(code))
+            .header(CACHE_CONTROL, "no-store")
     }
 
     fn token_code(&self) -> &'static str {

@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parents[3]
 PACKAGING = ROOT / "packaging/fail2ban"
 
 REFUSED, WRONG, SIX, PROBER, GOOD = "198.51.100.1", "198.51.100.2", "2001:db8::6", "198.51.100.3", "198.51.100.4"
+# Whom a page of somebody else has made ask without a credential.
+LED = "198.51.100.5"
 FORGER, VICTIM = "203.0.113.66", "192.0.2.99"
 LINE = (
     '","status":401,"error_code":"invalid_token","latency_us":1,"request_id":"a","client_address":"%s"}\n'
@@ -74,6 +76,7 @@ def visit(port: int) -> None:
     for _ in range(4):
         for client in (REFUSED, SIX):
             expect(ask(port, client, b"GET /api/v1/products HTTP/1.1\r\nAuthorization: Bearer x\r\n"), 401, client)
+        expect(ask(port, LED, b"GET /api/v1/products HTTP/1.1\r\nSec-Fetch-Site: cross-site\r\n"), 401, LED)
         expect(sign_in(port, WRONG, "nobody@example.com"), 422, WRONG)
         expect(ask(port, PROBER, b"GET /wp-login.php?x=1 HTTP/1.1\r\n"), 404, PROBER)
         expect(ask(port, GOOD, b"GET /docs/page.css HTTP/1.1\r\n"), 200, GOOD)
@@ -86,7 +89,8 @@ def forge(port: int) -> None:
     short = b'/","client_address":"'  # Short enough for a segment that is shown.
     for path in (b"/" + quoted, b"/" + inline, short + VICTIM.encode() + b'"', b"/<HOST>/" + VICTIM.encode()):
         ask(port, FORGER, b"GET " + path + b" HTTP/1.1\r\n")
-        ask(port, FORGER, b"GET /api/v1/products?after=" + path[1:] + b" HTTP/1.1\r\n")
+        wrong = b" HTTP/1.1\r\nAuthorization: Bearer x\r\n"
+        ask(port, FORGER, b"GET /api/v1/products?after=" + path[1:] + wrong)
     ask(port, FORGER, b"GET /" + raw + b" HTTP/1.1\r\n")
     one_line = inline[:600]
     for header in (b"Authorization: Bearer ", b"User-Agent: ", b"X-Request-Id: ", b"Referer: ", b"Cookie: session="):
@@ -127,7 +131,10 @@ def banned(folder: Path) -> set[str]:
     (config / "fail2ban.local").write_text(f"[DEFAULT]\nloglevel = INFO\nlogtarget = {log}\ndbfile = :memory:\n")
 
     where = ["-c", str(config), "-s", str(folder / "socket"), "-p", str(folder / "pid")]
-    process = subprocess.Popen(["fail2ban-server", "-x", "-f", *where, "start"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    # Two hours from UTC, in which the log is.
+    elsewhere = {**os.environ, "TZ": "XYZ-2"}
+    server = ["fail2ban-server", "-x", "-f", *where, "start"]
+    process = subprocess.Popen(server, env=elsewhere, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     asked = ["fail2ban-client", *where, "get", "invoicing", "banip"]
     found: set[str] = set()
     end = time.monotonic() + 60
