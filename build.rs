@@ -39,7 +39,9 @@ fn main() -> ExitCode {
 /// what is built to be shipped. Other builds say that they are none of those, because each commit would build all of it again.
 fn tell_version() {
     println!("cargo::rerun-if-env-changed=INVOICING_COMMIT");
-    let given = env::var("INVOICING_COMMIT").ok();
+    let given = env::var("INVOICING_COMMIT")
+        .ok()
+        .filter(|it| !it.is_empty());
     let shipped = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let commit = given.or_else(|| shipped.then(commit_of_git)?);
     println!(
