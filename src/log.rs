@@ -1,8 +1,8 @@
 //! What the server writes to standard error: one line a request, and what somebody should know.
 //!
 //! - Every request of a known caller within its rate limit has exactly one line, written by [`request`]: the generated glue
-//!   calls it once the answer is known. So has a request of anybody else, until an
-//!   address has had enough of them; and so has one beyond the limit ([`Quotas`]). Requests that no route takes never reach the glue; their line is made from what
+//!   calls it once the answer is known. So has a request of anybody else, until an address has had enough of them; and so
+//!   has one beyond the limit ([`Quotas`]). Requests that no route takes never reach the glue; their line is made from what
 //!   dropshot says about them ([`for_framework`]).
 //! - Messages and fields are those of [docs/logs.md](../../docs/logs.md), and no others: a test reads both.
 //! - A line names the operation's route (`/api/v1/products/{productId}`), never the path or query that

@@ -4,7 +4,7 @@
 //! ([`crate::admin::metrics`]); what counts does not, so that no layer needs to know how a service is watched.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often something has happened.
 #[derive(Debug, Default)]
@@ -83,6 +83,14 @@ impl Spread {
         self.note(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }
 
+    /// Notes how long it takes until what this answers is dropped.
+    pub(crate) fn timed(&self) -> Timed<'_> {
+        Timed {
+            spread: self,
+            begun: Instant::now(),
+        }
+    }
+
     /// The upper end of each range with how much fell into it; the last range has none.
     pub fn ranges(&self) -> impl Iterator<Item = (Option<u64>, u64)> {
         let ends = self.ends.iter().copied().map(Some).chain([None]);
@@ -93,6 +101,18 @@ impl Spread {
     /// All of it together.
     pub fn sum(&self) -> u64 {
         self.sum.load(Ordering::Relaxed)
+    }
+}
+
+/// Something that takes time, until it is dropped.
+pub(crate) struct Timed<'a> {
+    spread: &'a Spread,
+    begun: Instant,
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        self.spread.took(self.begun.elapsed());
     }
 }
 
@@ -109,6 +129,16 @@ mod tests {
         let ranges: Vec<_> = spread.ranges().collect();
         assert_eq!(ranges, [(Some(1), 2), (Some(10), 2), (None, 2)]);
         assert_eq!(spread.sum(), 1_024);
+    }
+
+    #[test]
+    fn what_is_timed_is_noted_once_it_is_over() {
+        let spread = Spread::new(TIMES);
+        let count = || spread.ranges().map(|(_, count)| count).sum::<u64>();
+        let timed = spread.timed();
+        assert_eq!(count(), 0);
+        drop(timed);
+        assert_eq!(count(), 1);
     }
 
     #[test]

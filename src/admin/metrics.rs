@@ -48,9 +48,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Requests of these operations, by their names, may come.
-    pub fn expect(&self, operations: &[&'static str]) {
-        self.requests.expect(operations);
+    /// Shows these operations, by their names, from now on, whether or not they are asked for.
+    pub fn declare(&self, operations: &[&'static str]) {
+        self.requests.declare(operations);
     }
 
     /// Counts a request of `operation`, by its operationId.

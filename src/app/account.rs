@@ -1,8 +1,9 @@
 //! What users do with their own account (docs/decisions.md, W12, W24 and W25).
 //!
-//! Deleting it is one transaction, behind which sessions and much else go step by step (`emptying`). The user is locked first, so that nobody adds them to a team meanwhile; then their teams
-//! are locked, and left one after another, each as [`super::membership`] tells. Who is the last owner of a team with others
-//! keeps the account until another owner is named; the operator deletes it all the same.
+//! Deleting it is one transaction, behind which sessions and much else go step by step (`emptying`). The user is locked
+//! first, so that nobody adds them to a team meanwhile; then their teams are locked, and left one after another, each as
+//! [`super::membership`] tells. Who is the last owner of a team with others keeps the account until another owner is
+//! named; the operator deletes it all the same.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,6 @@
 //! Browser sessions: who is behind a cookie, and how a session ends ([`crate::domain::browser_session`]).
 
+use super::session_end::end_and_tell;
 use super::{App, Presented};
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person};
@@ -109,21 +110,12 @@ impl App {
     /// As [`end_browser_session`](App::end_browser_session).
     pub async fn end_session(&self, person: Person, id: SessionId) -> Result<(), Error> {
         let user_id = person.user_id;
-        let now = self.now();
         let event = self.event(&Actor::Person(person.clone()), Action::EndSession);
         let event = event.to(id.0);
         self.store
             .write(user_id, async move |sql| {
                 sql.run(require_person(&person)).await?;
-                let exists = session::lock_of_user(user_id, id).rule(|exists| match exists {
-                    true => Ok(()),
-                    false => Err(Session::missing(id)),
-                });
-                let ((), ended) = sql.run((exists, session::end(id, now))).await?;
-                if ended {
-                    sql.run(audit::insert(&event)).await?;
-                }
-                Ok(())
+                end_and_tell(sql, session::lock_of_user(user_id, id), id, &event).await
             })
             .await
     }

@@ -19,6 +19,7 @@ use crate::domain::holder::Holder;
 use crate::domain::id::{SessionId, UserId};
 use crate::domain::oauth_client::ClientId;
 use crate::domain::session::{EndedSessions, Session};
+use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, audit, auth_code, browser_session, session};
 
 impl App {
@@ -27,19 +28,10 @@ impl App {
     /// # Errors
     /// [`Error::Missing`] when there is no such session. One that has been over for a while counts as that.
     pub async fn revoke_session(&self, id: SessionId) -> Result<(), Error> {
-        let now = self.now();
         let event = self.event(&Actor::Operator, Action::EndSession).to(id.0);
         self.store
             .write(Holder::Service, async move |sql| {
-                let exists = session::lock(id).rule(|exists| match exists {
-                    true => Ok(()),
-                    false => Err(Session::missing(id)),
-                });
-                let ((), ended) = sql.run((exists, session::end(id, now))).await?;
-                if ended {
-                    sql.run(audit::insert(&event)).await?;
-                }
-                Ok(())
+                end_and_tell(sql, session::lock(id), id, &event).await
             })
             .await
     }
@@ -129,4 +121,24 @@ impl App {
             }
         }
     }
+}
+
+/// Ends a session that `exists` locks; `event` tells of it, unless it had ended already.
+pub(super) async fn end_and_tell(
+    sql: Sql<'_>,
+    exists: impl Batch<Out = bool>,
+    id: SessionId,
+    event: &AuditEvent,
+) -> Result<(), ScriptError> {
+    let exists = exists.rule(|exists| match exists {
+        true => Ok(()),
+        false => Err(Session::missing(id)),
+    });
+    let ((), ended) = sql
+        .run((exists, session::end(id, event.created_at)))
+        .await?;
+    if ended {
+        sql.run(audit::insert(event)).await?;
+    }
+    Ok(())
 }

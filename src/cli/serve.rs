@@ -213,7 +213,7 @@ pub(super) fn start(
     replica: Arc<ReplicaState>,
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
-    replica.metrics.expect(&api.operations);
+    replica.metrics.declare(&api.operations);
     let server = Server::start(settings, api.endpoints, api.methods, context, replica, log)?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)

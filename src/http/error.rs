@@ -311,7 +311,8 @@ fn of_request_error(error: RequestError) -> Problem {
 /// A text of ours in a type of the document.
 fn ours<T: for<'a> TryFrom<&'a str, Error: Display>>(text: &str) -> T {
     // Cannot fail. Texts are written in this file or in the runtime, and a test puts each of them into
-    // both documents. The runtime makes no longer path and no more violations than the documents have. The text is not shown, since a panic is logged.
+    // both documents. The runtime makes no longer path and no more violations than the documents have. The text is not
+    // shown, since a panic is logged.
     T::try_from(text)
         .unwrap_or_else(|error| panic!("an error is not what the document says: {error}"))
 }

@@ -5,7 +5,7 @@ use crate::tally::{Count, Spread, TIMES};
 /// What has happened since the database was opened.
 #[derive(Debug)]
 pub struct Counts {
-    /// How long scripts waited for their turn to have a connection.
+    /// How long scripts waited for a connection: for their turn, and until it was open.
     pub waits: Spread,
     /// Scripts that were refused, because their turn would have come too late.
     pub refused: Count,

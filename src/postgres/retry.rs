@@ -66,6 +66,8 @@ impl Postgres {
     }
 
     async fn checkout(&self, holder: Holder) -> Result<Checkout, ScriptError> {
+        // Also of whoever stops waiting.
+        let _waited = self.counts.waits.timed();
         let turn = self.turns.take(holder).await?;
         let connection = self
             .pool

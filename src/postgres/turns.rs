@@ -15,7 +15,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -91,18 +90,15 @@ impl Turns {
     /// [`Error::Unavailable`] when that would take too long.
     pub(super) async fn take(&self, holder: Holder) -> Result<Turn, Error> {
         let queue = &self.0;
-        let begun;
         let (place, turn) = {
             let mut state = queue.state();
             let line = state.lines.get(&holder);
             let in_hand = line.map_or(0, |line| line.in_hand);
             // Step 3: nobody waits who may have it.
             if state.in_hand < queue.size && in_hand < queue.share(holder) {
-                queue.counts.waits.took(Duration::ZERO);
                 return Ok(state.hand(queue, holder));
             }
-            begun = Instant::now();
-            let now = begun.into_std();
+            let now = Instant::now().into_std();
             // Step 4.
             if line.is_some_and(|line| !line.pace.admits(line.waiting.len(), now)) {
                 queue.counts.refused.one();
@@ -126,7 +122,6 @@ impl Turns {
         };
         let turn = turn.await;
         drop(place);
-        queue.counts.waits.took(begun.elapsed());
         // Cannot fail: only a script that has stopped waiting leaves the line without a turn.
         turn.map_err(Error::internal)
     }
@@ -228,6 +223,8 @@ mod tests {
 
     use futures::FutureExt;
     use uuid::Uuid;
+
+    use std::time::Duration;
 
     use super::*;
 

@@ -6,6 +6,7 @@ use crate::model::{Bounds, Format, Kind, Pointer, Text, Width};
 
 use super::bounds;
 use super::default::fault_of_text;
+use super::linear;
 use super::names;
 use super::reader::{Keywords, Place, Reader};
 
@@ -114,6 +115,16 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
             &place.pointer.child("pattern"),
             format!("the pattern does not compile: {error}"),
             "write a regular expression of ECMA-262",
+        );
+        return None;
+    }
+    // The matcher that would be left for it may take for ever on what a caller sends.
+    let linear = pattern.as_deref().and_then(linear::translated);
+    if linear.is_some_and(|it| regex::Regex::new(&it).is_err()) {
+        reader.refuse(
+            &place.pointer.child("pattern"),
+            "the pattern is too large to be matched in a time that grows with the text alone",
+            "repeat less in it, or limit the text by `maxLength` instead",
         );
         return None;
     }

@@ -66,14 +66,14 @@ impl Default for Requests {
             latency: Family::new_with_constructor(|| Histogram::new(LATENCIES)),
             unavailable: Counter::default(),
         };
-        requests.expect(&OF_NONE);
+        requests.declare(&OF_NONE);
         requests
     }
 }
 
 impl Requests {
     /// Shows these operations from now on, whether or not they are asked for.
-    pub(super) fn expect(&self, operations: &[&'static str]) {
+    pub(super) fn declare(&self, operations: &[&'static str]) {
         for &operation in operations {
             for status in CLASSES {
                 let request = Request { operation, status };

@@ -2,9 +2,10 @@
 //!
 //! Most patterns of a document only say which characters a text is made of: `^[A-Za-z0-9_-]+$`. Those are
 //! checked by looking each byte up, at a hundredth of what a backtracking matcher takes. Others go to an
-//! engine whose time grows with the text alone, whatever a caller sends ([`linear`]); `regress` does those
-//! that look around, refer back or ask for the boundaries of words. A class of ASCII characters tells bytes apart as well as characters, since every byte of
-//! any other character is above them.
+//! engine whose time grows with the text alone, whatever a caller sends ([`linear`]); the generator refuses
+//! those that are too large for it. `regress` does those that look around, refer back or ask for the
+//! boundaries of words. A class of ASCII characters tells bytes apart as well as characters, since every
+//! byte of any other character is above them.
 
 use super::linear;
 
@@ -30,7 +31,7 @@ impl Regex {
             return Ok(Regex(Matcher::Characters(Box::new(characters))));
         }
         let translated = linear::translated(source);
-        // One that is too large for that engine is left to the other.
+        // One that is too large for that engine comes from no document.
         let linear = translated.and_then(|it| regex::Regex::new(&it).ok());
         Ok(Regex(match linear {
             Some(linear) => Matcher::Linear(Box::new(linear)),
