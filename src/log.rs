@@ -214,25 +214,26 @@ impl Framework {
         let Some(request_id) = values.request_id else {
             return;
         };
-        let (mut client_address, mut may_be_written) = (None, true);
-        if let (Some(public), Some(peer)) = (&self.public, values.peer) {
-            client_address = public.client(peer, &why);
-            may_be_written = public.quotas.admit(client_address.unwrap_or(peer));
-        }
-        if may_be_written {
-            let line = Request {
-                method: &values.method,
-                route: None,
-                path: Some(&values.uri),
-                status: values.status,
-                error_code: None,
-                bytes: None,
-                latency,
-                request_id: &request_id,
-                changes: false,
-                caller: Caller::Unknown,
-                client_address,
-            };
+        let of_public = self.public.as_ref().zip(values.peer);
+        let client_address = of_public.and_then(|(public, peer)| public.client(peer, &why));
+        let line = Request {
+            method: &values.method,
+            route: None,
+            path: Some(&values.uri),
+            status: values.status,
+            error_code: None,
+            bytes: None,
+            latency,
+            request_id: &request_id,
+            changes: false,
+            caller: Caller::Unknown,
+            client_address,
+        };
+        let admitted = of_public.is_none_or(|(public, peer)| {
+            // What only a proxy is known of counts as its own.
+            public.quotas.admit(client_address.unwrap_or(peer), &line)
+        });
+        if admitted {
             request(&self.log, &line);
         }
     }

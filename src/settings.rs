@@ -425,8 +425,8 @@ pub struct Settings {
     /// The least severe message that is logged: error, warn, info or debug.
     ///
     /// A line a request comes with `info`: each of a known caller within its rate limit, of one beyond it the first twenty a
-    /// minute, and of strangers (a wrong credential or none, a path that nothing has) the first twenty a minute from one
-    /// address. The others are counted in one line each minute. docs/logs.md says what is in a line. SIGHUP reads this again.
+    /// minute, and of strangers the first twenty a minute from one address of wrong credentials, of paths that nothing has, and of
+    /// the rest. The others are counted in one line each minute. docs/logs.md says what is in a line. SIGHUP reads this again.
     #[arg(
         long,
         env = "INVOICING_LOG_LEVEL",

@@ -1,7 +1,7 @@
 """What fail2ban makes of the log of a server of its own.
 
 1. Clients at several addresses are refused, sign in wrongly, look for what is not there, or do nothing wrong. All come
-   through a proxy that is trusted, so that each has an address.
+   through a proxy that is trusted, so that each has an address, and all do much that is harmless before.
 2. One of them writes the address of a victim, and whole lines of the log, wherever a request takes a text.
 3. The filter finds those who were refused, in its other mode those who probe, too; and neither the victim, nor who has
    done nothing wrong, nor the proxy.
@@ -73,6 +73,9 @@ def sign_in(port: int, client: str, email: str) -> int:
 
 def visit(port: int) -> None:
     """Step 1."""
+    for client in (REFUSED, SIX, WRONG, PROBER):
+        for _ in range(25):
+            expect(ask(port, client, b"GET /docs/page.css HTTP/1.1\r\n"), 200, client)
     for _ in range(4):
         for client in (REFUSED, SIX):
             expect(ask(port, client, b"GET /api/v1/products HTTP/1.1\r\nAuthorization: Bearer x\r\n"), 401, client)
