@@ -30,6 +30,7 @@ pub mod start_error;
 pub mod store;
 pub mod tally;
 mod tls;
+pub mod trace;
 mod traffic;
 
 /// Compiles the example of the README.

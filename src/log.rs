@@ -45,6 +45,7 @@ pub use beginning::Begun;
 pub use lines::dropped_lines;
 pub use output::{Controls, Guard};
 pub use quotas::Quotas;
+pub(crate) use request::named;
 pub use request::{Caller, ErrorCode, NothingChanged, Request, request};
 pub use seldom::Seldom;
 
@@ -228,6 +229,7 @@ impl Framework {
             changes: false,
             caller: Caller::Unknown,
             client_address,
+            trace_id: None,
         };
         let admitted = of_public.is_none_or(|(public, peer)| {
             // What only a proxy is known of counts as its own.

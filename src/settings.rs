@@ -19,6 +19,7 @@
 //! about, because an environment is shared with other programs.
 #![doc = include_str!("settings/page.md")]
 
+mod collector;
 mod oidc;
 mod origin;
 mod origins;
@@ -36,6 +37,7 @@ use crate::domain::secret::Secret;
 
 pub use crate::backup::Recipients;
 pub use crate::store::Address as Database;
+pub use collector::CollectorUrl;
 pub(crate) use oidc::is_loopback;
 pub use oidc::{Issuer, Oidc};
 pub use origin::Origin;
@@ -449,6 +451,33 @@ pub struct Settings {
         help_heading = heading::LOG
     )]
     pub log_format: LogFormat,
+
+    /// The collector of OpenTelemetry that is told what requests took, as `http://HOST:4318` (OTLP over HTTP).
+    ///
+    /// None unless given. `/v1/traces` is added. Headers that the collector asks for, such as a key, are in the variable
+    /// `OTEL_EXPORTER_OTLP_HEADERS`. No request waits for it; what it does not take is lost, and the log says so.
+    /// docs/traces.md says what is told.
+    #[arg(
+        long,
+        env = "INVOICING_OTLP_ENDPOINT",
+        value_name = "URL",
+        help_heading = heading::TRACES
+    )]
+    pub otlp_endpoint: Option<CollectorUrl>,
+
+    /// Which share of all traces is told, from 0 to 1.
+    ///
+    /// What of a trace is told does not depend on the service that is asked: with the same share everywhere, it is
+    /// told whole. A caller can say that its trace is not told, and not that it is.
+    #[arg(
+        long,
+        env = "INVOICING_TRACE_RATIO",
+        default_value = "1",
+        value_name = "SHARE",
+        value_parser = collector::share,
+        help_heading = heading::TRACES
+    )]
+    pub trace_ratio: f64,
 }
 
 /// What keeps settings apart from what a command itself takes, and from each other, in every help text.
@@ -461,6 +490,7 @@ mod heading {
     pub(super) const RATES: &str = "Rate limits";
     pub(super) const MAIL: &str = "Mail";
     pub(super) const LOG: &str = "Log";
+    pub(super) const TRACES: &str = "Traces";
 }
 
 /// More than a machine can answer, and small enough for exact arithmetic in nanoseconds.

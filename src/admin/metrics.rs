@@ -25,7 +25,7 @@ use prometheus_client::registry::Registry;
 
 use crate::app::App;
 use crate::traffic::Traffic;
-use crate::{limit, mail};
+use crate::{limit, mail, trace};
 use load::Shortages;
 pub use load::{Load, Shortage};
 use page::Page;
@@ -45,6 +45,8 @@ pub struct Metrics {
     pub limits: Arc<limit::Counts>,
     /// What becomes of letters.
     pub mail: mail::Counts,
+    /// What becomes of spans.
+    pub traces: Arc<trace::Counts>,
 }
 
 impl Metrics {
@@ -89,6 +91,7 @@ impl Metrics {
         database::show(&mut page, &numbers);
         people::show(&mut page, app, &self.mail);
         background::show(&mut page, app.counts());
+        background::show_spans(&mut page, &self.traces);
         let mut text = String::new();
         // Writing to a String cannot fail.
         let _ = text::encode(&mut text, &registry);

@@ -9,7 +9,7 @@ use crate::admin::{self, ReplicaState};
 use crate::app::App;
 use crate::backup::Made;
 use crate::http;
-use crate::log::{self, Quotas};
+use crate::log::{self, Quotas, Seldom};
 use crate::mail::Outbox;
 use crate::oidc::Provider;
 use crate::pages;
@@ -17,6 +17,7 @@ use crate::server::{Ended, Server};
 use crate::settings::{Database, Origin, Settings};
 use crate::start_error::StartError;
 use crate::store::SCHEMA_VERSION;
+use crate::trace::Traces;
 
 use super::command_error::CommandError;
 use super::database::open_or_make;
@@ -58,6 +59,8 @@ impl Serve {
             let context =
                 http::Context::new(Arc::clone(&app), settings, Arc::clone(&replica), &log).await;
             let context = context.signing_in_by(provider.clone());
+            let traces = traces(settings, &replica, &log)?;
+            let context = context.traced_by(traces.clone());
             let server = {
                 let api = pages::api(settings.origin())?;
                 start(settings, api, context, Arc::clone(&replica), &log)?
@@ -74,7 +77,11 @@ impl Serve {
                 .map(|address| admin::listen(address, Arc::clone(&app), replica, &log))
                 .transpose()?;
             tell_systemd(&log);
-            run(server, &app, &quotas, &log).await
+            let ended = run(server, &app, &quotas, &log).await;
+            if let Some(traces) = traces {
+                traces.finish().await;
+            }
+            ended
         });
         // Requests that were left behind must not hold up the end.
         runtime.shutdown_background();
@@ -98,6 +105,26 @@ fn provider(settings: &Settings) -> Result<Option<Arc<Provider>>, CommandError> 
     let provider = Provider::new(oidc, &origin, settings.max_concurrent_requests)
         .map_err(CommandError::Failed)?;
     Ok(Some(Arc::new(provider)))
+}
+
+/// Who is told what requests take, if anybody is.
+fn traces(
+    settings: &Settings,
+    replica: &ReplicaState,
+    log: &Logger,
+) -> Result<Option<Arc<Traces>>, CommandError> {
+    let Some(collector) = &settings.otlp_endpoint else {
+        return Ok(None);
+    };
+    let counts = Arc::clone(&replica.metrics.traces);
+    let (log, failures) = (log.clone(), Seldom::default());
+    let failed = move |error| {
+        if let Some(count) = failures.again() {
+            warn!(log, "the collector does not take spans"; "error" => error, "count" => count);
+        }
+    };
+    let traces = Traces::start(collector.traces(), settings.trace_ratio, counts, failed);
+    traces.map(Arc::new).map(Some).map_err(CommandError::Failed)
 }
 
 /// Asks the provider, so that an operator who mistyped its settings reads of it before anybody signs in. Nothing waits for it.

@@ -16,6 +16,7 @@ use super::credential;
 use super::rate_limit::RATE_LIMIT_HEADERS;
 use super::rejection::Error;
 use super::rest::Rest;
+use super::span;
 use crate::admin::{NO_METHOD, PREFLIGHT, Shortage};
 use crate::client_address::client_address;
 use crate::{log, traffic};
@@ -133,6 +134,7 @@ pub(super) fn finish(
         Method::HEAD => Some(0),
         _ => answer.body().size_hint().exact(),
     };
+    let place = span::place(context);
     let line = log::Request {
         method: request.method().as_str(),
         route: Some(route),
@@ -147,8 +149,12 @@ pub(super) fn finish(
             && answer.extensions().get::<log::NothingChanged>().is_none(),
         caller,
         client_address: Some(client_address),
+        trace_id: place.as_ref().map(|(_, place)| place.trace_id()),
     };
     shared.replica.quotas.request(&shared.log, &line);
+    if let Some((traces, place)) = place {
+        traces.tell(&place, || span::of(context, &line));
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::answered::answered;
 use super::api::Service;
 use super::context::{Context, RequestContext};
 use super::rejection::Error;
-use super::{credential, error, product};
+use super::{credential, error, product, span};
 use crate::domain::api_key::ApiKey;
 use crate::generated::catalog::*;
 
@@ -33,6 +33,14 @@ impl CatalogApi for Service {
         rejection: Rejection<Error>,
     ) -> ErrorAnswer<types::ErrorResponse> {
         error::answer(context, rejection).into_catalog(&context.request_id)
+    }
+
+    fn within<W: Future + Send>(
+        context: &RequestContext,
+        _: &'static Operation,
+        work: W,
+    ) -> impl Future<Output = W::Output> + Send {
+        span::within(context, work)
     }
 
     fn answered(

@@ -17,6 +17,7 @@ use crate::budget::Budget;
 use crate::limit::Limits;
 use crate::oidc::Provider;
 use crate::settings::{Settings, TrustedProxies};
+use crate::trace::Traces;
 
 /// What all requests share.
 pub struct Context {
@@ -36,6 +37,8 @@ pub struct Context {
     pub(super) interceptor: Option<Box<dyn Interceptor>>,
     /// By which people sign in, if there is one.
     pub(crate) provider: Option<Arc<Provider>>,
+    /// Who is told what requests took, if anybody is.
+    pub(super) traces: Option<Arc<Traces>>,
 }
 
 /// A request as dropshot hands it over.
@@ -77,12 +80,18 @@ impl Context {
             log: log.clone(),
             interceptor: None,
             provider: None,
+            traces: None,
         }
     }
 
     /// The same, with an OpenID provider by which people sign in.
     pub(crate) fn signing_in_by(self, provider: Option<Arc<Provider>>) -> Context {
         Context { provider, ..self }
+    }
+
+    /// The same; somebody is told what requests took.
+    pub(crate) fn traced_by(self, traces: Option<Arc<Traces>>) -> Context {
+        Context { traces, ..self }
     }
 
     /// The same, but requests pass this interceptor before their handlers.

@@ -12,7 +12,7 @@ use super::answered::answered;
 use super::api::Service;
 use super::context::{Context, RequestContext};
 use super::rejection::Error;
-use super::{credential, error, session, share_link};
+use super::{credential, error, session, share_link, span};
 use crate::domain::session::SignedIn;
 use crate::generated::mobile::*;
 
@@ -51,6 +51,14 @@ impl MobileApi for Service {
         rejection: Rejection<Error>,
     ) -> ErrorAnswer<types::TokenError> {
         error::answer(context, rejection).into_token(&context.request_id)
+    }
+
+    fn within<W: Future + Send>(
+        context: &RequestContext,
+        _: &'static Operation,
+        work: W,
+    ) -> impl Future<Output = W::Output> + Send {
+        span::within(context, work)
     }
 
     fn answered(

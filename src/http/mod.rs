@@ -38,6 +38,7 @@ mod rejection;
 mod rest;
 mod session;
 mod share_link;
+mod span;
 mod unpublished;
 mod unsent;
 

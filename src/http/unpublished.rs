@@ -25,6 +25,7 @@ use super::api::Api;
 use super::context::{Context, RequestContext};
 use super::form::{URL_ENCODED, UnreadForm};
 use super::rejection::Error;
+use super::span;
 use crate::admin::FILE;
 use crate::domain;
 
@@ -138,7 +139,7 @@ where
         handle(admitted.caller).await
     };
     // Without an answer, a client would try again.
-    let outcome = AssertUnwindSafe(steps).catch_unwind().await;
+    let outcome = span::within(context, AssertUnwindSafe(steps).catch_unwind()).await;
     let outcome = outcome.unwrap_or_else(|_| {
         let error = domain::Error::internal("a handler panicked");
         Err(Rejection::Error(Error::Domain(error)))

@@ -140,6 +140,7 @@ mod tests {
             changes: false,
             caller: Caller::Unknown,
             client_address: None,
+            trace_id: None,
         }
     }
 

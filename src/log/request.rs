@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use codegen_runtime::METHODS;
+use opentelemetry::trace::TraceId;
 use slog::{KV, Level, Logger, Record, Serializer};
 use uuid::Uuid;
 
@@ -58,6 +59,8 @@ pub struct Request<'a> {
     pub caller: Caller,
     /// Where it came from (`src/client_address.rs`); `None` when only a proxy is known.
     pub client_address: Option<IpAddr>,
+    /// The trace that it is a part of, if somebody is told of traces.
+    pub trace_id: Option<TraceId>,
 }
 
 /// Writes the line of a request; what the service answers for (5xx) is an error.
@@ -72,7 +75,7 @@ pub fn request(log: &Logger, request: &Request<'_>) {
 }
 
 /// A method as a line has it. Any token is a method, and hyper takes one of 60 KB: lines would be as long.
-pub(super) fn named(method: &str) -> &str {
+pub(crate) fn named(method: &str) -> &str {
     match METHODS.contains(&method) || method == "CONNECT" {
         true => method,
         false => "other",
@@ -117,6 +120,9 @@ impl KV for Request<'_> {
         to.emit_str("request_id".into(), self.request_id)?;
         if let Some(address) = &self.client_address {
             to.emit_arguments("client_address".into(), &format_args!("{address}"))?;
+        }
+        if let Some(trace) = &self.trace_id {
+            to.emit_arguments("trace_id".into(), &format_args!("{trace}"))?;
         }
         self.caller.serialize(record, to)
     }

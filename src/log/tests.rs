@@ -58,6 +58,7 @@ const REQUEST: Request<'static> = Request {
         team: Uuid::max(),
     },
     client_address: None,
+    trace_id: None,
 };
 
 #[test]

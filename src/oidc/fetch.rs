@@ -4,10 +4,13 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::SpanKind;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Request};
 
 use crate::settings::is_loopback;
+use crate::trace::{self, Child};
 
 /// How long a request may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,6 +32,26 @@ pub(super) enum FetchError {
         host: String,
         source: reqwest::Error,
     },
+}
+
+impl FetchError {
+    /// What it is called in a trace.
+    fn word(&self) -> &'static str {
+        match self {
+            FetchError::InClear(_) => "in_clear",
+            FetchError::TooSlow(_) => "timeout",
+            FetchError::TooLarge(_) => "too_large",
+            FetchError::Failed { .. } => "no_answer",
+        }
+    }
+}
+
+/// Says in a trace what is asked, without what may be secret in a query.
+fn tell_of(request: &HttpRequest, host: &str, span: &mut Child) {
+    let method = request.method().as_str().to_owned();
+    span.add(KeyValue::new("http.request.method", method));
+    span.add(KeyValue::new("server.address", host.to_owned()));
+    span.add(KeyValue::new("url.path", request.uri().path().to_owned()));
 }
 
 /// Sends requests to the provider.
@@ -59,15 +82,30 @@ impl Fetch {
         })
     }
 
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, FetchError> {
+    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, FetchError> {
         let host = request.uri().host().unwrap_or_default().to_owned();
         let by_tls = request.uri().scheme_str() == Some("https");
         if !by_tls && (self.secure || !is_loopback(&host)) {
             return Err(FetchError::InClear(host));
         }
+        let mut span = trace::child("ask the provider", SpanKind::Client);
+        if let Some(span) = &mut span {
+            tell_of(&request, &host, span);
+            span.headers(request.headers_mut());
+        }
         let answered = tokio::time::timeout(TIMEOUT, self.answer(request, &host));
-        let too_slow = |_| FetchError::TooSlow(host.clone());
-        answered.await.map_err(too_slow)?
+        let answer = answered.await;
+        let answer = answer.unwrap_or_else(|_| Err(FetchError::TooSlow(host.clone())));
+        if let Some(span) = &mut span {
+            match &answer {
+                Ok(answer) => span.add(KeyValue::new(
+                    "http.response.status_code",
+                    i64::from(answer.status().as_u16()),
+                )),
+                Err(error) => span.fail(error.word()),
+            }
+        }
+        answer
     }
 
     async fn answer(&self, request: HttpRequest, host: &str) -> Result<HttpResponse, FetchError> {

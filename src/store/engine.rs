@@ -4,6 +4,9 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use opentelemetry::KeyValue;
+use opentelemetry::trace::SpanKind;
+
 use super::sql::Sql;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
@@ -11,6 +14,7 @@ use crate::domain::time::Timestamp;
 use crate::postgres::{self, Access, Postgres, VERSION};
 use crate::sql::ScriptError;
 use crate::sqlite::{self, Sqlite};
+use crate::trace;
 
 /// The version of the schema. Both engines have the same migrations, or the program would not build (`build.rs`).
 pub const SCHEMA_VERSION: i64 = VERSION;
@@ -52,6 +56,7 @@ impl Store {
         holder: impl Into<Holder>,
         script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
     ) -> Result<T, Error> {
+        let _span = self.span("write");
         match self {
             Store::Sqlite(sqlite) => {
                 let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
@@ -63,6 +68,17 @@ impl Store {
                 Box::pin(on_postgres(postgres, Access::Changing, holder, script)).await
             }
         }
+    }
+
+    /// What a script takes, in the trace of the request that it is for.
+    fn span(&self, name: &'static str) -> Option<trace::Child> {
+        let mut span = trace::child(name, SpanKind::Client)?;
+        let system = match self {
+            Store::Sqlite(_) => "sqlite",
+            Store::Postgres(_) => "postgresql",
+        };
+        span.add(KeyValue::new("db.system.name", system));
+        Some(span)
     }
 
     /// What is counted, for those who watch the service.
@@ -132,6 +148,7 @@ impl Store {
         holder: impl Into<Holder>,
         script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
     ) -> Result<T, Error> {
+        let _span = self.span("read");
         match self {
             Store::Sqlite(sqlite) => {
                 let reader = sqlite.reader()?;

@@ -32,4 +32,5 @@ mod settings;
 mod sign_in;
 mod team;
 mod tls;
+mod traces;
 mod user;

@@ -1,6 +1,6 @@
 //! The glue between dropshot and an implementation of a generated trait.
 //!
-//! Each request goes through these steps once:
+//! Each request goes through these steps once, all of them within what the trait's hook puts around them:
 //!
 //! 1. a path that is not written as the operation's is answered like one that no route has ([`check_path`]);
 //! 2. the trait's hook of the operation's security scheme admits the caller, or answers;

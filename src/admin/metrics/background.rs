@@ -7,7 +7,7 @@ use prometheus_client::registry::Unit;
 
 use super::page::Page;
 use crate::app::counts::Counts;
-use crate::log;
+use crate::{log, trace};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Run {
@@ -51,5 +51,18 @@ pub(super) fn show(page: &mut Page<'_>, counts: &Counts) {
         "log_lines_dropped",
         "Lines of the log that were dropped, as nobody read them fast enough",
         log::dropped_lines(),
+    );
+}
+
+pub(super) fn show_spans(page: &mut Page<'_>, counts: &trace::Counts) {
+    page.counter(
+        "trace_spans_ended",
+        "Spans that were to be told to the collector",
+        counts.ended.get(),
+    );
+    page.counter(
+        "trace_spans_delivered",
+        "Spans that the collector has taken",
+        counts.delivered.get(),
     );
 }

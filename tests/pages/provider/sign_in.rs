@@ -45,6 +45,29 @@ async fn a_user_is_found_once_by_a_proven_email_and_then_by_the_identity() {
 }
 
 #[tokio::test]
+async fn a_request_to_the_provider_carries_the_trace_on_where_traces_are_told() {
+    // Nobody listens there, and nobody waits for it.
+    let told = [("INVOICING_OTLP_ENDPOINT", "http://127.0.0.1:9")];
+    for settings in [&told[..], &[]] {
+        let provider = Provider::start().await;
+        let Some(service) = provider.server(settings) else {
+            return;
+        };
+        user(&service, ADA);
+        let mut browser = Browser::new(&service);
+        sign_in(&mut browser, &provider, &somebody("1").email(ADA)).await;
+        browser.get("/account").await.expect(200, ADA);
+        let trace = provider.trace();
+        assert_eq!(trace.is_some(), !settings.is_empty());
+        let well_formed = |trace: &String| {
+            let parts: Vec<_> = trace.split('-').map(str::len).collect();
+            parts == [2, 32, 16, 2] && trace.starts_with("00-") && trace.ends_with("-01")
+        };
+        assert!(trace.iter().all(well_formed), "{trace:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_email_that_is_not_proven_finds_nobody() {
     let provider = Provider::start().await;
     let Some(service) = provider.server(&[]) else {

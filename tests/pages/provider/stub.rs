@@ -130,6 +130,8 @@ struct State {
     codes: HashMap<String, Issued>,
     /// How often somebody asked for its metadata.
     asked: usize,
+    /// The trace that the last request for a token belongs to.
+    trace: Option<String>,
 }
 
 pub struct Provider {
@@ -217,6 +219,11 @@ impl Provider {
         self.state.lock().expect("whole").manner = manner;
     }
 
+    /// The `traceparent` of the last request for a token.
+    pub fn trace(&self) -> Option<String> {
+        self.state.lock().expect("whole").trace.clone()
+    }
+
     pub fn asked(&self) -> usize {
         self.state.lock().expect("whole").asked
     }
@@ -248,6 +255,11 @@ async fn answer(
             return Ok(answer);
         }
         _ => {}
+    }
+    if request.uri().path() == "/token" {
+        let trace = request.headers().get("traceparent");
+        let trace = trace.map(|it| it.to_str().expect("ASCII").to_owned());
+        state.lock().expect("whole").trace = trace;
     }
     Ok(match request.uri().path() {
         "/.well-known/openid-configuration" => {

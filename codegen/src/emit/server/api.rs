@@ -40,6 +40,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
         .collect();
     let errors = errors.into_iter().map(|it| error_method(document, it));
     let handlers = document.operations.iter().map(handler);
+    let within = within_method();
     let answered = answered_method();
     let register = register(document, &name);
     quote! {
@@ -53,6 +54,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
             #(#schemes)*
             #(#admissions)*
             #(#errors)*
+            #within
             #answered
             #(#handlers)*
         }
@@ -147,6 +149,22 @@ fn error_method(document: &Document, schema: Option<&str>) -> TokenStream {
             operation: &'static codegen_runtime::Operation,
             rejection: codegen_runtime::Rejection<Self::Error>,
         ) -> codegen_runtime::ErrorAnswer<#error>;
+    }
+}
+
+/// The hook that all work for a request passes.
+fn within_method() -> TokenStream {
+    quote! {
+        /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
+        /// that work is done within, such as a trace.
+        #[allow(unused_variables)]
+        fn within<W: ::std::future::Future + Send>(
+            context: &dropshot::RequestContext<Self::Context>,
+            operation: &'static codegen_runtime::Operation,
+            work: W,
+        ) -> impl ::std::future::Future<Output = W::Output> + Send {
+            work
+        }
     }
 }
 
@@ -255,14 +273,15 @@ fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
         api.register(codegen_runtime::endpoint(
             |context: dropshot::RequestContext<A::Context>,
              request: codegen_runtime::Captured<#request>| async move {
-                codegen_runtime::serve(
+                // Pinned where it is made: a hook that takes it moves its address alone.
+                let work = ::std::pin::pin!(codegen_runtime::serve(
                     &context,
                     || A::#admit(&context, &#constant),
                     |#caller| A::#function(&context, #argument request.unchecked()),
                     |rejection| A::#refuse(&context, &#constant, rejection),
                     |answer, latency| A::answered(&context, &#constant, answer, latency),
-                )
-                .await
+                ));
+                A::within(&context, &#constant, work).await
             },
         ))?;
     }

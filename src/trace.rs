@@ -1,0 +1,299 @@
+//! Traces: what requests took, told to a collector of OpenTelemetry by OTLP (docs/traces.md).
+//!
+//! 1. Where a request stands is made of what it has anyway (`Traces::locate`). A `traceparent` (W3C Trace Context) names its
+//!    trace, and the span that caused it. Without one, the bits of its `x-request-id` are the trace. The span of the request has
+//!    the first half of these bits in any case, so that nothing has to be kept until the answer.
+//! 2. Whether it is told is decided by the trace alone: a setting says which share of them is, and a caller may say that its
+//!    trace is not. Nobody can have more told by saying that it is.
+//! 3. What is done for the request is done `within` it. What takes time there, such as the database, is a child of its span
+//!    (`child`); a request to another service carries the place on (`Child::headers`).
+//! 4. A span is told once it has ended. Nobody waits for that: a queue holds 2,048, and a thread sends what is in it every five
+//!    seconds (`export.rs`). What does not fit is lost, and counted.
+//!
+//! No span has a path, a query, a body or a credential; a route has names where the path has what is secret.
+//!
+//! Spans are made whole when they end, in place of the SDK's own, which are begun and filled in: so a request that is not told
+//! costs nothing but two lookups of a header.
+
+mod counts;
+mod export;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use opentelemetry::trace::{
+    SpanContext, SpanId, SpanKind, Status, TraceContextExt as _, TraceFlags, TraceId, TraceState,
+};
+use opentelemetry::{Context, InstrumentationScope, KeyValue, propagation::TextMapPropagator as _};
+use opentelemetry_http::{HeaderExtractor, HeaderInjector};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::{
+    BatchSpanProcessor, IdGenerator as _, RandomIdGenerator, Sampler, SamplingDecision,
+    ShouldSample as _, SpanData, SpanEvents, SpanLinks, SpanProcessor as _,
+};
+use uuid::Uuid;
+
+pub use counts::Counts;
+
+const PARENT: HeaderName = HeaderName::from_static("traceparent");
+const STATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// As much of a `tracestate` is passed on (W3C Trace Context, section 3.3.1.5). A longer one is left out.
+const LONGEST_STATE: usize = 512;
+
+/// For how long the end of the program waits for the last spans.
+const LAST: Duration = Duration::from_secs(5);
+
+/// Tells a collector of what requests took.
+#[derive(Debug)]
+pub struct Traces {
+    spans: BatchSpanProcessor,
+    sampler: Sampler,
+    scope: InstrumentationScope,
+    counts: Arc<Counts>,
+}
+
+/// Where a request stands in a trace.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// Its own span.
+    span: SpanContext,
+    /// The one that caused it, where another service has said so.
+    parent: Option<SpanId>,
+    /// Since when it is known.
+    begun: Instant,
+}
+
+impl Place {
+    /// The trace, as other services call it.
+    pub(crate) fn trace_id(&self) -> TraceId {
+        self.span.trace_id()
+    }
+}
+
+/// A span that has ended.
+pub(crate) struct Span {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) kind: SpanKind,
+    pub(crate) took: Duration,
+    pub(crate) attributes: Vec<KeyValue>,
+    /// Whether this service failed in it.
+    pub(crate) failed: bool,
+}
+
+impl Traces {
+    /// Tells a collector, at the URL where it takes spans, of the given share of all traces, from 0 to 1; `failed` is told why a
+    /// batch is lost. It belongs to the runtime that it is started in.
+    ///
+    /// # Errors
+    /// Why nothing can be sent to anybody.
+    pub fn start(
+        collector: String,
+        share: f64,
+        counts: Arc<Counts>,
+        failed: impl Fn(String) + Send + Sync + 'static,
+    ) -> Result<Traces, String> {
+        Ok(Traces {
+            spans: export::batches(collector, Arc::clone(&counts), Box::new(failed))?,
+            sampler: Sampler::TraceIdRatioBased(share),
+            scope: InstrumentationScope::builder("invoicing")
+                .with_version(env!("CARGO_PKG_VERSION"))
+                .build(),
+            counts,
+        })
+    }
+
+    /// Steps 1 and 2: where the request of this id and these headers stands.
+    pub(crate) fn locate(&self, request_id: &str, headers: &HeaderMap) -> Place {
+        // dropshot makes an id of each request, and it is a UUID.
+        let id = Uuid::try_parse(request_id).unwrap_or_else(|_| Uuid::new_v4());
+        let (own, _) = id.as_u64_pair();
+        let caller = caller(headers);
+        let trace_id = caller.as_ref().map(SpanContext::trace_id);
+        let trace_id = trace_id.unwrap_or_else(|| TraceId::from_bytes(*id.as_bytes()));
+        let told = caller.as_ref().is_none_or(SpanContext::is_sampled) && self.is_told(trace_id);
+        let state = caller.as_ref().map(|it| it.trace_state().clone());
+        Place {
+            span: SpanContext::new(
+                trace_id,
+                SpanId::from(own),
+                TraceFlags::default().with_sampled(told),
+                false,
+                state.unwrap_or_default(),
+            ),
+            parent: caller.map(|it| it.span_id()),
+            begun: Instant::now(),
+        }
+    }
+
+    fn is_told(&self, trace_id: TraceId) -> bool {
+        let sampled = self
+            .sampler
+            .should_sample(None, trace_id, "", &SpanKind::Server, &[], &[]);
+        sampled.decision == SamplingDecision::RecordAndSample
+    }
+
+    /// Step 4, of the span of a request; what it is made of is asked for only if it is told.
+    pub(crate) fn tell(&self, place: &Place, span: impl FnOnce() -> Span) {
+        if place.span.is_sampled() {
+            let mut span = span();
+            // Its parts lie in it; it may have been located only when it was answered.
+            span.took = span.took.max(place.begun.elapsed());
+            self.end(place.span.clone(), place.parent, true, span);
+        }
+    }
+
+    fn end(&self, context: SpanContext, parent: Option<SpanId>, remote: bool, span: Span) {
+        let end_time = SystemTime::now();
+        self.counts.ended.one();
+        self.spans.on_end(SpanData {
+            span_context: context,
+            parent_span_id: parent.unwrap_or(SpanId::INVALID),
+            parent_span_is_remote: parent.is_some() && remote,
+            span_kind: span.kind,
+            name: span.name,
+            start_time: end_time.checked_sub(span.took).unwrap_or(end_time),
+            end_time,
+            attributes: span.attributes,
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: match span.failed {
+                true => Status::error(""),
+                false => Status::Unset,
+            },
+            instrumentation_scope: self.scope.clone(),
+        });
+    }
+
+    /// Sends what is in the queue, and ends; it takes five seconds at most.
+    pub async fn finish(self: Arc<Self>) {
+        let ended = tokio::task::spawn_blocking(move || self.spans.shutdown_with_timeout(LAST));
+        // What was not sent is lost, as the counts say.
+        drop(ended.await);
+    }
+}
+
+/// Who caused a request, as its one `traceparent` says.
+fn caller(headers: &HeaderMap) -> Option<SpanContext> {
+    let mut lines = headers.get_all(PARENT).iter();
+    // Two would say two things (W3C Trace Context, section 3.2).
+    let (Some(_), None) = (lines.next(), lines.next()) else {
+        return None;
+    };
+    let context = TraceContextPropagator::new()
+        .extract_with_context(&Context::new(), &HeaderExtractor(headers));
+    let caller = context.span().span_context().clone();
+    let state = headers
+        .get_all(STATE)
+        .iter()
+        .map(HeaderValue::len)
+        .sum::<usize>();
+    match (caller.is_valid(), state <= LONGEST_STATE) {
+        (false, _) => None,
+        (true, true) => Some(caller),
+        (true, false) => Some(SpanContext::new(
+            caller.trace_id(),
+            caller.span_id(),
+            caller.trace_flags(),
+            true,
+            TraceState::default(),
+        )),
+    }
+}
+
+tokio::task_local! {
+    static CURRENT: (Arc<Traces>, Place);
+}
+
+/// Step 3: does the work for a request at its place, if it has one.
+pub(crate) async fn within<T>(
+    place: Option<(Arc<Traces>, Place)>,
+    work: impl Future<Output = T>,
+) -> T {
+    match place {
+        Some(place) => CURRENT.scope(place, work).await,
+        None => work.await,
+    }
+}
+
+/// The place of the work that is being done, if it has one.
+pub(crate) fn current() -> Option<(Arc<Traces>, Place)> {
+    CURRENT.try_with(Clone::clone).ok()
+}
+
+/// A part of the work for a request, from when it is made until it is dropped. Outside of a request, there is none.
+pub(crate) fn child(name: &'static str, kind: SpanKind) -> Option<Child> {
+    CURRENT
+        .try_with(|(traces, place)| Child {
+            traces: Arc::clone(traces),
+            parent: place.span.clone(),
+            id: RandomIdGenerator::default().new_span_id(),
+            begun: Instant::now(),
+            span: Some(Span {
+                name: Cow::Borrowed(name),
+                kind,
+                took: Duration::ZERO,
+                attributes: Vec::new(),
+                failed: false,
+            }),
+        })
+        .ok()
+}
+
+/// A part of the work for a request, which takes time until it is dropped.
+pub(crate) struct Child {
+    traces: Arc<Traces>,
+    parent: SpanContext,
+    id: SpanId,
+    begun: Instant,
+    /// Taken when it ends.
+    span: Option<Span>,
+}
+
+impl Child {
+    /// Says more about it.
+    pub(crate) fn add(&mut self, attribute: KeyValue) {
+        if let Some(span) = &mut self.span {
+            span.attributes.push(attribute);
+        }
+    }
+
+    /// It failed, for this reason: a short word.
+    pub(crate) fn fail(&mut self, why: impl Into<opentelemetry::Value>) {
+        self.add(KeyValue::new("error.type", why));
+        if let Some(span) = &mut self.span {
+            span.failed = true;
+        }
+    }
+
+    /// What a request to another service carries on (W3C Trace Context).
+    pub(crate) fn headers(&self, headers: &mut HeaderMap) {
+        let here = Context::new().with_remote_span_context(self.context());
+        TraceContextPropagator::new().inject_context(&here, &mut HeaderInjector(headers));
+    }
+
+    fn context(&self) -> SpanContext {
+        SpanContext::new(
+            self.parent.trace_id(),
+            self.id,
+            self.parent.trace_flags(),
+            false,
+            self.parent.trace_state().clone(),
+        )
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let Some(span) = self.span.take().filter(|_| self.parent.is_sampled()) else {
+            return;
+        };
+        let took = self.begun.elapsed();
+        let parent = Some(self.parent.span_id());
+        self.traces
+            .end(self.context(), parent, false, Span { took, ..span });
+    }
+}
