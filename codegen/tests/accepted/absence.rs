@@ -966,6 +966,16 @@ pub trait AbsenceApi: Sized + Send + Sync + 'static {
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::ErrorAnswer<types::Failure>;
+    /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
+    /// that work is done within, such as a trace.
+    #[allow(unused_variables)]
+    fn within<W: ::std::future::Future + Send>(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static codegen_runtime::Operation,
+        work: W,
+    ) -> impl ::std::future::Future<Output = W::Output> + Send {
+        work
+    }
     /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
     /// and for a bound on what waits to be sent. The notes that came with the admission are among its
     /// extensions. What is added to the answer here is not compared with the document: headers of the
@@ -1003,19 +1013,13 @@ pub fn register<A: AbsenceApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ChangeNoteRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &CHANGE_NOTE),
-                    |()| A::change_note(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &CHANGE_NOTE, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &CHANGE_NOTE,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & CHANGE_NOTE),
+                | () | A::change_note(& context, request.unchecked()), | rejection |
+                A::failure(& context, & CHANGE_NOTE, rejection), | answer, latency |
+                A::answered(& context, & CHANGE_NOTE, answer, latency),)
+            );
+            A::within(&context, &CHANGE_NOTE, work).await
         }),
     )?;
     codegen_runtime::register_absent_methods::<

@@ -3584,6 +3584,16 @@ pub trait InlineApi: Sized + Send + Sync + 'static {
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::ErrorAnswer<()>;
+    /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
+    /// that work is done within, such as a trace.
+    #[allow(unused_variables)]
+    fn within<W: ::std::future::Future + Send>(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static codegen_runtime::Operation,
+        work: W,
+    ) -> impl ::std::future::Future<Output = W::Output> + Send {
+        work
+    }
     /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
     /// and for a bound on what waits to be sent. The notes that came with the admission are among its
     /// extensions. What is added to the answer here is not compared with the document: headers of the
@@ -3655,14 +3665,13 @@ pub fn register<A: InlineApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ListHostsRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &LIST_HOSTS),
-                    |()| A::list_hosts(&context, request.unchecked()),
-                    |rejection| A::error(&context, &LIST_HOSTS, rejection),
-                    |answer, latency| A::answered(&context, &LIST_HOSTS, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & LIST_HOSTS),
+                | () | A::list_hosts(& context, request.unchecked()), | rejection |
+                A::error(& context, & LIST_HOSTS, rejection), | answer, latency |
+                A::answered(& context, & LIST_HOSTS, answer, latency),)
+            );
+            A::within(&context, &LIST_HOSTS, work).await
         }),
     )?;
     api.register(
@@ -3670,14 +3679,13 @@ pub fn register<A: InlineApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<AddHostRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &ADD_HOST),
-                    |()| A::add_host(&context, request.unchecked()),
-                    |rejection| A::error(&context, &ADD_HOST, rejection),
-                    |answer, latency| A::answered(&context, &ADD_HOST, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & ADD_HOST), |
+                () | A::add_host(& context, request.unchecked()), | rejection |
+                A::error(& context, & ADD_HOST, rejection), | answer, latency |
+                A::answered(& context, & ADD_HOST, answer, latency),)
+            );
+            A::within(&context, &ADD_HOST, work).await
         }),
     )?;
     api.register(
@@ -3685,19 +3693,13 @@ pub fn register<A: InlineApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<CountHostsRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &COUNT_HOSTS),
-                    |()| A::count_hosts(&context, request.unchecked()),
-                    |rejection| A::unlisted(&context, &COUNT_HOSTS, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &COUNT_HOSTS,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & COUNT_HOSTS),
+                | () | A::count_hosts(& context, request.unchecked()), | rejection |
+                A::unlisted(& context, & COUNT_HOSTS, rejection), | answer, latency |
+                A::answered(& context, & COUNT_HOSTS, answer, latency),)
+            );
+            A::within(&context, &COUNT_HOSTS, work).await
         }),
     )?;
     api.register(
@@ -3705,14 +3707,13 @@ pub fn register<A: InlineApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ListNamesRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &LIST_NAMES),
-                    |()| A::list_names(&context, request.unchecked()),
-                    |rejection| A::error(&context, &LIST_NAMES, rejection),
-                    |answer, latency| A::answered(&context, &LIST_NAMES, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & LIST_NAMES),
+                | () | A::list_names(& context, request.unchecked()), | rejection |
+                A::error(& context, & LIST_NAMES, rejection), | answer, latency |
+                A::answered(& context, & LIST_NAMES, answer, latency),)
+            );
+            A::within(&context, &LIST_NAMES, work).await
         }),
     )?;
     codegen_runtime::register_absent_methods::<

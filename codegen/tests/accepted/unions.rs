@@ -2142,6 +2142,16 @@ pub trait UnionsApi: Sized + Send + Sync + 'static {
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::ErrorAnswer<types::Refusal>;
+    /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
+    /// that work is done within, such as a trace.
+    #[allow(unused_variables)]
+    fn within<W: ::std::future::Future + Send>(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static codegen_runtime::Operation,
+        work: W,
+    ) -> impl ::std::future::Future<Output = W::Output> + Send {
+        work
+    }
     /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
     /// and for a bound on what waits to be sent. The notes that came with the admission are among its
     /// extensions. What is added to the answer here is not compared with the document: headers of the
@@ -2189,14 +2199,13 @@ pub fn register<A: UnionsApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<RefusalRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &REFUSAL),
-                    |()| A::refusal(&context, request.unchecked()),
-                    |rejection| A::refusal_answer(&context, &REFUSAL, rejection),
-                    |answer, latency| A::answered(&context, &REFUSAL, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & REFUSAL), |
+                () | A::refusal(& context, request.unchecked()), | rejection |
+                A::refusal_answer(& context, & REFUSAL, rejection), | answer, latency |
+                A::answered(& context, & REFUSAL, answer, latency),)
+            );
+            A::within(&context, &REFUSAL, work).await
         }),
     )?;
     api.register(
@@ -2204,14 +2213,13 @@ pub fn register<A: UnionsApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<AddValueRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &ADD_VALUE),
-                    |()| A::add_value(&context, request.unchecked()),
-                    |rejection| A::refusal_answer(&context, &ADD_VALUE, rejection),
-                    |answer, latency| A::answered(&context, &ADD_VALUE, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & ADD_VALUE), |
+                () | A::add_value(& context, request.unchecked()), | rejection |
+                A::refusal_answer(& context, & ADD_VALUE, rejection), | answer, latency |
+                A::answered(& context, & ADD_VALUE, answer, latency),)
+            );
+            A::within(&context, &ADD_VALUE, work).await
         }),
     )?;
     codegen_runtime::register_absent_methods::<
