@@ -9,6 +9,7 @@ pub mod admin;
 pub mod app;
 pub mod backup;
 mod budget;
+mod causes;
 pub mod cli;
 mod client_address;
 pub mod domain;

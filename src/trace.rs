@@ -105,6 +105,14 @@ impl Traces {
         })
     }
 
+    /// Whether a collector, at the URL where it takes spans, does take some.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub(crate) async fn check(collector: String) -> Result<(), String> {
+        export::check(collector).await
+    }
+
     /// Steps 1 and 2: where the request of this id and these headers stands.
     pub(crate) fn locate(&self, request_id: &str, headers: &HeaderMap) -> Place {
         // dropshot makes an id of each request, and it is a UUID.

@@ -9,6 +9,7 @@ use opentelemetry::trace::SpanKind;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Request};
 
+use crate::causes::causes;
 use crate::settings::is_loopback;
 use crate::trace::{self, Child};
 
@@ -137,11 +138,4 @@ impl<'c> AsyncHttpClient<'c> for Fetch {
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(self.send(request))
     }
-}
-
-/// An error with what caused it, which says more.
-fn causes(error: &dyn std::error::Error) -> String {
-    let all = std::iter::successors(Some(error), |it| it.source());
-    let all: Vec<_> = all.map(ToString::to_string).collect();
-    all.join(": ")
 }

@@ -4,7 +4,7 @@
 //! server, whose sockets need it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,7 +12,7 @@ use opentelemetry::KeyValue;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor as _,
 };
@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use super::counts::Counts;
+use crate::causes::causes;
 
 /// How long a collector may take for a batch.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -39,25 +40,10 @@ pub(super) fn batches(
     counts: Arc<Counts>,
     failed: Box<dyn Fn(String) + Send + Sync>,
 ) -> Result<BatchSpanProcessor, String> {
-    let client = reqwest::Client::builder()
-        // A redirect may lead anywhere.
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(TIMEOUT)
-        .user_agent(concat!("invoicing/", env!("CARGO_PKG_VERSION")));
-    let client = client.build().map_err(|error| error.to_string())?;
-    let exporter = opentelemetry_otlp::SpanExporter::builder()
-        .with_http()
-        .with_http_client(Client {
-            client,
-            runtime: Handle::current(),
-        })
-        .with_protocol(Protocol::HttpBinary)
-        .with_endpoint(collector)
-        .with_timeout(TIMEOUT)
-        .build()
-        .map_err(|error| error.to_string())?;
+    let (exporter, causes) = exporter(collector)?;
     let exporter = Counted {
         exporter,
+        causes,
         counts,
         failed: Failed(failed),
     };
@@ -67,6 +53,60 @@ pub(super) fn batches(
         .build();
     spans.set_resource(&resource());
     Ok(spans)
+}
+
+/// Whether a collector takes spans: none of them.
+///
+/// # Errors
+/// Why it does not.
+pub(super) async fn check(collector: String) -> Result<(), String> {
+    let (exporter, causes) = exporter(collector)?;
+    let taken = exporter.export(Vec::new()).await;
+    taken.map_err(|error| causes.of(&error))
+}
+
+/// What sends spans to a collector, and why it could not.
+fn exporter(collector: String) -> Result<(opentelemetry_otlp::SpanExporter, Causes), String> {
+    let client = reqwest::Client::builder()
+        // A redirect may lead anywhere.
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(TIMEOUT)
+        .user_agent(concat!("invoicing/", env!("CARGO_PKG_VERSION")));
+    let client = client.build().map_err(|error| error.to_string())?;
+    let causes = Causes::default();
+    let exporter = opentelemetry_otlp::SpanExporter::builder()
+        .with_http()
+        .with_http_client(Client {
+            client,
+            causes: causes.clone(),
+            runtime: Handle::current(),
+        })
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(collector)
+        .with_timeout(TIMEOUT)
+        .build()
+        .map_err(|error| error.to_string())?;
+    Ok((exporter, causes))
+}
+
+/// Why the last request had no answer: the exporter says nothing but that there was none.
+#[derive(Clone, Debug, Default)]
+struct Causes(Arc<Mutex<Option<String>>>);
+
+impl Causes {
+    fn note(&self, error: &reqwest::Error) {
+        *self.last() = Some(causes(error));
+    }
+
+    /// What is behind an error of the exporter.
+    fn of(&self, error: &OTelSdkError) -> String {
+        self.last().take().unwrap_or_else(|| error.to_string())
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<String>> {
+        // A text is whole, whatever panicked elsewhere.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Who tells: one of the processes of this service. `OTEL_RESOURCE_ATTRIBUTES` may say more.
@@ -84,6 +124,7 @@ fn resource() -> Resource {
 #[derive(Debug)]
 struct Counted {
     exporter: opentelemetry_otlp::SpanExporter,
+    causes: Causes,
     counts: Arc<Counts>,
     failed: Failed,
 }
@@ -103,7 +144,7 @@ impl SpanExporter for Counted {
         let done = self.exporter.export(batch).await;
         match &done {
             Ok(()) => self.counts.delivered.add(spans as u64),
-            Err(error) => self.failed.0(error.to_string()),
+            Err(error) => self.failed.0(self.causes.of(error)),
         }
         done
     }
@@ -121,6 +162,7 @@ impl SpanExporter for Counted {
 #[derive(Debug)]
 struct Client {
     client: reqwest::Client,
+    causes: Causes,
     runtime: Handle,
 }
 
@@ -143,6 +185,7 @@ impl HttpClient for Client {
             *response.headers_mut() = answer.headers().clone();
             Ok::<_, reqwest::Error>(response)
         });
-        Ok(sent.await??)
+        let answer = sent.await?;
+        Ok(answer.inspect_err(|error| self.causes.note(error))?)
     }
 }

@@ -18,14 +18,14 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
 /// Takes spans.
-struct Collector {
-    url: String,
+pub(crate) struct Collector {
+    pub(crate) url: String,
     batches: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
 }
 
 impl Collector {
     /// One that answers everything with this status.
-    fn answering(status: u16) -> Self {
+    pub(crate) fn answering(status: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let batches = Arc::<Mutex<Vec<_>>>::default();
@@ -41,7 +41,7 @@ impl Collector {
     }
 
     /// All spans that were sent.
-    fn spans(&self) -> Vec<Span> {
+    pub(crate) fn spans(&self) -> Vec<Span> {
         let batches = self.batches.lock().unwrap();
         let resources = batches.iter().flat_map(|it| &it.resource_spans);
         let scopes = resources.flat_map(|it| &it.scope_spans);

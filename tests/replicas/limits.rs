@@ -29,43 +29,59 @@ async fn let_through(fleet: &Fleet, key: &str) -> (usize, usize) {
     (count, usize::try_from(refilled).unwrap())
 }
 
+/// How many replicas say this in their metrics.
+fn says(fleet: &Fleet, line: &str) -> usize {
+    let pages = fleet.replicas.iter();
+    let pages = pages.map(|replica| replica.operations("/metrics"));
+    pages
+        .flatten()
+        .filter(|(_, page)| page.contains(line))
+        .count()
+}
+
+/// How often replicas have lost Redis: one that does not get a core for 50 ms takes it for away.
+fn losses(fleet: &Fleet) -> usize {
+    let logs = fleet.replicas.iter().map(|replica| replica.read_log());
+    logs.map(|log| log.matches("Redis does not answer").count())
+        .sum()
+}
+
+/// Asserts that all replicas let as many requests of a key through as one would, as long as they all have Redis.
+async fn assert_shared(fleet: &Fleet) {
+    for _ in 0..10 {
+        let end = Instant::now() + Duration::from_secs(30);
+        while says(fleet, "\ninvoicing_rate_limits_shared 1\n") < 3 {
+            assert!(Instant::now() < end, "not all replicas return to Redis");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let team = fleet.service.new_team().unwrap();
+        let before = losses(fleet);
+        let (count, refilled) = let_through(fleet, &team.live).await;
+        if losses(fleet) == before {
+            assert!((9..=9 + refilled).contains(&count), "{count}");
+            return;
+        }
+    }
+    panic!("the machine is too busy for Redis to be there all the time");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_limit_holds_across_replicas_and_without_redis_in_each_of_them() {
     let mut fleet = Fleet::start(&SETTINGS);
-    let team = fleet.service.new_team().unwrap();
-    let (count, refilled) = let_through(&fleet, &team.live).await;
-    assert!((9..=9 + refilled).contains(&count), "{count}");
+    assert_shared(&fleet).await;
 
+    let team = fleet.service.new_team().unwrap();
+    let before = losses(&fleet);
     fleet.redis.kill();
     let (count, _) = let_through(&fleet, &team.test).await;
     assert_eq!(count, REQUESTS, "each replica has a bucket of its own");
-    let says = |fleet: &Fleet, line: &str| {
-        let pages = fleet
-            .replicas
-            .iter()
-            .map(|replica| replica.operations("/metrics"));
-        pages
-            .flatten()
-            .filter(|(_, page)| page.contains(line))
-            .count()
-    };
     assert_eq!(says(&fleet, "\ninvoicing_rate_limits_shared 0\n"), 3);
+    assert_eq!(losses(&fleet), before + 3);
     for replica in &fleet.replicas {
-        let log = replica.read_log();
-        assert_eq!(log.matches("Redis does not answer").count(), 1, "{log}");
-        assert_eq!(
-            replica.operations("/readyz").unwrap().0,
-            200,
-            "it can do its work"
-        );
+        let ready = replica.operations("/readyz").unwrap().0;
+        assert_eq!(ready, 200, "it can do its work");
     }
 
     fleet.redis.restart();
-    let end = Instant::now() + Duration::from_secs(30);
-    while says(&fleet, "\ninvoicing_rate_limits_shared 1\n") < 3 {
-        assert!(Instant::now() < end, "not all replicas return to Redis");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    let (count, refilled) = let_through(&fleet, &team.live_read_only).await;
-    assert!((9..=9 + refilled).contains(&count), "{count}");
+    assert_shared(&fleet).await;
 }

@@ -33,7 +33,8 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Looks whether all that a server needs is as it should be, and says what to do where it is not.
 ///
-/// It looks at settings, files, disk, database, clock, TLS, addresses, Redis, mail server, OpenID provider and limits.
+/// It looks at settings, files, disk, database, clock, TLS, addresses, Redis, mail server, OpenID provider, collector
+/// and limits.
 /// It changes nothing, and works while a server runs. Run it as the user, with the settings and the limits of the server.
 /// The exit code is 1 if something is bad; a warning leaves it at 0.
 #[derive(Debug, clap::Args)]
@@ -100,6 +101,7 @@ async fn examine(subject: &Arc<Subject>) -> Vec<Finding> {
         waiting("redis", services::redis(s()).boxed()),
         waiting("mail", services::mail(s()).boxed()),
         waiting("provider", services::provider(s()).boxed()),
+        waiting("collector", services::collector(s()).boxed()),
     ];
     join_all(checks).await.into_iter().flatten().collect()
 }

@@ -1,4 +1,4 @@
-//! What the server asks of others: Redis, the mail server, the OpenID provider.
+//! What the server asks of others: Redis, the mail server, the OpenID provider, a collector of traces.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use crate::limit;
 use crate::mail;
 use crate::oidc::Provider;
 use crate::settings::{Origin, Settings, Toggle};
+use crate::trace::Traces;
 
 /// Whether Redis runs what rate limits need.
 pub(super) async fn redis(subject: Arc<Subject>) -> Vec<Finding> {
@@ -80,6 +81,22 @@ pub(super) async fn provider(subject: Arc<Subject>) -> Vec<Finding> {
         Err(why) => {
             let to_do = "docs/provider.md says what each cause means";
             Finding::bad(CHECK, why, to_do)
+        }
+    }]
+}
+
+/// Whether the collector takes spans.
+pub(super) async fn collector(subject: Arc<Subject>) -> Vec<Finding> {
+    const CHECK: &str = "collector";
+    let Some(collector) = &subject.settings.otlp_endpoint else {
+        return vec![Finding::good(CHECK, "not set: nobody is told of traces")];
+    };
+    vec![match Traces::check(collector.traces()).await {
+        Ok(()) => Finding::good(CHECK, format!("{collector} takes spans")),
+        Err(error) => {
+            let found = format!("{collector} takes no spans: {error}");
+            let to_do = "start it, or mend otlp_endpoint; requests are answered all the same";
+            Finding::bad(CHECK, found, to_do)
         }
     }]
 }
