@@ -25,16 +25,34 @@
 //!   schema or the parameters beside them say (`x-rust-type`, `x-dropshot-pagination`), and those that
 //!   arrange pages about the document (`x-displayName`, `x-codeSamples`, ...). Any other is refused:
 //!   nobody here knows what it promises.
-//! - **Paths**: literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
+//! - **Paths**: `/`, or literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
 //! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, tags (declared ones,
-//!   where the document declares any), at most one security requirement of one scheme, one 2xx answer by
-//!   number, and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all of these with
-//!   one schema. An answer of the narrower status counts. Where no errors are listed, errors have no body.
+//!   where the document declares any), at most one security requirement of one scheme, one success by
+//!   number (2xx, 3xx or 101), and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all
+//!   of these with one schema. An answer of the narrower status counts. Where no errors are listed, errors
+//!   have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.
+//! - **Redirects**: a 3xx is the success of an operation that has no other. The client follows it, and hands
+//!   over what it finds as bytes.
+//! - **Websockets**: 101 is the success of a GET without a body, `x-dropshot-websocket` or not. The handler
+//!   gets the connection once the request has been checked. `content` of a 101 says nothing.
 //! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their
 //!   place; no `content`. Numbers with a fraction are not taken in a query. No text is null, so that
 //!   `nullable` says nothing. A header `Authorization` is taken where there are no security schemes.
-//! - **Bodies**: `application/json`; a request body is `required`, and no body is null.
+//! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
+//!   nothing: a proxy may drop it). No body is null.
+//!   - `application/json`; in a request, it may be left out (`required` is false unless it is said): then the
+//!     handler has an `Option`. A body of no bytes is none.
+//!   - `application/x-www-form-urlencoded` in requests: an object whose properties are single values, read as
+//!     those of a query.
+//!   - `text/plain`: a string.
+//!   - `multipart/form-data` in requests: `type: string` with `format: binary`, as dropshot writes it. The
+//!     handler reads the parts.
+//!   - any other, and `*/*`: bytes, with such a schema, with `{}` or without one. A handler reads those of
+//!     requests, whole or as they come, within its limits, once the rest has been checked; it answers those
+//!     that it has, or a stream. For `*/*`, it says the media type of an answer.
+//!
+//!   Errors are JSON.
 //! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a `oneOf`
 //!   or `anyOf`; or a `$ref`; or `allOf` of one `$ref`, beside `description`, `default` or `nullable`. No
 //!   `not`, `multipleOf`, `minProperties`, `maxProperties`, `readOnly`, `writeOnly`, `xml`.
@@ -108,8 +126,9 @@ pub fn server(document: &Document) -> Result<String, Problems> {
 
 /// The client's modules, by file name: `mod.rs`, one file a document, and what they share.
 ///
-/// The text stands on `progenitor-client`, `reqwest`, `serde`, `serde_json` (with `raw_value`),
-/// `chrono`, `uuid`, `regress`, `bytes` and `futures`. Its folder is a module of any crate.
+/// The text stands on `progenitor-client`, `reqwest` (with `multipart` where a body is that), `serde`,
+/// `serde_json` (with `raw_value`), `chrono`, `uuid`, `regress`, `bytes` and `futures`; where there are
+/// websockets, on `base64` and `rand`, too. Its folder is a module of any crate.
 ///
 /// `inner` names a type of that crate which every client carries; the crate then implements
 /// `progenitor_client::ClientHooks` for each, to authenticate, retry and log in one place.

@@ -17,7 +17,8 @@
 //! - `nullable` is a property of the component, the inline schema or the reference that has it, and
 //!   never of a parameter, a header, a body or an answer;
 //! - what `default` says passes the schema that it belongs to;
-//! - an operation has one success; all its errors have one schema.
+//! - an operation has one success; all its errors have one schema;
+//! - a body of a form is an object of single values.
 //!
 //! # How the model stays small
 //!
@@ -115,7 +116,7 @@ pub struct Operation {
     pub security: Option<String>,
     /// The parameters, those of the path item included, in the document's order.
     pub parameters: Vec<Parameter>,
-    /// The request body, which is then required and JSON.
+    /// The request body.
     pub body: Option<Body>,
     /// The one success.
     pub success: Response,
@@ -168,25 +169,65 @@ pub enum Location {
     Header,
 }
 
-/// A JSON request body. It is always required.
+/// A request body.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// `description`.
     pub description: Option<String>,
-    /// The component that describes it.
-    pub schema: String,
+    /// How it is written.
+    pub content: Content,
+    /// Whether it has to be there; always so where it is no JSON.
+    pub required: bool,
     /// Where in the document it is.
     pub pointer: Pointer,
+}
+
+/// How a body is written, and which component describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// `application/json`: this component.
+    Json(String),
+    /// `application/x-www-form-urlencoded`, of a request: this component, an object of single values.
+    Form(String),
+    /// `text/plain`: this component, a string.
+    Text(String),
+    /// `multipart/form-data`, of a request: parts that the handler reads.
+    Multipart,
+    /// Bytes of this media type, which may be `*/*`.
+    Bytes(String),
+}
+
+impl Content {
+    /// The media type, as the document names it.
+    #[must_use]
+    pub fn media_type(&self) -> &str {
+        match self {
+            Self::Json(_) => "application/json",
+            Self::Form(_) => "application/x-www-form-urlencoded",
+            Self::Text(_) => "text/plain",
+            Self::Multipart => "multipart/form-data",
+            Self::Bytes(media_type) => media_type,
+        }
+    }
+
+    /// The component that describes it.
+    #[must_use]
+    pub fn schema(&self) -> Option<&str> {
+        match self {
+            Self::Json(name) | Self::Form(name) | Self::Text(name) => Some(name),
+            Self::Multipart | Self::Bytes(_) => None,
+        }
+    }
 }
 
 /// Which statuses an answer has. The narrower is the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// This one: 200 to 299 or 400 to 599.
+    /// This one: 101, 200 to 399 or 400 to 599.
     Code(u16),
     /// `4XX` or `5XX`, by its first digit.
     Class(u16),
-    /// `default`: those that nothing else says; of an error.
+    /// `default`: those that nothing else says, of an error; of a success, which is then the only answer, all.
     Other,
 }
 
@@ -199,8 +240,8 @@ pub struct Response {
     pub description: String,
     /// The headers that it may carry, in the document's order.
     pub headers: Vec<Header>,
-    /// The component that describes its JSON body; `None` for a success that has none.
-    pub schema: Option<String>,
+    /// How its body is written; `None` for a success that has none. An error's is JSON.
+    pub content: Option<Content>,
     /// What can be done next.
     pub links: Vec<Link>,
     /// Where in the document it is.
@@ -258,6 +299,20 @@ impl Method {
     }
 }
 
+impl Response {
+    /// The component that describes its body.
+    #[must_use]
+    pub fn schema(&self) -> Option<&str> {
+        self.content.as_ref().and_then(Content::schema)
+    }
+
+    /// Whether it makes a websocket of the connection.
+    #[must_use]
+    pub fn is_upgrade(&self) -> bool {
+        self.status == Status::Code(101)
+    }
+}
+
 impl Operation {
     /// The Rust function named after the operation: `create_product`.
     #[must_use]
@@ -274,9 +329,7 @@ impl Operation {
     /// The component that describes every error body; `None` when the document lists no errors.
     #[must_use]
     pub fn error_schema(&self) -> Option<&str> {
-        self.errors
-            .first()
-            .and_then(|answer| answer.schema.as_deref())
+        self.errors.first().and_then(Response::schema)
     }
 }
 

@@ -13,6 +13,10 @@ use codegen::Document;
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod absence;
+#[path = "accepted/bodies.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod bodies;
 #[path = "accepted/client/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod client;
@@ -29,7 +33,7 @@ mod scalars;
 #[rustfmt::skip]
 mod unions;
 
-const CASES: [&str; 4] = ["absence", "inline", "scalars", "unions"];
+const CASES: [&str; 5] = ["absence", "bodies", "inline", "scalars", "unions"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted")

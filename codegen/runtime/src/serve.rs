@@ -13,7 +13,8 @@
 //!    as an error: the client learns more from it than from anything else. Where the document lists no
 //!    errors of the operation at all, none of them is a surprise;
 //! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
-//!    how the bytes go out.
+//!    how the bytes go out. Of a body that is streamed it is shown nothing, and the stream takes the place of what it
+//!    makes.
 //!
 //! A method that a path does not have is answered before all that ([`register_absent_methods`]), and so is a request that
 //! is not written as its route is ([`Methods`](crate::Methods)).
@@ -127,7 +128,7 @@ where
                 .await
                 .inspect_err(|it| tell_misfit(it, &context.log))?;
             // A body that cannot be written is a mistake of the service.
-            answer.into_parts().map_err(|error| {
+            answer.into_answer().map_err(|error| {
                 slog::error!(context.log, "an answer cannot be written"; "error" => %error);
                 Rejection::Request(RequestError::internal())
             })
@@ -138,9 +139,12 @@ where
         slog::error!(context.log, "a handler panicked"; "panic" => panic_message(&*panic));
         Err(Rejection::Request(RequestError::internal()))
     });
-    let mut response = match outcome {
-        Ok((headers, body)) => response(A::operation().success.status(), headers, body),
-        Err(rejection) => failed(|| fail(rejection).into_response(), &context.log),
+    let (mut response, stream) = match outcome {
+        Ok(answer) => answer.into_response(A::operation()),
+        Err(rejection) => {
+            let answer = failed(|| fail(rejection).into_response(), &context.log);
+            (answer, None)
+        }
     };
     // A caller who was admitted, but whose credential has ended since then, is told as little
     // as a stranger.
@@ -149,7 +153,11 @@ where
     }
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
-    Ok(Reply::of(answered(response, start.elapsed())))
+    let mut response = answered(response, start.elapsed());
+    if let Some(stream) = stream {
+        *response.body_mut() = stream;
+    }
+    Ok(Reply::of(response))
 }
 
 /// Tells the log about a request that passed the document and yet did not fit the types made of it. The
@@ -233,9 +241,12 @@ where
 
 /// Headers that every answer may carry, whatever the document lists: those that describe the message
 /// itself, and the one that dropshot adds.
-const UNLISTED: [&str; 3] = [
+const UNLISTED: [&str; 6] = [
     "content-type",
     "content-length",
+    "connection",
+    "upgrade",
+    "sec-websocket-accept",
     dropshot::HEADER_REQUEST_ID,
 ];
 

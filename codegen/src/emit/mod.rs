@@ -2,11 +2,12 @@
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
-//!    the client's names in [`members`], and adds the types that this crate makes by itself ([`scalars`],
+//!    the client's names in [`members`] and its [`bodies`], and adds the types that this crate makes by itself ([`scalars`],
 //!    [`formats`], [`one_of`]).
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
 
+mod bodies;
 mod checked;
 mod client;
 mod doc;

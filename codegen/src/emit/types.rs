@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{one_of, patch, scalars};
+use super::{bodies, one_of, patch, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,9 @@ pub(super) fn file(
         {
             items.extend(own.items.iter().cloned());
         }
+    }
+    if side != Side::Server {
+        bodies::written(&mut file, document);
     }
     patch::file(&mut file, document, shared);
     Ok(file)

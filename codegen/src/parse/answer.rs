@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::model::{Header, Location, Pointer, Response, Status};
+use crate::model::{Content, Header, Location, Pointer, Response, Status};
 use crate::names::part;
 
+use super::content;
 use super::link;
 use super::names;
 use super::operation;
@@ -21,8 +22,6 @@ const HEADER: Keywords = Keywords::new(
     &["required", "schema", "style", "explode"],
     &["description", "deprecated", "example", "examples"],
 );
-const CONTENT: Keywords = Keywords::new("the content", &["application/json"], &[]);
-const MEDIA_TYPE: Keywords = Keywords::new("a media type", &["schema"], &["example", "examples"]);
 const EXAMPLE: Keywords = Keywords::new(
     "an example",
     &["value", "externalValue"],
@@ -49,14 +48,17 @@ pub(super) fn all(
             None => whole = false,
         }
     }
+    errors.sort_by_key(|answer: &Response| answer.status);
+    if successes.is_empty() && errors.len() == 1 && is_anything(&errors[0]) {
+        successes.append(&mut errors);
+    }
     if whole && successes.len() != 1 {
         reader.refuse(
             &place.pointer,
             format!("the operation has {} successes", successes.len()),
-            "write exactly one answer of 200 to 299: its function has one result",
+            "write exactly one answer of 101 or 200 to 399: its function has one result",
         );
     }
-    errors.sort_by_key(|answer| answer.status);
     if whole {
         check_errors(reader, &errors);
     }
@@ -67,21 +69,27 @@ pub(super) fn all(
 }
 
 fn is_success(status: Status) -> bool {
-    matches!(status, Status::Code(..300))
+    matches!(status, Status::Code(..400))
+}
+
+/// Whether this, as the only answer, says that the handler makes the whole answer: dropshot's
+/// `Response<Body>`.
+fn is_anything(answer: &Response) -> bool {
+    answer.status == Status::Other && matches!(answer.content, Some(Content::Bytes(_)))
 }
 
 /// All errors have a body, and the same.
 fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
     let mut first: Option<(&str, &Response)> = None;
     for answer in errors {
-        match (&answer.schema, first) {
+        match (&answer.content, first) {
             (None, _) => reader.refuse(
                 &answer.pointer,
                 "an error without a body tells its reader nothing",
                 "write `content` with the schema of all errors of the operation",
             ),
-            (Some(schema), None) => first = Some((schema, answer)),
-            (Some(schema), Some((other, by))) if schema != other => reader.refuse(
+            (Some(Content::Json(schema)), None) => first = Some((schema, answer)),
+            (Some(Content::Json(schema)), Some((other, by))) if schema != other => reader.refuse(
                 &answer.pointer,
                 format!(
                     "the error is a `{schema}`, and that of {} is a `{other}`",
@@ -89,7 +97,12 @@ fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
                 ),
                 "write one schema for all errors of an operation",
             ),
-            _ => {}
+            (Some(Content::Json(_)), _) => {}
+            (Some(_), _) => reader.refuse(
+                &answer.pointer,
+                "the body of an error is no JSON",
+                "write `application/json` with the schema of all errors of the operation",
+            ),
         }
     }
 }
@@ -104,13 +117,13 @@ fn of_status<'a>(
         .then(|| text.parse::<u16>().ok())
         .flatten();
     let status = match (number, text) {
-        (Some(number @ (200..=299 | 400..=599)), _) => Status::Code(number),
+        (Some(number @ (101 | 200..=599)), _) => Status::Code(number),
         (_, "4XX") => Status::Class(4),
         (_, "5XX") => Status::Class(5),
         (_, "default") => Status::Other,
         _ => {
             let remedy = match number {
-                Some(_) => "write 200 to 299 or 400 to 599: this one is not for JSON over dropshot",
+                Some(_) => "write 101 or 200 to 599: no other ends a request",
                 None => {
                     "write each success by its number, and errors by theirs, `4XX`, `5XX` or `default`"
                 }
@@ -144,8 +157,10 @@ pub(super) fn one<'a>(
     let description = reader.required_text(&place, "description");
     let headers = headers(reader, &place, name);
     let links = link::all(reader, &place);
-    let schema = match (place.get("content"), status) {
-        (Some(content), Status::Code(status @ (204 | 205))) => {
+    let content = match (place.get("content"), status) {
+        // Earlier versions of dropshot wrote one of anything.
+        (_, Status::Code(101)) | (None, _) => None,
+        (Some(content), Status::Code(status @ (204 | 205 | 304))) => {
             reader.refuse(
                 &content.pointer,
                 format!("an answer of status {status} has no body"),
@@ -153,14 +168,13 @@ pub(super) fn one<'a>(
             );
             return None;
         }
-        (None, _) => None,
-        (Some(_), _) => Some(content(reader, &place, name)?),
+        (Some(_), _) => Some(content::all(reader, &place, content::Side::Answer, name)?),
     };
     Some(Response {
         status,
         description: description?,
         headers: headers?,
-        schema,
+        content,
         links,
         pointer: place.pointer,
     })
@@ -221,41 +235,6 @@ pub(super) fn header<'a>(
         description: reader.text(&place, "description"),
         schema: schema::inline(reader, schema, &part(whole, name))?,
     })
-}
-
-/// The component that the JSON body of a request or an answer is; `name` is that of the one that is made of
-/// a schema that stands here.
-pub(super) fn content<'a>(reader: &Reader<'a>, holder: &Place<'a>, name: &str) -> Option<String> {
-    let Some(content) = holder.get("content") else {
-        reader.missing(holder, "content");
-        return None;
-    };
-    reader.expect(&content, "an object", Value::as_object)?;
-    let mut json = None;
-    for (media, member) in content.members() {
-        if CONTENT.read.contains(&media) {
-            json = Some(member);
-        } else {
-            reader.refuse(
-                &member.pointer,
-                format!("the media type `{media}` is not understood"),
-                "write `application/json`, and nothing else",
-            );
-        }
-    }
-    let Some(json) = json else {
-        if content.members().next().is_none() {
-            reader.missing(&content, "application/json");
-        }
-        return None;
-    };
-    let json = reader.object(json, &MEDIA_TYPE)?;
-    examples(reader, &json);
-    let Some(schema) = json.get("schema") else {
-        reader.missing(&json, "schema");
-        return None;
-    };
-    schema::named(reader, schema, name)
 }
 
 /// `examples`, whose references lead somewhere and whose keywords are known.

@@ -5,7 +5,7 @@
 //!    into them.
 //! 3. [`schema`], [`scalar`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
 //!    component ([`made`]).
-//! 4. [`operation`], [`answer`], [`link`] and [`paths`]: operations.
+//! 4. [`operation`], [`answer`], [`content`], [`link`] and [`paths`]: operations.
 //! 5. [`graph`]: schemas among each other, and as operations use them; [`default`]: their defaults.
 //! 6. [`names`]: what would collide in Rust.
 //!
@@ -13,6 +13,7 @@
 
 mod answer;
 mod bounds;
+mod content;
 mod default;
 mod graph;
 /// As the runtime has it.

@@ -3,13 +3,19 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Body, Location, Method, Operation, Parameter, Schema, SecurityScheme, Tag};
+use crate::model::{
+    Body, Content, Location, Method, Operation, Parameter, Response, Schema, SecurityScheme, Tag,
+};
 use crate::names::part;
 
 use super::answer;
+use super::content;
 use super::paths::Tree;
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
+
+/// dropshot's mark of an operation whose connection becomes a websocket.
+const WEBSOCKET: &str = "x-dropshot-websocket";
 
 const PATH_ITEM: Keywords = Keywords::new(
     "a path",
@@ -26,6 +32,7 @@ const OPERATION: Keywords = Keywords::new(
         "responses",
         "deprecated",
         "security",
+        WEBSOCKET,
     ],
     &["summary", "description", "externalDocs"],
 );
@@ -114,11 +121,12 @@ fn one<'a>(
     // One without an id has been refused, so that its names matter to nobody.
     let stem = id.as_deref().unwrap_or("operation");
     let parameters = parameters(reader, &place, route, stem);
-    let body = body(reader, &place, route.method, stem);
+    let body = body(reader, &place, stem);
     let answers = answer::all(reader, &place, stem);
     let security = security(reader, &place, shared.schemes, shared.security.clone());
     let tags = tags(reader, &place, shared.tags);
     let (success, errors) = answers?;
+    check_websocket(reader, &place, route.method, &success);
     Some(Operation {
         id: id?,
         method: route.method,
@@ -332,25 +340,33 @@ pub(super) fn check_style(reader: &Reader<'_>, place: &Place<'_>, location: Loca
     reader.flag(place, "explode");
 }
 
+/// An answer of 101 makes a websocket of the connection: so a GET without a body asks for it (RFC 6455,
+/// section 4.1).
+fn check_websocket(reader: &Reader<'_>, place: &Place<'_>, method: Method, success: &Response) {
+    if let Some(mark) = place.get(WEBSOCKET)
+        && !success.is_upgrade()
+    {
+        reader.refuse(
+            &mark.pointer,
+            "the operation of a websocket does not answer 101",
+            "write `101` as its success, or remove the mark",
+        );
+    }
+    if success.is_upgrade() && (method != Method::Get || place.get("requestBody").is_some()) {
+        reader.refuse(
+            &place.pointer,
+            "only a GET request without a body opens a websocket",
+            "write `get` without `requestBody`, or another success than 101",
+        );
+    }
+}
+
 /// The request body, if there is one; `None` when it was refused.
 #[allow(clippy::option_option)] // Refused, absent and there are three things.
-fn body<'a>(
-    reader: &Reader<'a>,
-    place: &Place<'a>,
-    method: Method,
-    stem: &str,
-) -> Option<Option<Body>> {
+fn body<'a>(reader: &Reader<'a>, place: &Place<'a>, stem: &str) -> Option<Option<Body>> {
     let Some(body) = place.get("requestBody") else {
         return Some(None);
     };
-    if matches!(method, Method::Get | Method::Delete) {
-        reader.refuse(
-            &body.pointer,
-            format!("the body of a {} request means nothing", method.as_str()),
-            "write parameters, or choose another method",
-        );
-        return None;
-    }
     Some(Some(request_body(reader, body, &part(stem, "body"))?))
 }
 
@@ -360,16 +376,22 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str
         Keywords::new("a request body", &["required", "content"], &["description"]);
     let place = reader.follow(place, "requestBodies")?;
     let place = reader.object(place, &REQUEST_BODY)?;
-    if !reader.flag(&place, "required") {
+    let required = reader.flag(&place, "required");
+    let content = content::all(reader, &place, content::Side::Request, name)?;
+    if !required && !matches!(content, Content::Json(_)) {
         reader.refuse(
             &place.pointer,
-            "a body that may be left out is not understood",
-            "write `required: true`; the component may have optional properties alone",
+            format!(
+                "a body of `{}` that may be left out is not understood",
+                content.media_type()
+            ),
+            "write `required: true`: an empty one is a body, too",
         );
     }
     Some(Body {
         description: reader.text(&place, "description"),
-        schema: answer::content(reader, &place, name)?,
+        content,
+        required,
         pointer: place.pointer,
     })
 }

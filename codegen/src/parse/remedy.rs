@@ -21,7 +21,7 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
             "remove it: parameters are single values, written the usual way of their place"
         }
         "content" => "write `schema`",
-        "encoding" => "remove it: bodies are JSON",
+        "encoding" => "remove it: nothing here is written another way",
         "callbacks" | "webhooks" => "remove it, and tell it in the description",
         "head" | "options" | "trace" => "remove it: the server answers these methods itself",
         "operationRef" => "write `operationId`: the operation is one of this document",
@@ -31,9 +31,6 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         }
         "nullable" => "write it beside the `type` of the component that may be null",
         "$ref" => "write the thing itself here",
-        "x-dropshot-websocket" => {
-            "remove the operation, and serve it beside the generated ones: a websocket has no answers"
-        }
         _ if keyword.starts_with("x-") => {
             "remove it, or move it to the document, `info`, a server or a tag: \
              extensions are taken as documentation only there"

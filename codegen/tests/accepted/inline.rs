@@ -3143,7 +3143,11 @@ pub static ADD_HOST: codegen_runtime::Operation = codegen_runtime::Operation {
     deprecated: false,
     security: ::std::option::Option::None,
     parameters: &[],
-    body: ::std::option::Option::Some(&schemas::AddHostBody),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::AddHostBody),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(201u16),
         description: "Added.",
@@ -3416,14 +3420,10 @@ impl codegen_runtime::Success for ListHostsAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &LIST_HOSTS
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -3453,14 +3453,10 @@ impl codegen_runtime::Success for AddHostAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &ADD_HOST
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::None;
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -3491,14 +3487,10 @@ impl codegen_runtime::Success for CountHostsAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &COUNT_HOSTS
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -3529,14 +3521,10 @@ impl codegen_runtime::Success for ListNamesAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &LIST_NAMES
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,

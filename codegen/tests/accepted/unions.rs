@@ -1923,7 +1923,11 @@ pub static REFUSAL: codegen_runtime::Operation = codegen_runtime::Operation {
     deprecated: false,
     security: ::std::option::Option::None,
     parameters: &[],
-    body: ::std::option::Option::Some(&schemas::Record),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Record),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(200u16),
         description: "Nothing to tell.",
@@ -1953,7 +1957,11 @@ pub static ADD_VALUE: codegen_runtime::Operation = codegen_runtime::Operation {
     deprecated: false,
     security: ::std::option::Option::None,
     parameters: &[],
-    body: ::std::option::Option::Some(&schemas::AddValueBody),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::AddValueBody),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(204u16),
         description: "Added.",
@@ -2061,14 +2069,10 @@ impl codegen_runtime::Success for RefusalAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &REFUSAL
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -2098,14 +2102,10 @@ impl codegen_runtime::Success for AddValueAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &ADD_VALUE
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::None;
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,

@@ -3,6 +3,7 @@
 
 mod bodies;
 mod connection;
+mod media;
 mod methods;
 mod order;
 mod parameters;

@@ -42,8 +42,18 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
         .iter()
         .map(|it| parameter(document, it));
     let body = optional(operation.body.as_ref().map(|body| {
-        let schema = ident(&names::of_type(&body.schema));
-        quote!(&schemas::#schema)
+        let (media_type, required) = (body.content.media_type(), body.required);
+        let schema = optional(body.content.schema().map(|name| {
+            let name = ident(&names::of_type(name));
+            quote!(&schemas::#name)
+        }));
+        quote! {
+            codegen_runtime::Body {
+                media_type: #media_type,
+                required: #required,
+                schema: #schema,
+            }
+        }
     }));
     let success = listed(&operation.success);
     let errors = operation.errors.iter().map(listed);

@@ -16,6 +16,11 @@ pub fn folded(published: &Value) -> (Value, Vec<String>) {
         *json
             .pointer_mut(&place)
             .expect("every operation has responses") = responses;
+        let place = format!("{}/requestBody", operation.pointer);
+        if json.pointer(&place).is_some() {
+            let body = request_body(document.at(&place).clone());
+            *json.pointer_mut(&place).expect("it was seen") = body;
+        }
     }
     (json, problems)
 }
@@ -27,11 +32,21 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     for (status, _) in document.at(&published).as_object().into_iter().flatten() {
         let answer = document.at(&format!("{published}/{status}"));
         let classes: &[char] = match status.as_str() {
+            // The whole answer is the handler's.
+            "default" if is_bytes(answer) => {
+                responses.insert("default".to_owned(), success(answer.clone()));
+                continue;
+            }
             "default" => &['4', '5'],
             error if error.starts_with('4') => &['4'],
             error if error.starts_with('5') => &['5'],
-            success => {
-                responses.insert(success.to_owned(), answer.clone());
+            "101" => {
+                let description = &answer["description"];
+                responses.insert("101".to_owned(), json!({ "description": description }));
+                continue;
+            }
+            status => {
+                responses.insert(status.to_owned(), success(answer.clone()));
                 continue;
             }
         };
@@ -57,4 +72,48 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
         }
     }
     Value::Object(responses)
+}
+
+/// A request body as dropshot would write it: always required, in one of the four media types that it knows.
+fn request_body(mut body: Value) -> Value {
+    body["required"] = true.into();
+    let bytes = json!({ "schema": { "type": "string", "format": "binary" } });
+    let media = body["content"].as_object().into_iter().flatten().next();
+    let Some((media, content)) = media else {
+        return body;
+    };
+    let content = match media.as_str() {
+        "application/json" | "application/x-www-form-urlencoded" => return body,
+        "text/plain" if !is_of_bytes(content) => json!({ "application/json": content }),
+        "multipart/form-data" => json!({ "multipart/form-data": bytes }),
+        _ => json!({ "application/octet-stream": bytes }),
+    };
+    body["content"] = content;
+    body
+}
+
+/// A success as dropshot would write it: JSON, or anything, which has no headers then.
+fn success(mut answer: Value) -> Value {
+    let media = answer["content"].as_object().into_iter().flatten().next();
+    let Some((media, content)) = media else {
+        return answer;
+    };
+    if media == "text/plain" && !is_of_bytes(content) {
+        answer["content"] = json!({ "application/json": content });
+    } else if media != "application/json" {
+        answer["content"] = json!({ "*/*": { "schema": {} } });
+        answer["headers"] = json!({});
+    }
+    answer
+}
+
+fn is_bytes(answer: &Value) -> bool {
+    let mut media = answer["content"].as_object().into_iter().flatten();
+    media.any(|(media, _)| media != "application/json")
+}
+
+/// Whether nothing is said of what is sent.
+fn is_of_bytes(content: &Value) -> bool {
+    let schema = &content["schema"];
+    schema.is_null() || *schema == json!({}) || schema["format"] == "binary"
 }

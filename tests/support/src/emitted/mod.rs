@@ -3,7 +3,8 @@
 //! 1. dropshot knows errors only as `4XX` and `5XX`, so that the published error statuses are folded
 //!    into those two. Statuses that fold into one and have different schemas cannot be what the
 //!    traits answer, and fail. dropshot tells both or neither, so that one that a document leaves out
-//!    becomes the other.
+//!    becomes the other. Of bodies it knows JSON, forms, and bytes, which in an answer are anything; all of
+//!    requests are required. Other media types, and bodies that may be left out, are written so.
 //! 2. Both are brought into one writing: `required` is a set, which dropshot sorts; it writes every
 //!    bound of a number with a fraction, and neither discriminators nor an empty list of properties.
 //! 3. `drift` compares the rest. Anything but a trivial difference fails, and so does what it gives
@@ -12,7 +13,8 @@
 //!    parameters, the headers of successes, and of schemas `nullable` and `default`.
 //!
 //! dropshot says nothing about security, discriminators and the headers of errors. Those are proven
-//! by behaviour: by the answers of `tests/contract`.
+//! by behaviour: by the answers of `tests/contract`, and other media types by those of
+//! `codegen/roundtrip/tests/behaviour/media.rs`.
 
 mod fold;
 mod same;
