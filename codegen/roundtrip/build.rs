@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 const FOLDER: &str = "../tests";
-const DOCUMENTS: [&str; 5] = [
+const DOCUMENTS: [&str; 6] = [
     "accepted/bodies.yaml",
+    "accepted/security.yaml",
     "documents/library.yaml",
     "documents/parcels.yaml",
     "documents/petstore.yaml",

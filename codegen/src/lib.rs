@@ -28,10 +28,14 @@
 //! - **Paths**: `/`, or literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
 //! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, tags (declared ones,
-//!   where the document declares any), at most one security requirement of one scheme, one success by
+//!   where the document declares any), one success by
 //!   number (2xx, 3xx or 101), and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all
 //!   of these with one schema. An answer of the narrower status counts. Where no errors are listed, errors
 //!   have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.
+//! - **Security**: `http` of any scheme, `apiKey` in header, query or cookie, `oauth2` and `openIdConnect`
+//!   (as bearer tokens), as alternatives, together, and `{}` for nobody's. The trait has a hook for each such
+//!   requirement, named after its schemes (`key_or_token`, `key_and_secret`, `public_or_key`), which
+//!   is given the operation with its scopes, and may have the credential from the runtime. Scopes are those of a flow.
 //! - **Redirects**: a 3xx is the success of an operation that has no other. The client follows it, and hands
 //!   over what it finds as bytes.
 //! - **Websockets**: 101 is the success of a GET without a body, `x-dropshot-websocket` or not. The handler

@@ -88,10 +88,27 @@ pub struct SecurityScheme {
 /// Where a credential travels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// `type: http`, `scheme: bearer`: in `Authorization: Bearer ...` (RFC 6750).
-    Bearer,
+    /// `type: http`: in `Authorization`, after this scheme, in lower case (RFC 9110, section 11).
+    Http(String),
     /// `type: apiKey`, `in: header`: in the header of this name.
     Header(String),
+    /// `type: apiKey`, `in: query`: in the query, under this name.
+    Query(String),
+    /// `type: apiKey`, `in: cookie`: in the cookie of this name.
+    Cookie(String),
+    /// `type: oauth2`: as a bearer token, which may have these scopes.
+    OAuth2(Vec<String>),
+    /// `type: openIdConnect`: as a bearer token.
+    OpenIdConnect,
+}
+
+/// A security scheme that an operation asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Required {
+    /// The scheme, which [`Document::security_schemes`] has.
+    pub scheme: String,
+    /// What the credential has to be good for.
+    pub scopes: Vec<String>,
 }
 
 /// One method of one path.
@@ -111,9 +128,9 @@ pub struct Operation {
     pub tags: Vec<String>,
     /// `deprecated`.
     pub deprecated: bool,
-    /// The security scheme that it asks for, which [`Document::security_schemes`] has; `None` when
+    /// The alternatives of who may call it, each of all its schemes, and the one of nobody empty; none when
     /// it is public.
-    pub security: Option<String>,
+    pub security: Vec<Vec<Required>>,
     /// The parameters, those of the path item included, in the document's order.
     pub parameters: Vec<Parameter>,
     /// The request body.
@@ -324,6 +341,22 @@ impl Operation {
     #[must_use]
     pub fn stem(&self) -> String {
         names::of_type(&self.id)
+    }
+
+    /// What the hook that admits its callers is named after: the schemes, as in `key and token or public`;
+    /// `None` when it is public.
+    #[must_use]
+    pub fn admission(&self) -> Option<String> {
+        let all = |required: &Vec<Required>| {
+            let names: Vec<_> = required.iter().map(|it| it.scheme.as_str()).collect();
+            match names.as_slice() {
+                [] => "public".to_owned(),
+                names => names.join(" and "),
+            }
+        };
+        let alternatives: IndexSet<_> = self.security.iter().map(all).collect();
+        let alternatives: Vec<_> = alternatives.into_iter().collect();
+        (!alternatives.is_empty()).then(|| alternatives.join(" or "))
     }
 
     /// The component that describes every error body; `None` when the document lists no errors.

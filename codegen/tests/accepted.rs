@@ -28,12 +28,18 @@ mod inline;
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod scalars;
+#[path = "accepted/security.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod security;
 #[path = "accepted/unions.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod unions;
 
-const CASES: [&str; 5] = ["absence", "bodies", "inline", "scalars", "unions"];
+const CASES: [&str; 6] = [
+    "absence", "bodies", "inline", "scalars", "security", "unions",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted")

@@ -8,6 +8,7 @@ pub mod bodies;
 pub mod library;
 pub mod parcels;
 pub mod petstore;
+pub mod security;
 pub mod shapes;
 
 use std::sync::{Mutex, PoisonError};

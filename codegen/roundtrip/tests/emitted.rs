@@ -1,7 +1,7 @@
 //! The round trip: a document becomes traits, dropshot describes the traits by a document, and the two
 //! are the same.
 
-use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, shapes};
+use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use dropshot::ApiDescription;
 use serde_json::Value;
 use test_support::emitted::differences;
@@ -53,5 +53,12 @@ fn a_one_of_comes_back_as_it_is() {
 fn bodies_of_all_media_types_come_back_as_they_are() {
     compare("accepted/bodies.yaml", |api| {
         bodies::register::<bodies::Cabinet>(api).unwrap()
+    });
+}
+
+#[test]
+fn operations_come_back_whoever_may_call_them() {
+    compare("accepted/security.yaml", |api| {
+        security::register::<security::Doors>(api).unwrap()
     });
 }

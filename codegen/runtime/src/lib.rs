@@ -10,6 +10,7 @@
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
 //! - what is served only as it is written, and with how many headers: [`Methods`], [`check_path`], [`MAX_HEADERS`];
 //! - bodies of each media type: [`FromBody`], [`RequestBody`], [`Multipart`]; [`Websocket`]s;
+//! - credentials: [`Scheme`];
 //! - answers: [`Success`], [`RawBody`], [`Reply`], and for errors [`RequestError`], [`ErrorAnswer`], [`Rejection`].
 
 pub mod json;
@@ -33,6 +34,7 @@ mod rejection;
 mod reply;
 mod request;
 mod routes;
+mod security;
 mod serve;
 mod time;
 mod violation;
@@ -51,6 +53,7 @@ pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, head
 pub use reply::{Answer, RawBody, Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, forwarded, method_not_allowed};
+pub use security::{Credential, Required, Scheme};
 pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
 pub use time::rfc3339;
 pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};

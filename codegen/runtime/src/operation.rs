@@ -6,6 +6,7 @@
 use http::{Method, StatusCode};
 
 use crate::schema::Schema;
+use crate::security::Required;
 
 /// One method of one path, as the document describes it.
 #[derive(Debug)]
@@ -24,8 +25,9 @@ pub struct Operation {
     pub tags: &'static [&'static str],
     /// `deprecated`
     pub deprecated: bool,
-    /// The security scheme that it asks for; `None` when it is public.
-    pub security: Option<&'static str>,
+    /// The alternatives of who may call it, each of all its schemes; none when it is public. One that is empty
+    /// is of callers without a credential.
+    pub security: &'static [&'static [Required]],
     /// The parameters, in the document's order.
     pub parameters: &'static [Parameter],
     /// The body of a request.

@@ -2,7 +2,7 @@
 //!
 //! 1. Path variables are the decoded segments of the path.
 //! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
-//!    for a space. A name that the operation does not have is `unknown`, one of its own that comes twice
+//!    for a space. A name that the operation does not have, nor its credentials, is `unknown`, one of its own that comes twice
 //!    is `repeated`; each counts once, however often it comes.
 //! 3. Of the headers, those that the operation names are read; each may come once.
 //! 4. A value that is not UTF-8 violates `format`.
@@ -155,6 +155,7 @@ impl<'a> Found<'a> {
                 Some(at) if self.texts[at].is_some() => self.repeated(at),
                 Some(at) => self.set(at, decode_query(text)),
                 None if self.unknown.contains(&name) => {}
+                None if self.operation.has_query_credential(&name) => {}
                 None => {
                     self.violations.add(|| unknown(&name));
                     self.unknown.insert(name);

@@ -16,9 +16,9 @@ pub fn text(document: &Document) -> String {
          impl {api}Api for Stub {{\n type Context = ();\n type Error = ();\n"
     );
     let used = document.operations.iter();
-    let schemes: BTreeSet<&str> = used.filter_map(|it| it.security.as_deref()).collect();
+    let schemes: BTreeSet<String> = used.filter_map(|it| it.admission()).collect();
     for scheme in schemes {
-        let (name, method) = (names::of_type(scheme), names::value(scheme));
+        let (name, method) = (names::of_type(&scheme), names::value(&scheme));
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -47,7 +47,7 @@ pub fn text(document: &Document) -> String {
     }
     for operation in &document.operations {
         let (function, stem) = (operation.function(), operation.stem());
-        let caller = operation.security.as_ref().map_or("", |_| "_: (), ");
+        let caller = operation.admission().map_or("", |_| "_: (), ");
         let _ = writeln!(
             text,
             "async fn {function}(_: &Context, {caller}_: codegen_runtime::Unchecked<{stem}Request>) \

@@ -5,7 +5,7 @@
 //!    into them.
 //! 3. [`schema`], [`scalar`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
 //!    component ([`made`]).
-//! 4. [`operation`], [`answer`], [`content`], [`link`] and [`paths`]: operations.
+//! 4. [`operation`], [`answer`], [`content`], [`security`], [`link`] and [`paths`]: operations.
 //! 5. [`graph`]: schemas among each other, and as operations use them; [`default`]: their defaults.
 //! 6. [`names`]: what would collide in Rust.
 //!
@@ -29,6 +29,7 @@ mod reader;
 mod remedy;
 mod scalar;
 mod schema;
+mod security;
 mod text;
 
 use std::path::Path;
@@ -36,7 +37,7 @@ use std::path::Path;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Credential, Document, Pointer, Schema, SecurityScheme, Status, Tag};
+use crate::model::{Document, Pointer, Schema, Status, Tag};
 use crate::names::part;
 use crate::{Problem, Problems};
 
@@ -75,12 +76,6 @@ const COMPONENTS: Keywords = Keywords::new(
     ],
     &[],
 );
-const SCHEME: Keywords = Keywords::new(
-    "a security scheme",
-    &["type", "scheme", "name", "in"],
-    &["description", "bearerFormat"],
-);
-
 /// Reads a file and judges it.
 pub(crate) fn file(path: &Path) -> Result<Document, Problems> {
     let stem = path
@@ -160,8 +155,8 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
         .map(|it| schemas(reader, &it))
         .unwrap_or_default();
     let scheme_places = at("securitySchemes").unwrap_or(nothing);
-    let security_schemes = schemes(reader, &scheme_places);
-    let security = operation::security(reader, &root, &security_schemes, None);
+    let security_schemes = security::schemes(reader, &scheme_places);
+    let security = security::required(reader, &root, &security_schemes, Vec::new());
     let shared = Shared {
         tags: &tags,
         schemes: &security_schemes,
@@ -294,42 +289,4 @@ fn schemas(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, Schema> {
             Some((name.to_owned(), schema))
         })
         .collect()
-}
-
-fn schemes(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, SecurityScheme> {
-    place
-        .members()
-        .filter_map(|(name, place)| Some((name.to_owned(), scheme(reader, place)?)))
-        .collect()
-}
-
-fn scheme<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<SecurityScheme> {
-    let place = reader.object(place, &SCHEME)?;
-    let kind = reader.required_text(&place, "type")?;
-    let detail = |name| place.get(name).and_then(|it| it.value.as_str());
-    let kind = match (
-        kind.as_str(),
-        detail("scheme"),
-        detail("in"),
-        detail("name"),
-    ) {
-        ("http", Some(scheme), None, None) if scheme.eq_ignore_ascii_case("bearer") => {
-            Credential::Bearer
-        }
-        ("apiKey", None, Some("header"), Some(name)) if crate::names::is_plain(name) => {
-            Credential::Header(name.to_owned())
-        }
-        _ => {
-            reader.refuse(
-                &place.pointer,
-                "the security scheme is not understood",
-                "write `type: http` with `scheme: bearer`, or `type: apiKey` with `in: header` and `name`",
-            );
-            return None;
-        }
-    };
-    Some(SecurityScheme {
-        kind,
-        description: reader.text(&place, "description"),
-    })
 }

@@ -155,13 +155,36 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
     scope.what = "security scheme";
     for (name, place) in schemes.members() {
         scope.add(name, value, &place.pointer);
-        if TAKEN_TYPES.contains(&of_type(name).as_str()) {
-            reader.refuse(
-                &place.pointer,
-                format!("the trait has another type `{}` already", of_type(name)),
-                "choose another name",
-            );
+        check_caller(reader, name, &place.pointer);
+    }
+    // One scheme alone has its own name; several have a hook that is named after all of them.
+    scope.plain = |_| true;
+    let mut several: HashMap<String, &Operation> = HashMap::new();
+    for operation in operations {
+        let schemes = operation.security.iter().flatten().count();
+        if (schemes > 1 || operation.security.len() > 1)
+            && let Some(name) = operation.admission()
+        {
+            several.entry(name).or_insert(operation);
         }
+    }
+    for (name, operation) in several {
+        let pointer = operation.pointer.child("security");
+        if !schemes.members().any(|(scheme, _)| scheme == name) {
+            scope.add(&name, value, &pointer);
+        }
+        check_caller(reader, &name, &pointer);
+    }
+}
+
+/// Refuses security schemes whose callers would have a type that the trait has already.
+fn check_caller(reader: &Reader<'_>, name: &str, pointer: &Pointer) {
+    if TAKEN_TYPES.contains(&of_type(name).as_str()) {
+        reader.refuse(
+            pointer,
+            format!("the trait has another type `{}` already", of_type(name)),
+            "choose another name",
+        );
     }
 }
 

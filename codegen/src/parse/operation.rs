@@ -4,7 +4,8 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::model::{
-    Body, Content, Location, Method, Operation, Parameter, Response, Schema, SecurityScheme, Tag,
+    Body, Content, Location, Method, Operation, Parameter, Required, Response, Schema,
+    SecurityScheme, Tag,
 };
 use crate::names::part;
 
@@ -13,6 +14,7 @@ use super::content;
 use super::paths::Tree;
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
+use super::security;
 
 /// dropshot's mark of an operation whose connection becomes a websocket.
 const WEBSOCKET: &str = "x-dropshot-websocket";
@@ -53,8 +55,8 @@ const METHODS: &[(&str, Method)] = &[
 pub(super) struct Shared<'a> {
     pub(super) tags: &'a IndexMap<String, Tag>,
     pub(super) schemes: &'a IndexMap<String, SecurityScheme>,
-    /// The scheme of operations that do not say otherwise.
-    pub(super) security: Option<String>,
+    /// What operations ask for that do not say otherwise.
+    pub(super) security: Vec<Vec<Required>>,
 }
 
 /// All operations, in the document's order.
@@ -123,7 +125,7 @@ fn one<'a>(
     let parameters = parameters(reader, &place, route, stem);
     let body = body(reader, &place, stem);
     let answers = answer::all(reader, &place, stem);
-    let security = security(reader, &place, shared.schemes, shared.security.clone());
+    let security = security::required(reader, &place, shared.schemes, shared.security.clone());
     let tags = tags(reader, &place, shared.tags);
     let (success, errors) = answers?;
     check_websocket(reader, &place, route.method, &success);
@@ -156,50 +158,6 @@ fn tags(reader: &Reader<'_>, place: &Place<'_>, known: &IndexMap<String, Tag>) -
         );
     }
     tags.into_iter().map(|(tag, _)| tag).collect()
-}
-
-/// The one scheme that `security` asks for.
-pub(super) fn security(
-    reader: &Reader<'_>,
-    place: &Place<'_>,
-    schemes: &IndexMap<String, SecurityScheme>,
-    otherwise: Option<String>,
-) -> Option<String> {
-    let Some(member) = place.get("security") else {
-        return otherwise;
-    };
-    reader.expect(&member, "a list", Value::as_array)?;
-    let mut requirements = member.items();
-    let requirement = requirements.next()?;
-    reader.expect(&requirement, "an object", Value::as_object)?;
-    let mut names = requirement.members();
-    let (Some((name, scopes)), None, None) = (names.next(), names.next(), requirements.next())
-    else {
-        reader.refuse(
-            &member.pointer,
-            "more or less than one security scheme in one requirement is not understood",
-            "write `security: [{SCHEME: []}]`, or `security: []` for a public operation",
-        );
-        return None;
-    };
-    if !schemes.contains_key(name) && reader.component("securitySchemes", name).is_none() {
-        reader.refuse(
-            &requirement.pointer,
-            format!("there is no security scheme `{name}`"),
-            "write it under components/securitySchemes",
-        );
-    }
-    let scopes_are_empty = reader
-        .expect(&scopes, "a list", Value::as_array)
-        .is_none_or(Vec::is_empty);
-    if !scopes_are_empty {
-        reader.refuse(
-            &scopes.pointer,
-            "scopes mean nothing to this kind of scheme",
-            "write an empty list, and tell about scopes in the description",
-        );
-    }
-    Some(name.to_owned())
 }
 
 /// The parameters of the path item and of the operation; none is missing, none too many.

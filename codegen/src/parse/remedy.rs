@@ -26,9 +26,6 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         "head" | "options" | "trace" => "remove it: the server answers these methods itself",
         "operationRef" => "write `operationId`: the operation is one of this document",
         "server" | "servers" => "write `servers` once, at the top of the document",
-        "flows" | "openIdConnectUrl" => {
-            "write `type: http` with `scheme: bearer`, and tell in its description how to get a token"
-        }
         "nullable" => "write it beside the `type` of the component that may be null",
         "$ref" => "write the thing itself here",
         _ if keyword.starts_with("x-") => {

@@ -828,7 +828,7 @@ pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation 
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "id",

@@ -761,7 +761,7 @@ pub static GET_ROOT: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::None,
     success: codegen_runtime::Listed {
@@ -797,7 +797,7 @@ pub static GET_FILE: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "name",
@@ -843,7 +843,7 @@ pub static PUT_FILE: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "name",
@@ -893,7 +893,7 @@ pub static DELETE_FILE: codegen_runtime::Operation = codegen_runtime::Operation 
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "name",
@@ -943,7 +943,7 @@ pub static ADD_PICTURE: codegen_runtime::Operation = codegen_runtime::Operation 
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::Some(codegen_runtime::Body {
         media_type: "image/png",
@@ -977,7 +977,7 @@ pub static GET_PICTURE: codegen_runtime::Operation = codegen_runtime::Operation 
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::None,
     success: codegen_runtime::Listed {
@@ -1007,7 +1007,7 @@ pub static ADD_NOTE: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::Some(codegen_runtime::Body {
         media_type: "text/plain",
@@ -1041,7 +1041,7 @@ pub static SEND_FORM: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::Some(codegen_runtime::Body {
         media_type: "application/x-www-form-urlencoded",
@@ -1075,7 +1075,7 @@ pub static UPLOAD: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::Some(codegen_runtime::Body {
         media_type: "multipart/form-data",
@@ -1109,7 +1109,7 @@ pub static GET_ANYTHING: codegen_runtime::Operation = codegen_runtime::Operation
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::None,
     success: codegen_runtime::Listed {
@@ -1128,7 +1128,7 @@ pub static OPEN_CHANNEL: codegen_runtime::Operation = codegen_runtime::Operation
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "word",

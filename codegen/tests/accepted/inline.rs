@@ -3053,7 +3053,7 @@ pub static LIST_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &["hosts"],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "limit",
@@ -3141,7 +3141,7 @@ pub static ADD_HOST: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &["hosts"],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::Some(codegen_runtime::Body {
         media_type: "application/json",
@@ -3175,7 +3175,7 @@ pub static COUNT_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation 
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::None,
     success: codegen_runtime::Listed {
@@ -3194,7 +3194,7 @@ pub static LIST_NAMES: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "Authorization",

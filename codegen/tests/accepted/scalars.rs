@@ -1940,7 +1940,7 @@ pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "copies",

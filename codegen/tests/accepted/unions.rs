@@ -1921,7 +1921,7 @@ pub static REFUSAL: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::Some(codegen_runtime::Body {
         media_type: "application/json",
@@ -1955,7 +1955,7 @@ pub static ADD_VALUE: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::Some(codegen_runtime::Body {
         media_type: "application/json",

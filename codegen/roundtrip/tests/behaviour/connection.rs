@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, shapes};
+use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use dropshot::{ApiDescription, ConfigDropshot, HttpServer, ServerBuilder};
 use serde_json::Value;
 use slog::{Drain, Level, Logger, Never, OwnedKVList, Record, o};
@@ -39,6 +39,7 @@ impl Server {
         library::register::<library::Library>(&mut api).unwrap();
         parcels::register::<parcels::Carrier>(&mut api).unwrap();
         petstore::register::<petstore::Store>(&mut api).unwrap();
+        security::register::<security::Doors>(&mut api).unwrap();
         shapes::register::<shapes::Ruler>(&mut api).unwrap();
         let errors = Errors::default();
         let log = Logger::root(errors.clone(), o!());

@@ -7,4 +7,5 @@ mod media;
 mod methods;
 mod order;
 mod parameters;
+mod security;
 mod values;

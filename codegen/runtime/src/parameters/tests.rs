@@ -14,7 +14,7 @@ static LIST: Operation = Operation {
     description: None,
     tags: &[],
     deprecated: false,
-    security: None,
+    security: &[],
     parameters: &[Parameter {
         name: "limit",
         location: Location::Query,

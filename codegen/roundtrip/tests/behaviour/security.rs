@@ -1,0 +1,50 @@
+//! Credentials: found where their schemes say, alone, as alternatives and together.
+
+use crate::connection::Server;
+
+const HEADER: &str = "X-Key: good";
+const BASIC: &str = "Authorization: Basic good";
+const BEARER: &str = "Authorization: Bearer good";
+const COOKIE: &str = "Cookie: other=1; sid=good";
+
+#[tokio::test]
+async fn an_operation_admits_by_each_of_its_alternatives_and_by_all_schemes_of_one() {
+    let server = Server::start();
+    for (request, headers, told) in [
+        ("GET /key?the+key=good", &[][..], "query_key[]"),
+        ("GET /key", &[HEADER], "header_key[]"),
+        ("GET /key", &[BASIC], "login[]"),
+        ("GET /both", &[COOKIE, HEADER], "cookie_key[]+header_key[]"),
+        ("GET /scope", &[BEARER], r#"oauth["open", "close"]"#),
+        ("POST /scope", &[BEARER], r#"oauth["close"]"#),
+        ("GET /maybe", &[], ""),
+        ("GET /token", &["Authorization: bEARER good"], "token[]"),
+    ] {
+        let answer = server.send(request, headers, "").await;
+        assert_eq!(answer.status, 204, "{request} {headers:?}");
+        let answered = server.answered();
+        assert_eq!(answered.last().map(String::as_str), Some(told), "{request}");
+    }
+    for (request, headers) in [
+        ("GET /key", &[][..]),
+        ("GET /key?the+key=bad", &[]),
+        ("GET /key", &[BEARER]),
+        ("GET /both", &[HEADER]),
+        ("GET /both", &[COOKIE]),
+        ("GET /scope", &[BASIC]),
+        ("GET /token", &["Authorization: good"]),
+        ("GET /token", &[BEARER, BEARER]),
+    ] {
+        let answer = server.send(request, headers, "").await;
+        assert_eq!(answer.status, 401, "{request} {headers:?}");
+    }
+    assert_eq!(server.send("GET /public", &[], "").await.status, 204);
+}
+
+#[tokio::test]
+async fn a_query_has_the_credential_of_its_operation_and_of_no_other() {
+    let server = Server::start();
+    let answer = server.send("GET /token?the+key=good", &[BEARER], "").await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.json()["seen"], "the key unknown");
+}
