@@ -27,7 +27,8 @@
 //!   nobody here knows what it promises.
 //! - **Paths**: `/`, or literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
-//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, tags (declared ones,
+//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId` (words, whatever stands
+//!   between them: `find pet by id` is `find_pet_by_id`), tags (declared ones,
 //!   where the document declares any), one success by
 //!   number (2xx, 3xx or 101), and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all
 //!   of these with one schema. An answer of the narrower status counts. Where no errors are listed, errors
@@ -39,16 +40,18 @@
 //! - **Redirects**: a 3xx is the success of an operation that has no other. The client follows it, and hands
 //!   over what it finds as bytes.
 //! - **Websockets**: 101 is the success of a GET without a body, `x-dropshot-websocket` or not. The handler
-//!   gets the connection once the request has been checked. `content` of a 101 says nothing.
+//!   gets the connection once the request has been checked. `content` of a 101 says nothing; beside the mark,
+//!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
 //! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their
 //!   place; no `content`. Numbers with a fraction are not taken in a query. No text is null, so that
 //!   `nullable` says nothing. A header `Authorization` is taken where there are no security schemes.
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
-//!   nothing: a proxy may drop it). No body is null.
-//!   - `application/json`; in a request, it may be left out (`required` is false unless it is said): then the
-//!     handler has an `Option`. A body of no bytes is none.
+//!   nothing: a proxy may drop it).
+//!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it.
 //!   - `application/x-www-form-urlencoded` in requests: an object whose properties are single values, read as
 //!     those of a query.
+//!   - These two may be left out of a request (`required` is false unless it is said): then the handler has an
+//!     `Option`. A body of no bytes is none.
 //!   - `text/plain`: a string.
 //!   - `multipart/form-data` in requests: `type: string` with `format: binary`, as dropshot writes it. The
 //!     handler reads the parts.

@@ -14,8 +14,8 @@
 //! - a scalar that is constrained in any way is a component, so that every check has a type. Inline
 //!   schemas are references, plain booleans, integers, numbers and strings, and lists and maps of
 //!   inline schemas;
-//! - `nullable` is a property of the component, the inline schema or the reference that has it, and
-//!   never of a parameter, a header, a body or an answer;
+//! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
+//!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
 //! - an operation has one success; all its errors have one schema;
 //! - a body of a form is an object of single values.
@@ -193,7 +193,9 @@ pub struct Body {
     pub description: Option<String>,
     /// How it is written.
     pub content: Content,
-    /// Whether it has to be there; always so where it is no JSON.
+    /// Whether it may be null where it stands; only of JSON.
+    pub nullable: bool,
+    /// Whether it has to be there; always so where it is bytes, a text or multipart, or may be null.
     pub required: bool,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -259,6 +261,8 @@ pub struct Response {
     pub headers: Vec<Header>,
     /// How its body is written; `None` for a success that has none. An error's is JSON.
     pub content: Option<Content>,
+    /// Whether it may be null where it stands; only of a success in JSON.
+    pub nullable: bool,
     /// What can be done next.
     pub links: Vec<Link>,
     /// Where in the document it is.
@@ -331,6 +335,15 @@ impl Response {
 }
 
 impl Operation {
+    /// `operationId`, as progenitor should see it: the function, where the id is no name.
+    #[must_use]
+    pub fn plain_id(&self) -> String {
+        match names::is_plain(&self.id) {
+            true => self.id.clone(),
+            false => self.function(),
+        }
+    }
+
     /// The Rust function named after the operation: `create_product`.
     #[must_use]
     pub fn function(&self) -> String {

@@ -126,6 +126,31 @@ impl BodiesApi for Cabinet {
         Ok(SendFormAnswer::new(request.check().await?.body))
     }
 
+    async fn fill_in_a_part_of_the_form(
+        _: &RequestContext<Answered>,
+        request: Unchecked<FillInAPartOfTheFormRequest>,
+    ) -> Result<FillInAPartOfTheFormAnswer, Rejection<Refused>> {
+        match request.check().await?.body {
+            Some(_) => Ok(FillInAPartOfTheFormAnswer::new()),
+            None => Err(Refused::Missing.into()),
+        }
+    }
+
+    async fn put_nothing(
+        _: &RequestContext<Answered>,
+        request: Unchecked<PutNothingRequest>,
+    ) -> Result<PutNothingAnswer, Rejection<Refused>> {
+        Ok(PutNothingAnswer::new(request.check().await?.body))
+    }
+
+    async fn open_old_channel(
+        _: &RequestContext<Answered>,
+        request: Unchecked<OpenOldChannelRequest>,
+    ) -> Result<OpenOldChannelAnswer, Rejection<Refused>> {
+        let switching = request.check().await?.body.handle(|_| async { Ok(()) })?;
+        Ok(OpenOldChannelAnswer::new(switching))
+    }
+
     async fn upload(
         _: &RequestContext<Answered>,
         request: Unchecked<UploadRequest>,

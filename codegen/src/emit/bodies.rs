@@ -102,6 +102,20 @@ impl VisitMut for Writer<'_> {
                     }
                 });
             }
+            Expr::Try(call) if optional => {
+                if let Expr::MethodCall(call) = &*call.expr
+                    && is(call, "form_urlencoded", &quote!(&body))
+                {
+                    let request = &call.receiver;
+                    *expression = parse_quote!({
+                        let request = #request;
+                        match &body {
+                            ::std::option::Option::Some(body) => request.form_urlencoded(body)?,
+                            ::std::option::Option::None => request,
+                        }
+                    });
+                }
+            }
             Expr::MethodCall(call)
                 if self.body.content == Content::Multipart && is(call, "body", &quote!(body)) =>
             {

@@ -78,7 +78,7 @@ fn prepared(document: &Document, operation: &Operation) -> Value {
         .map(|it| prepared_parameter(document, it))
         .collect();
     let mut value = json!({
-        "operationId": operation.id,
+        "operationId": operation.plain_id(),
         "parameters": parameters,
         "responses": responses,
         "deprecated": operation.deprecated,
@@ -135,7 +135,10 @@ fn prepared_parameter(document: &Document, parameter: &Parameter) -> Value {
 fn prepared_answer(answer: &Response) -> Value {
     let mut value = json!({ "description": answer.description });
     match &answer.content {
-        Some(Content::Json(schema)) => value["content"] = content(schema),
+        Some(Content::Json(schema)) => {
+            let schema = body(schema, answer.nullable);
+            value["content"] = json!({ "application/json": { "schema": schema } });
+        }
         // progenitor hands over the bytes.
         Some(_) => value["content"] = json!({ "*/*": { "schema": {} } }),
         None => {}
@@ -143,8 +146,12 @@ fn prepared_answer(answer: &Response) -> Value {
     value
 }
 
-fn content(component: &str) -> Value {
-    json!({ "application/json": { "schema": reference(component) } })
+/// A reference to the component of a body, which may be null.
+fn body(component: &str, nullable: bool) -> Value {
+    match nullable {
+        true => marker("Nullable", Some(reference(component))),
+        false => reference(component),
+    }
 }
 
 /// A request body in one of the media types that progenitor knows. The real ones of bytes are put back in
@@ -152,11 +159,11 @@ fn content(component: &str) -> Value {
 fn request_content(body: &Body) -> Value {
     let bytes = json!({ "type": "string", "format": "binary" });
     let (media_type, schema) = match &body.content {
-        Content::Json(name) if !body.required => (
-            "application/json",
-            marker("Optional", Some(reference(name))),
-        ),
-        Content::Json(name) => ("application/json", reference(name)),
+        Content::Json(name) | Content::Form(name) if !body.required => {
+            let optional = marker("Optional", Some(reference(name)));
+            (body.content.media_type(), optional)
+        }
+        Content::Json(name) => ("application/json", self::body(name, body.nullable)),
         Content::Form(name) => ("application/x-www-form-urlencoded", reference(name)),
         Content::Text(_) => ("text/plain", json!({ "type": "string" })),
         Content::Multipart | Content::Bytes(_) => ("application/octet-stream", bytes),

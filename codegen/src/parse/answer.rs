@@ -8,7 +8,7 @@ use crate::names::part;
 use super::content;
 use super::link;
 use super::names;
-use super::operation;
+use super::operation::{self, WEBSOCKET};
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
 
@@ -50,7 +50,16 @@ pub(super) fn all(
     }
     errors.sort_by_key(|answer: &Response| answer.status);
     if successes.is_empty() && errors.len() == 1 && is_anything(&errors[0]) {
-        successes.append(&mut errors);
+        let anything = errors.remove(0);
+        // Earlier versions of dropshot wrote so of a websocket.
+        successes.push(match operation.get(WEBSOCKET) {
+            Some(_) => Response {
+                status: Status::Code(101),
+                content: None,
+                ..anything
+            },
+            None => anything,
+        });
     }
     if whole && successes.len() != 1 {
         reader.refuse(
@@ -87,6 +96,11 @@ fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
                 &answer.pointer,
                 "an error without a body tells its reader nothing",
                 "write `content` with the schema of all errors of the operation",
+            ),
+            _ if answer.nullable => reader.refuse(
+                &answer.pointer,
+                "an error may not be null",
+                "remove `nullable`",
             ),
             (Some(Content::Json(schema)), None) => first = Some((schema, answer)),
             (Some(Content::Json(schema)), Some((other, by))) if schema != other => reader.refuse(
@@ -157,7 +171,7 @@ pub(super) fn one<'a>(
     let description = reader.required_text(&place, "description");
     let headers = headers(reader, &place, name);
     let links = link::all(reader, &place);
-    let content = match (place.get("content"), status) {
+    let body = match (place.get("content"), status) {
         // Earlier versions of dropshot wrote one of anything.
         (_, Status::Code(101)) | (None, _) => None,
         (Some(content), Status::Code(status @ (204 | 205 | 304))) => {
@@ -174,7 +188,8 @@ pub(super) fn one<'a>(
         status,
         description: description?,
         headers: headers?,
-        content,
+        nullable: body.as_ref().is_some_and(|(_, nullable)| *nullable),
+        content: body.map(|(content, _)| content),
         links,
         pointer: place.pointer,
     })

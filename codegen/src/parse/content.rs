@@ -8,7 +8,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Content, Kind, Operation};
+use crate::model::{Content, Kind, Operation, Schema};
 
 use super::answer;
 use super::graph::{self, Schemas};
@@ -24,14 +24,14 @@ pub(super) enum Side {
     Answer,
 }
 
-/// The `content` of a request body or an answer; `name` is that of the component that is made of a schema
+/// The `content` of a request body or an answer, and whether it may be null where it stands; `name` is that of the component that is made of a schema
 /// that stands here.
 pub(super) fn all<'a>(
     reader: &Reader<'a>,
     holder: &Place<'a>,
     side: Side,
     name: &str,
-) -> Option<Content> {
+) -> Option<(Content, bool)> {
     let Some(content) = holder.get("content") else {
         reader.missing(holder, "content");
         return None;
@@ -59,18 +59,20 @@ fn one<'a>(
     place: Place<'a>,
     side: Side,
     name: &str,
-) -> Option<Content> {
+) -> Option<(Content, bool)> {
     let place = reader.object(place, &MEDIA_TYPE)?;
     answer::examples(reader, &place);
-    let component = || {
-        let Some(schema) = place.get("schema") else {
-            reader.missing(&place, "schema");
-            return None;
-        };
-        schema::named(reader, schema, name)
-    };
-    match (media, side) {
-        ("application/json", _) => component().map(Content::Json),
+    // Where nothing is said, it is anything.
+    let schema = place.get("schema").unwrap_or(Place {
+        value: reader.anything,
+        pointer: place.pointer.child("schema"),
+    });
+    let component = || schema::named(reader, schema.clone(), name);
+    let content = match (media, side) {
+        ("application/json", _) => {
+            let (name, nullable) = json(reader, schema, name)?;
+            return Some((Content::Json(name), nullable));
+        }
         ("application/x-www-form-urlencoded", Side::Request) => component().map(Content::Form),
         ("text/plain", _) if !is_of_bytes(&place) => component().map(Content::Text),
         ("multipart/form-data", Side::Request) => {
@@ -86,7 +88,25 @@ fn one<'a>(
         }
         _ => check_bytes(reader, &place, "nothing looks into bytes")
             .then(|| Content::Bytes(media.to_owned())),
-    }
+    };
+    content.map(|content| (content, false))
+}
+
+/// The component that JSON is, and whether it may be null besides.
+fn json<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<(String, bool)> {
+    let schema = schema::inline(reader, place, name)?;
+    let nullable = schema.nullable;
+    let name = match schema.kind {
+        Kind::Ref(name) => name,
+        _ => reader.made.add(
+            name,
+            Schema {
+                nullable: false,
+                ..schema
+            },
+        ),
+    };
+    Some((name, nullable))
 }
 
 /// Whether bodies of this type are taken as bytes. Of JSON, forms and multipart more is known, and of the
@@ -131,7 +151,8 @@ fn check_bytes(reader: &Reader<'_>, place: &Place<'_>, why: &str) -> bool {
     is_plain
 }
 
-/// Refuses bodies that are not what their media type can say: no body is null, a form has members that are
+/// Refuses bodies that are not what their media type can say: no component of one
+/// is null; a form has members that are
 /// single values, and a text is one.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
     let answers = std::iter::once(&operation.success).chain(&operation.errors);
@@ -148,7 +169,7 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operatio
             reader.refuse(
                 pointer,
                 format!("the body `{name}` may be null"),
-                "refer to a component that is not nullable",
+                "remove `nullable` there; a body of JSON has it beside an `allOf` of one reference",
             );
         }
         match (content, &schema.kind) {

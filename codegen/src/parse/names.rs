@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::model::{Location, Operation, Pointer, error_hook};
-use crate::names::{is_plain, of_type, value};
+use crate::names::{is_phrase, is_plain, of_type, value};
 
 use super::reader::{Place, Reader};
 
@@ -129,6 +129,8 @@ pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) 
 /// Operations, security schemes and error bodies: each becomes a function of the trait.
 pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], schemes: &Place<'_>) {
     let mut scope = Scope::new(reader, "operation", TAKEN_FUNCTIONS);
+    // An id is no name elsewhere, and may be several words.
+    scope.plain = is_phrase;
     let mut errors: Vec<&str> = operations
         .iter()
         .filter_map(Operation::error_schema)
@@ -153,6 +155,7 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
         parameters(reader, operation);
     }
     scope.what = "security scheme";
+    scope.plain = is_plain;
     for (name, place) in schemes.members() {
         scope.add(name, value, &place.pointer);
         check_caller(reader, name, &place.pointer);

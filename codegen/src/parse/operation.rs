@@ -17,7 +17,7 @@ use super::schema;
 use super::security;
 
 /// dropshot's mark of an operation whose connection becomes a websocket.
-const WEBSOCKET: &str = "x-dropshot-websocket";
+pub(super) const WEBSOCKET: &str = "x-dropshot-websocket";
 
 const PATH_ITEM: Keywords = Keywords::new(
     "a path",
@@ -335,8 +335,15 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str
     let place = reader.follow(place, "requestBodies")?;
     let place = reader.object(place, &REQUEST_BODY)?;
     let required = reader.flag(&place, "required");
-    let content = content::all(reader, &place, content::Side::Request, name)?;
-    if !required && !matches!(content, Content::Json(_)) {
+    let (content, nullable) = content::all(reader, &place, content::Side::Request, name)?;
+    if !required && nullable {
+        reader.refuse(
+            &place.pointer,
+            "a body that may be left out, and null besides, is not understood",
+            "write `required: true`, or remove `nullable`",
+        );
+    }
+    if !required && !matches!(content, Content::Json(_) | Content::Form(_)) {
         reader.refuse(
             &place.pointer,
             format!(
@@ -349,6 +356,7 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str
     Some(Body {
         description: reader.text(&place, "description"),
         content,
+        nullable,
         required,
         pointer: place.pointer,
     })

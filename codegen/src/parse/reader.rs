@@ -5,6 +5,7 @@
 //! reader and answers `None`, so that the rest of the document is still judged.
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -19,6 +20,8 @@ pub(super) struct Reader<'a> {
     file: &'a str,
     root: &'a Value,
     problems: RefCell<Vec<Problem>>,
+    /// `{}`, for schemas that are not there.
+    pub(super) anything: &'a Value,
     /// The components that are made of inline schemas.
     pub(super) made: Made,
 }
@@ -129,12 +132,15 @@ impl<'a> Place<'a> {
     }
 }
 
+static ANYTHING: OnceLock<Value> = OnceLock::new();
+
 impl<'a> Reader<'a> {
     pub(super) fn new(file: &'a str, root: &'a Value) -> Self {
         Self {
             file,
             root,
             problems: RefCell::default(),
+            anything: ANYTHING.get_or_init(|| Value::Object(serde_json::Map::new())),
             made: Made::default(),
         }
     }

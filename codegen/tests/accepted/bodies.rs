@@ -1066,6 +1066,79 @@ pub static SEND_FORM: codegen_runtime::Operation = codegen_runtime::Operation {
         },
     ],
 };
+/// `PUT /forms`
+pub static FILL_IN_A_PART_OF_THE_FORM: codegen_runtime::Operation = codegen_runtime::Operation {
+    id: "fill in (a part of) the form",
+    method: codegen_runtime::http::Method::PUT,
+    path: "/forms",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/x-www-form-urlencoded",
+        required: false,
+        schema: ::std::option::Option::Some(&schemas::Form),
+    }),
+    success: codegen_runtime::Listed {
+        status: codegen_runtime::Status::Code(204u16),
+        description: "It is kept.",
+        headers: &[],
+    },
+    errors: &[
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Class(4u16),
+            description: "Not done.",
+            headers: &[],
+        },
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Class(5u16),
+            description: "Not done.",
+            headers: &[],
+        },
+    ],
+};
+/// `PUT /nothing`
+pub static PUT_NOTHING: codegen_runtime::Operation = codegen_runtime::Operation {
+    id: "put_nothing",
+    method: codegen_runtime::http::Method::PUT,
+    path: "/nothing",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(
+            &codegen_runtime::schema::Schema {
+                kind: codegen_runtime::schema::Kind::Ref(&schemas::Reason),
+                nullable: true,
+            },
+        ),
+    }),
+    success: codegen_runtime::Listed {
+        status: codegen_runtime::Status::Code(200u16),
+        description: "The same.",
+        headers: &[],
+    },
+    errors: &[
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Class(4u16),
+            description: "Not done.",
+            headers: &[],
+        },
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Class(5u16),
+            description: "Not done.",
+            headers: &[],
+        },
+    ],
+};
 /// `POST /uploads`
 pub static UPLOAD: codegen_runtime::Operation = codegen_runtime::Operation {
     id: "upload",
@@ -1171,6 +1244,25 @@ pub static OPEN_CHANNEL: codegen_runtime::Operation = codegen_runtime::Operation
         },
     ],
 };
+/// `GET /channel/old`
+pub static OPEN_OLD_CHANNEL: codegen_runtime::Operation = codegen_runtime::Operation {
+    id: "open_old_channel",
+    method: codegen_runtime::http::Method::GET,
+    path: "/channel/old",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::None,
+    success: codegen_runtime::Listed {
+        status: codegen_runtime::Status::Code(101u16),
+        description: "",
+        headers: &[],
+    },
+    errors: &[],
+};
 /// Every operation of the document, in its order.
 pub static OPERATIONS: &[&codegen_runtime::Operation] = &[
     &GET_ROOT,
@@ -1181,9 +1273,12 @@ pub static OPERATIONS: &[&codegen_runtime::Operation] = &[
     &GET_PICTURE,
     &ADD_NOTE,
     &SEND_FORM,
+    &FILL_IN_A_PART_OF_THE_FORM,
+    &PUT_NOTHING,
     &UPLOAD,
     &GET_ANYTHING,
     &OPEN_CHANNEL,
+    &OPEN_OLD_CHANNEL,
 ];
 /// A checked request for `get_root`.
 #[derive(Clone, Debug)]
@@ -1447,6 +1542,70 @@ impl codegen_runtime::Request for SendFormRequest {
         ::std::vec![]
     }
 }
+/// A checked request for `fill in (a part of) the form`.
+#[derive(Clone, Debug)]
+pub struct FillInAPartOfTheFormRequest {
+    /// The body.
+    pub body: ::std::option::Option<types::Form>,
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Request for FillInAPartOfTheFormRequest {
+    type Headers = ();
+    type Body = codegen_runtime::Optional<types::Form>;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &FILL_IN_A_PART_OF_THE_FORM
+    }
+    fn headers(
+        headers: &codegen_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &codegen_runtime::Parameters<'_>,
+        query: &codegen_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
+        Ok(Self { body: body.0 })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `put_nothing`.
+#[derive(Clone, Debug)]
+pub struct PutNothingRequest {
+    /// The body.
+    pub body: ::std::option::Option<types::Reason>,
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Request for PutNothingRequest {
+    type Headers = ();
+    type Body = ::std::option::Option<types::Reason>;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &PUT_NOTHING
+    }
+    fn headers(
+        headers: &codegen_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &codegen_runtime::Parameters<'_>,
+        query: &codegen_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// A checked request for `upload`.
 #[derive(Debug)]
 pub struct UploadRequest {
@@ -1543,6 +1702,38 @@ impl codegen_runtime::Request for OpenChannelRequest {
         generator: &mut schemars::r#gen::SchemaGenerator,
     ) -> ::std::vec::Vec<schemars::schema::Schema> {
         ::std::vec![codegen_runtime::document_schema("{\"type\":\"string\"}")]
+    }
+}
+/// A checked request for `open_old_channel`.
+#[derive(Debug)]
+pub struct OpenOldChannelRequest {
+    /// The websocket that the connection becomes.
+    pub body: codegen_runtime::Websocket,
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Request for OpenOldChannelRequest {
+    type Headers = ();
+    type Body = codegen_runtime::Websocket;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &OPEN_OLD_CHANNEL
+    }
+    fn headers(
+        headers: &codegen_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &codegen_runtime::Parameters<'_>,
+        query: &codegen_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
     }
 }
 /// The success of `get_root`: 302.
@@ -1836,6 +2027,73 @@ impl codegen_runtime::Success for SendFormAnswer {
         ::std::vec![]
     }
 }
+/// The success of `fill in (a part of) the form`: 204.
+///
+/// It is kept.
+#[derive(Clone, Debug)]
+pub struct FillInAPartOfTheFormAnswer {
+    headers: codegen_runtime::http::HeaderMap,
+}
+impl FillInAPartOfTheFormAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new() -> Self {
+        let headers = codegen_runtime::http::HeaderMap::new();
+        Self { headers }
+    }
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Success for FillInAPartOfTheFormAnswer {
+    type Shape = dropshot::HttpResponseDeleted;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &FILL_IN_A_PART_OF_THE_FORM
+    }
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `put_nothing`: 200.
+///
+/// The same.
+#[derive(Clone, Debug)]
+pub struct PutNothingAnswer {
+    headers: codegen_runtime::http::HeaderMap,
+    body: ::std::option::Option<types::Reason>,
+}
+impl PutNothingAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: ::std::option::Option<types::Reason>) -> Self {
+        let headers = codegen_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Success for PutNothingAnswer {
+    type Shape = dropshot::HttpResponseOk<::std::option::Option<types::Reason>>;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &PUT_NOTHING
+    }
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// The success of `upload`: 200.
 ///
 /// The names.
@@ -1948,6 +2206,38 @@ impl codegen_runtime::Success for OpenChannelAnswer {
     type Shape = dropshot::HttpResponseDeleted;
     fn operation() -> &'static codegen_runtime::Operation {
         &OPEN_CHANNEL
+    }
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::switching(self.headers, self.body))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `open_old_channel`: 101.
+#[derive(Clone, Debug)]
+pub struct OpenOldChannelAnswer {
+    headers: codegen_runtime::http::HeaderMap,
+    body: codegen_runtime::Switching,
+}
+impl OpenOldChannelAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: codegen_runtime::Switching) -> Self {
+        let headers = codegen_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Success for OpenOldChannelAnswer {
+    type Shape = dropshot::HttpResponseDeleted;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &OPEN_OLD_CHANNEL
     }
     fn into_answer(
         self,
@@ -2091,6 +2381,26 @@ pub trait BodiesApi: Sized + Send + Sync + 'static {
             codegen_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `PUT /forms`
+    fn fill_in_a_part_of_the_form(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: codegen_runtime::Unchecked<FillInAPartOfTheFormRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            FillInAPartOfTheFormAnswer,
+            codegen_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
+    /// `PUT /nothing`
+    fn put_nothing(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: codegen_runtime::Unchecked<PutNothingRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            PutNothingAnswer,
+            codegen_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
     /// `POST /uploads`
     fn upload(
         context: &dropshot::RequestContext<Self::Context>,
@@ -2121,6 +2431,16 @@ pub trait BodiesApi: Sized + Send + Sync + 'static {
             codegen_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `GET /channel/old`
+    fn open_old_channel(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: codegen_runtime::Unchecked<OpenOldChannelRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            OpenOldChannelAnswer,
+            codegen_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
 }
 /// The operations of each path.
 static PATHS: &[&[&codegen_runtime::Operation]] = &[
@@ -2128,10 +2448,12 @@ static PATHS: &[&[&codegen_runtime::Operation]] = &[
     &[&GET_FILE, &PUT_FILE, &DELETE_FILE],
     &[&ADD_PICTURE, &GET_PICTURE],
     &[&ADD_NOTE],
-    &[&SEND_FORM],
+    &[&SEND_FORM, &FILL_IN_A_PART_OF_THE_FORM],
+    &[&PUT_NOTHING],
     &[&UPLOAD],
     &[&GET_ANYTHING],
     &[&OPEN_CHANNEL],
+    &[&OPEN_OLD_CHANNEL],
 ];
 /// Adds the operations of an implementation of [`BodiesApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
@@ -2277,6 +2599,50 @@ pub fn register<A: BodiesApi>(
     api.register(
         codegen_runtime::endpoint(|
             context: dropshot::RequestContext<A::Context>,
+            request: codegen_runtime::Captured<FillInAPartOfTheFormRequest>|
+        async move {
+            codegen_runtime::serve(
+                    &context,
+                    || A::public(&context, &FILL_IN_A_PART_OF_THE_FORM),
+                    |()| A::fill_in_a_part_of_the_form(&context, request.unchecked()),
+                    |rejection| A::failure(
+                        &context,
+                        &FILL_IN_A_PART_OF_THE_FORM,
+                        rejection,
+                    ),
+                    |answer, latency| A::answered(
+                        &context,
+                        &FILL_IN_A_PART_OF_THE_FORM,
+                        answer,
+                        latency,
+                    ),
+                )
+                .await
+        }),
+    )?;
+    api.register(
+        codegen_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
+            request: codegen_runtime::Captured<PutNothingRequest>|
+        async move {
+            codegen_runtime::serve(
+                    &context,
+                    || A::public(&context, &PUT_NOTHING),
+                    |()| A::put_nothing(&context, request.unchecked()),
+                    |rejection| A::failure(&context, &PUT_NOTHING, rejection),
+                    |answer, latency| A::answered(
+                        &context,
+                        &PUT_NOTHING,
+                        answer,
+                        latency,
+                    ),
+                )
+                .await
+        }),
+    )?;
+    api.register(
+        codegen_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<UploadRequest>|
         async move {
             codegen_runtime::serve(
@@ -2329,6 +2695,26 @@ pub fn register<A: BodiesApi>(
                 .await
         }),
     )?;
+    api.register(
+        codegen_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
+            request: codegen_runtime::Captured<OpenOldChannelRequest>|
+        async move {
+            codegen_runtime::serve(
+                    &context,
+                    || A::public(&context, &OPEN_OLD_CHANNEL),
+                    |()| A::open_old_channel(&context, request.unchecked()),
+                    |rejection| A::unlisted(&context, &OPEN_OLD_CHANNEL, rejection),
+                    |answer, latency| A::answered(
+                        &context,
+                        &OPEN_OLD_CHANNEL,
+                        answer,
+                        latency,
+                    ),
+                )
+                .await
+        }),
+    )?;
     codegen_runtime::register_absent_methods::<
         _,
         GetRootRequest,
@@ -2361,21 +2747,33 @@ pub fn register<A: BodiesApi>(
     >(api, PATHS[4usize], A::failure, A::answered)?;
     codegen_runtime::register_absent_methods::<
         _,
-        UploadRequest,
+        PutNothingRequest,
         _,
         _,
     >(api, PATHS[5usize], A::failure, A::answered)?;
     codegen_runtime::register_absent_methods::<
         _,
+        UploadRequest,
+        _,
+        _,
+    >(api, PATHS[6usize], A::failure, A::answered)?;
+    codegen_runtime::register_absent_methods::<
+        _,
         GetAnythingRequest,
         _,
         _,
-    >(api, PATHS[6usize], A::unlisted, A::answered)?;
+    >(api, PATHS[7usize], A::unlisted, A::answered)?;
     codegen_runtime::register_absent_methods::<
         _,
         OpenChannelRequest,
         _,
         _,
-    >(api, PATHS[7usize], A::failure, A::answered)?;
+    >(api, PATHS[8usize], A::failure, A::answered)?;
+    codegen_runtime::register_absent_methods::<
+        _,
+        OpenOldChannelRequest,
+        _,
+        _,
+    >(api, PATHS[9usize], A::unlisted, A::answered)?;
     Ok(())
 }

@@ -125,8 +125,24 @@ async fn a_body_may_be_left_out_where_the_document_says_so() {
     for body in ["", r#"{"why":"old"}"#, "{}", "null"] {
         all.push(server.send("DELETE /files/a", &[], body).await.status);
     }
-    // The handler answers 404 where there is none.
-    assert_eq!(all, [404, 204, 400, 400]);
+    for body in ["", "name=a&count=1", "name=a"] {
+        all.push(server.send("PUT /forms", &[FORM], body).await.status);
+    }
+    // The handlers answer 404 where there is none.
+    assert_eq!(all, [404, 204, 400, 400, 404, 204, 400]);
+}
+
+#[tokio::test]
+async fn a_body_is_null_where_the_document_says_so() {
+    let server = Server::start();
+    for body in ["null", r#"{"why":"old"}"#] {
+        let answer = server.send("PUT /nothing", &[], body).await;
+        assert_eq!((answer.status, &*answer.body), (200, body));
+    }
+    for body in ["", "{}", "[]"] {
+        let answer = server.send("PUT /nothing", &[], body).await;
+        assert_eq!(answer.status, 400, "{body}");
+    }
 }
 
 #[tokio::test]

@@ -57,10 +57,13 @@ fn body(operation: &Operation) -> Option<TokenStream> {
     if operation.success.is_upgrade() {
         return Some(quote!(codegen_runtime::Switching));
     }
-    operation.success.content.as_ref().map(|content| {
-        content
-            .schema()
-            .map_or(quote!(codegen_runtime::RawBody), component_type)
+    let content = operation.success.content.as_ref()?;
+    let ty = content
+        .schema()
+        .map_or(quote!(codegen_runtime::RawBody), component_type);
+    Some(match operation.success.nullable {
+        true => quote!(::std::option::Option<#ty>),
+        false => ty,
     })
 }
 

@@ -83,7 +83,15 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
         let (media_type, required) = (body.content.media_type(), body.required);
         let schema = optional(body.content.schema().map(|name| {
             let name = ident(&names::of_type(name));
-            quote!(&schemas::#name)
+            match body.nullable {
+                true => quote! {
+                    &codegen_runtime::schema::Schema {
+                        kind: codegen_runtime::schema::Kind::Ref(&schemas::#name),
+                        nullable: true,
+                    }
+                },
+                false => quote!(&schemas::#name),
+            }
         }));
         quote! {
             codegen_runtime::Body {

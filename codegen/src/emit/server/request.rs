@@ -60,6 +60,10 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
     }
     let body = operation.body.as_ref()?;
     let ty = match &body.content {
+        Content::Json(name) if body.nullable => {
+            let ty = component_type(name);
+            quote!(::std::option::Option<#ty>)
+        }
         Content::Json(name) | Content::Form(name) | Content::Text(name) => component_type(name),
         Content::Multipart => quote!(codegen_runtime::Multipart),
         Content::Bytes(_) => quote!(codegen_runtime::RequestBody),

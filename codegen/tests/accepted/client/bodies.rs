@@ -809,6 +809,17 @@ impl Client {
     pub fn add_note(&self) -> builder::AddNote<'_> {
         builder::AddNote::new(self)
     }
+    /// Sends a `PUT` request to `/forms`
+    ///
+    /// ```ignore
+    /// let response = client.fill_in_a_part_of_the_form()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn fill_in_a_part_of_the_form(&self) -> builder::FillInAPartOfTheForm<'_> {
+        builder::FillInAPartOfTheForm::new(self)
+    }
     /// Sends a `POST` request to `/forms`
     ///
     /// ```ignore
@@ -819,6 +830,17 @@ impl Client {
     /// ```
     pub fn send_form(&self) -> builder::SendForm<'_> {
         builder::SendForm::new(self)
+    }
+    /// Sends a `PUT` request to `/nothing`
+    ///
+    /// ```ignore
+    /// let response = client.put_nothing()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn put_nothing(&self) -> builder::PutNothing<'_> {
+        builder::PutNothing::new(self)
     }
     /// Sends a `POST` request to `/uploads`
     ///
@@ -851,6 +873,16 @@ impl Client {
     /// ```
     pub fn open_channel(&self) -> builder::OpenChannel<'_> {
         builder::OpenChannel::new(self)
+    }
+    /// Sends a `GET` request to `/channel/old`
+    ///
+    /// ```ignore
+    /// let response = client.open_old_channel()
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn open_old_channel(&self) -> builder::OpenOldChannel<'_> {
+        builder::OpenOldChannel::new(self)
     }
 }
 /// Types for composing operation parameters.
@@ -1341,6 +1373,79 @@ pub mod builder {
             }
         }
     }
+    /// Builder for [`Client::fill_in_a_part_of_the_form`]
+    ///
+    /// [`Client::fill_in_a_part_of_the_form`]: super::Client::fill_in_a_part_of_the_form
+    #[derive(Debug, Clone)]
+    pub struct FillInAPartOfTheForm<'a> {
+        client: &'a super::Client,
+        body: Result<::std::option::Option<types::Form>, String>,
+    }
+    impl<'a> FillInAPartOfTheForm<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::option::Option::None),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::option::Option<types::Form>>,
+        {
+            self.body = value
+                .try_into()
+                .map_err(|_| "conversion for body failed".to_string());
+            self
+        }
+        /// Sends a `PUT` request to `/forms`
+        pub async fn send(self) -> Result<ResponseValue<()>, Error<types::Failure>> {
+            let Self { client, body } = self;
+            let body = body.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/forms", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = {
+                let request = client
+                    .client
+                    .put(url)
+                    .header(
+                        ::reqwest::header::ACCEPT,
+                        ::reqwest::header::HeaderValue::from_static("application/json"),
+                    );
+                match &body {
+                    ::std::option::Option::Some(body) => request.form_urlencoded(body)?,
+                    ::std::option::Option::None => request,
+                }
+            }
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "fill_in_a_part_of_the_form",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                204u16 => Ok(ResponseValue::empty(response)),
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
     /// Builder for [`Client::send_form`]
     ///
     /// [`Client::send_form`]: super::Client::send_form
@@ -1397,6 +1502,82 @@ pub mod builder {
                 .build()?;
             let info = OperationInfo {
                 operation_id: "send_form",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::put_nothing`]
+    ///
+    /// [`Client::put_nothing`]: super::Client::put_nothing
+    #[derive(Debug, Clone)]
+    pub struct PutNothing<'a> {
+        client: &'a super::Client,
+        body: Result<::std::option::Option<types::Reason>, String>,
+    }
+    impl<'a> PutNothing<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Err("body was not initialized".to_string()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::option::Option<types::Reason>>,
+        {
+            self.body = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: patch :: Nullable < Reason , >` for body failed"
+                        .to_string()
+                });
+            self
+        }
+        /// Sends a `PUT` request to `/nothing`
+        pub async fn send(
+            self,
+        ) -> Result<
+            ResponseValue<::std::option::Option<types::Reason>>,
+            Error<types::Failure>,
+        > {
+            let Self { client, body } = self;
+            let body = body.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/nothing", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "put_nothing",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;
@@ -1601,6 +1782,51 @@ pub mod builder {
                         ),
                     )
                 }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::open_old_channel`]
+    ///
+    /// [`Client::open_old_channel`]: super::Client::open_old_channel
+    #[derive(Debug, Clone)]
+    pub struct OpenOldChannel<'a> {
+        client: &'a super::Client,
+    }
+    impl<'a> OpenOldChannel<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self { client: client }
+        }
+        /// Sends a `GET` request to `/channel/old`
+        pub async fn send(self) -> Result<ResponseValue<reqwest::Upgraded>, Error<()>> {
+            let Self { client } = self;
+            let url = format!("{}/channel/old", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .headers(header_map)
+                .header(::reqwest::header::CONNECTION, "Upgrade")
+                .header(::reqwest::header::UPGRADE, "websocket")
+                .header(::reqwest::header::SEC_WEBSOCKET_VERSION, "13")
+                .header(
+                    ::reqwest::header::SEC_WEBSOCKET_KEY,
+                    ::base64::Engine::encode(
+                        &::base64::engine::general_purpose::STANDARD,
+                        ::rand::random::<[u8; 16]>(),
+                    ),
+                )
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "open_old_channel",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                101u16 => ResponseValue::upgrade(response).await,
                 _ => Err(Error::UnexpectedResponse(response)),
             }
         }

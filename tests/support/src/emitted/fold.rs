@@ -33,6 +33,11 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
         let answer = document.at(&format!("{published}/{status}"));
         let classes: &[char] = match status.as_str() {
             // The whole answer is the handler's.
+            "default" if is_bytes(answer) && is_websocket(document, operation) => {
+                let description = &answer["description"];
+                responses.insert("101".to_owned(), json!({ "description": description }));
+                continue;
+            }
             "default" if is_bytes(answer) => {
                 responses.insert("default".to_owned(), success(answer.clone()));
                 continue;
@@ -83,6 +88,9 @@ fn request_body(mut body: Value) -> Value {
         return body;
     };
     let content = match media.as_str() {
+        "application/json" if content.get("schema").is_none() => {
+            json!({ "application/json": { "schema": {} } })
+        }
         "application/json" | "application/x-www-form-urlencoded" => return body,
         "text/plain" if !is_of_bytes(content) => json!({ "application/json": content }),
         "multipart/form-data" => json!({ "multipart/form-data": bytes }),
@@ -98,13 +106,21 @@ fn success(mut answer: Value) -> Value {
     let Some((media, content)) = media else {
         return answer;
     };
-    if media == "text/plain" && !is_of_bytes(content) {
+    if media == "application/json" && content.get("schema").is_none() {
+        answer["content"] = json!({ "application/json": { "schema": {} } });
+    } else if media == "text/plain" && !is_of_bytes(content) {
         answer["content"] = json!({ "application/json": content });
     } else if media != "application/json" {
         answer["content"] = json!({ "*/*": { "schema": {} } });
         answer["headers"] = json!({});
     }
     answer
+}
+
+/// Earlier versions of dropshot wrote a websocket as an answer of anything, with a mark.
+fn is_websocket(document: &Document, operation: &Operation) -> bool {
+    let operation = document.at(&operation.pointer);
+    operation.get("x-dropshot-websocket").is_some()
 }
 
 fn is_bytes(answer: &Value) -> bool {
