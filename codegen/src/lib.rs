@@ -30,9 +30,9 @@
 //! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId` (words, whatever stands
 //!   between them: `find pet by id` is `find_pet_by_id`), tags (declared ones,
 //!   where the document declares any), one success by
-//!   number (2xx, 3xx or 101), and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all
-//!   of these with one schema. An answer of the narrower status counts. Where no errors are listed, errors
-//!   have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.
+//!   number (2xx, 3xx or 101), and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`.
+//!   An answer of the narrower status counts. Where errors have several schemas, or none here and there,
+//!   their type is an enumeration (`FailureOrNothing`). Where no errors are listed, errors have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.
 //! - **Security**: `http` of any scheme, `apiKey` in header, query or cookie, `oauth2` and `openIdConnect`
 //!   (as bearer tokens), as alternatives, together, and `{}` for nobody's. The trait has a hook for each such
 //!   requirement, named after its schemes (`key_or_token`, `key_and_secret`, `public_or_key`), which

@@ -17,7 +17,7 @@
 //! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
 //!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
-//! - an operation has one success; all its errors have one schema;
+//! - an operation has one success; its errors are JSON, or have no body;
 //! - a body of a form is an object of single values.
 //!
 //! # How the model stays small
@@ -137,7 +137,7 @@ pub struct Operation {
     pub body: Option<Body>,
     /// The one success.
     pub success: Response,
-    /// Every other answer, the narrower status first. Each has a schema, and all the same.
+    /// Every other answer, the narrower status first.
     pub errors: Vec<Response>,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -259,7 +259,7 @@ pub struct Response {
     pub description: String,
     /// The headers that it may carry, in the document's order.
     pub headers: Vec<Header>,
-    /// How its body is written; `None` for a success that has none. An error's is JSON.
+    /// How its body is written; `None` where it has none. An error's is JSON.
     pub content: Option<Content>,
     /// Whether it may be null where it stands; only of a success in JSON.
     pub nullable: bool,
@@ -372,10 +372,20 @@ impl Operation {
         (!alternatives.is_empty()).then(|| alternatives.join(" or "))
     }
 
-    /// The component that describes every error body; `None` when the document lists no errors.
+    /// The components that describe error bodies, in the order of the errors, and `None` for those without.
     #[must_use]
-    pub fn error_schema(&self) -> Option<&str> {
-        self.errors.first().and_then(Response::schema)
+    pub fn error_bodies(&self) -> IndexSet<Option<&str>> {
+        self.errors.iter().map(Response::schema).collect()
+    }
+
+    /// What describes every error body: a component, or several, as in `failure or nothing`; `None` when no
+    /// error has a body.
+    #[must_use]
+    pub fn error_schema(&self) -> Option<String> {
+        let bodies = self.error_bodies();
+        let has_some = bodies.iter().any(Option::is_some);
+        let names = bodies.into_iter().map(|it| it.unwrap_or("nothing"));
+        has_some.then(|| names.collect::<Vec<_>>().join(" or "))
     }
 }
 
@@ -437,9 +447,9 @@ impl Document {
         error_hook(&self.operations, schema)
     }
 
-    /// The components that describe error bodies, in the order of their first use.
+    /// What describes error bodies, in the order of first use.
     #[must_use]
-    pub fn error_schemas(&self) -> Vec<&str> {
+    pub fn error_schemas(&self) -> Vec<String> {
         let all = self.operations.iter().filter_map(Operation::error_schema);
         all.collect::<IndexSet<_>>().into_iter().collect()
     }

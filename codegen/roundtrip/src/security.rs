@@ -96,6 +96,46 @@ impl SecurityApi for Doors {
         ErrorAnswer::new(status, types::Closed { seen })
     }
 
+    /// With the body that the document lists, but for 401.
+    fn closed_or_nothing_or_stuck(
+        _: &RequestContext<Answered>,
+        _: &'static Operation,
+        rejection: Rejection<Refused>,
+    ) -> ErrorAnswer<types::ClosedOrNothingOrStuck> {
+        let body = match &rejection {
+            Rejection::Request(_) => {
+                let seen = "a request".to_owned();
+                types::ClosedOrNothingOrStuck::Closed(types::Closed { seen })
+            }
+            Rejection::Error(Refused::Changed) => {
+                types::ClosedOrNothingOrStuck::Stuck(types::Stuck { force: 3 })
+            }
+            Rejection::Error(_) => types::ClosedOrNothingOrStuck::Nothing,
+        };
+        ErrorAnswer::new(crate::told(rejection).0, body)
+    }
+
+    async fn fail(
+        _: &RequestContext<Answered>,
+        request: Unchecked<FailRequest>,
+    ) -> Result<FailAnswer, Rejection<Refused>> {
+        match request.check().await?.status {
+            204 => Ok(FailAnswer::new()),
+            404 => Err(Refused::Missing.into()),
+            412 => Err(Refused::Changed.into()),
+            // 401 is no error without a body.
+            _ => Err(Refused::Stranger.into()),
+        }
+    }
+
+    async fn fail_without_a_word(
+        _: &RequestContext<Answered>,
+        request: Unchecked<FailWithoutAWordRequest>,
+    ) -> Result<FailWithoutAWordAnswer, Rejection<Refused>> {
+        request.check().await?;
+        Err(Refused::Missing.into())
+    }
+
     fn unlisted(
         _: &RequestContext<Answered>,
         _: &'static Operation,

@@ -46,7 +46,7 @@ pub use content::{FromBody, Multipart, Optional, Unread};
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use head::MAX_HEADERS;
-pub use metadata::{Described, document_schema};
+pub use metadata::{Described, any_of, document_schema};
 pub use operation::{AnswerHeader, Body, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
@@ -54,7 +54,9 @@ pub use reply::{Answer, RawBody, Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, forwarded, method_not_allowed};
 pub use security::{Credential, Required, Scheme};
-pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
+pub use serve::{
+    Admitted, ErrorBody, Served, endpoint, listed_body, register_absent_methods, serve,
+};
 pub use time::rfc3339;
 pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};
 pub use websocket::{Switching, Websocket};

@@ -97,6 +97,8 @@ pub struct Listed {
     pub description: &'static str,
     /// The headers that it may carry.
     pub headers: &'static [AnswerHeader],
+    /// The component that describes its body.
+    pub component: Option<&'static str>,
 }
 
 /// A header of an answer.
@@ -138,6 +140,11 @@ impl Operation {
         std::iter::once(&self.success)
             .chain(self.errors)
             .find(|listed| listed.has(status))
+    }
+
+    /// Whether any error has a body.
+    pub(crate) fn describes_errors(&self) -> bool {
+        self.errors.iter().any(|it| it.component.is_some())
     }
 
     /// Whether its success makes a websocket of the connection.

@@ -91,7 +91,7 @@ where
     endpoint.description = operation.description.map(str::to_owned);
     endpoint.tags = operation.tags.iter().map(|&tag| tag.to_owned()).collect();
     endpoint.deprecated = operation.deprecated;
-    if operation.errors.is_empty() {
+    if !operation.describes_errors() {
         endpoint.error = None;
     }
     endpoint
@@ -277,6 +277,30 @@ fn audit(operation: &Operation, response: &Response<Bytes>, log: &slog::Logger) 
         slog::error!(log, "a header of an answer is not in the document";
             "operation" => operation.id, "status" => status.as_u16(), "header" => name.as_str());
     }
+}
+
+/// An error whose operation has several bodies of errors, which tells which one it is. The generator implements
+/// it.
+pub trait ErrorBody {
+    /// The component that describes it; `None` for no body.
+    fn component(&self) -> Option<&'static str>;
+}
+
+/// The same answer. One with another body than the document lists for its status is sent, but logged as an
+/// error.
+pub fn listed_body<E: ErrorBody>(
+    operation: &'static Operation,
+    answer: ErrorAnswer<E>,
+    log: &slog::Logger,
+) -> ErrorAnswer<E> {
+    let component = answer.body.component();
+    let listed = operation.listed(answer.status);
+    if listed.is_some_and(|it| it.component != component) {
+        slog::error!(log, "the body of an answer is not in the document";
+            "operation" => operation.id, "status" => answer.status.as_u16(),
+            "body" => component.unwrap_or("nothing"));
+    }
+    answer
 }
 
 /// What a panic said, as far as it is text.

@@ -30,12 +30,12 @@ pub fn text(document: &Document) -> String {
     let mut errors: Vec<_> = errors
         .map(|it| {
             (
-                document.error_hook(it),
-                format!("types::{}", names::of_type(it)),
+                document.error_hook(&it),
+                format!("types::{}", names::of_type(&it)),
             )
         })
         .collect();
-    if document.operations.iter().any(|it| it.errors.is_empty()) {
+    if document.operations.iter().any(|it| it.error_schema().is_none()) {
         errors.push(("unlisted".to_owned(), "()".to_owned()));
     }
     for (method, name) in errors {

@@ -10,7 +10,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprMethodCall, Item, LitStr, Path, parse_quote};
+use syn::{Expr, ExprMethodCall, Item, LitStr, Path, Type, parse_quote};
 
 use crate::model::{Body, Content, Document};
 
@@ -28,23 +28,24 @@ pub(super) fn written(file: &mut syn::File, document: &Document) {
             && let Some((_, items)) = &mut module.content
         {
             for item in items {
-                let name = match &*item {
-                    Item::Struct(it) => it.ident.to_string(),
-                    Item::Impl(it) => match &*it.self_ty {
-                        syn::Type::Path(it) => it
-                            .path
-                            .segments
-                            .last()
-                            .map_or(String::new(), |last| last.ident.to_string()),
-                        _ => continue,
-                    },
-                    _ => continue,
-                };
-                if let Some((_, body)) = bodies.iter().find(|(stem, _)| *stem == name) {
+                let name = owner(item);
+                if let Some((_, body)) = bodies.iter().find(|(it, _)| name.as_ref() == Some(it)) {
                     Writer { body }.visit_item_mut(item);
                 }
             }
         }
+    }
+}
+
+/// The type that an item is, or implements something for.
+pub(super) fn owner(item: &Item) -> Option<String> {
+    match item {
+        Item::Struct(it) => Some(it.ident.to_string()),
+        Item::Impl(it) => match &*it.self_ty {
+            Type::Path(it) => Some(it.path.segments.last()?.ident.to_string()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -70,7 +70,12 @@ pub(super) fn document(document: &Document) -> Value {
 fn prepared(document: &Document, operation: &Operation) -> Value {
     let mut responses = Map::new();
     for (status, answer) in statuses(operation) {
-        responses.insert(status.to_string(), prepared_answer(answer));
+        let mut prepared = prepared_answer(answer);
+        let is_error = operation.errors.iter().any(|it| std::ptr::eq(it, answer));
+        if is_error && super::errors::has_several(operation) {
+            prepared["content"] = json!({ "*/*": { "schema": {} } });
+        }
+        responses.insert(status.to_string(), prepared);
     }
     let parameters: Vec<_> = operation
         .parameters
@@ -95,8 +100,9 @@ fn prepared(document: &Document, operation: &Operation) -> Value {
 }
 
 /// The answers of an operation, so that no two have a status in common: progenitor would look at the wider
-/// first, and take `default` for a success, too. All errors have one schema.
+/// first, and take `default` for a success, too.
 fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
+    let several = super::errors::has_several(operation);
     // progenitor takes no 3xx for a success: the client follows, and hands over what it finds.
     let success = &operation.success;
     let is_redirect = matches!(success.status, Status::Code(300..400));
@@ -105,9 +111,12 @@ fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
     for answer in operation.errors.iter().rev() {
         match answer.status {
             Status::Code(code) if classes.contains(&(code / 100)) => {}
+            // What each status says is put back later.
+            Status::Code(code) if several => classes.push(code / 100),
             Status::Code(_) => all.insert(usize::from(!is_redirect), (answer.status, answer)),
             Status::Class(digit) if !classes.contains(&digit) => classes.push(digit),
             Status::Class(_) => {}
+            Status::Other if several => classes = vec![4, 5],
             Status::Other => classes.extend([4, 5]),
         }
     }

@@ -179,6 +179,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     graph::check(reader, &schemas);
     graph::check_operations(reader, &schemas, &operations);
     link::check(reader, &paths, &operations);
+    names::check_errors(reader, &schemas, &operations);
     names::check_functions(reader, &operations, &scheme_places);
     let (title, version, description) = info?;
     Some(Document {

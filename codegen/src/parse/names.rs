@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use crate::model::{Location, Operation, Pointer, error_hook};
 use crate::names::{is_phrase, is_plain, of_type, value};
 
+use super::graph::Schemas;
 use super::reader::{Place, Reader};
 
 /// What generated code, or a derived implementation in it, calls by these very names.
@@ -131,15 +132,15 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
     let mut scope = Scope::new(reader, "operation", TAKEN_FUNCTIONS);
     // An id is no name elsewhere, and may be several words.
     scope.plain = is_phrase;
-    let mut errors: Vec<&str> = operations
+    let mut errors: Vec<String> = operations
         .iter()
         .filter_map(Operation::error_schema)
         .collect();
     errors.sort_unstable();
     errors.dedup();
     for name in errors {
-        let hook = error_hook(operations, name);
-        scope.seen.insert(hook, name.to_owned());
+        let hook = error_hook(operations, &name);
+        scope.seen.insert(hook, name);
     }
     for operation in operations {
         let pointer = operation.pointer.child("operationId");
@@ -177,6 +178,28 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
             scope.add(&name, value, &pointer);
         }
         check_caller(reader, &name, &pointer);
+    }
+}
+
+/// The types of errors that have several bodies, which are named after those.
+pub(super) fn check_errors(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
+    let several = operations.iter().filter(|it| it.error_bodies().len() > 1);
+    for operation in several {
+        let name = operation.error_schema().unwrap_or_default();
+        let rust = of_type(&name);
+        let other = schemas.keys().find(|it| of_type(it) == rust);
+        let cause = match other {
+            Some(other) => format!("the component `{other}` is called like `{name}`, the errors"),
+            None if operation.error_bodies().contains(&Some("nothing")) => {
+                "the component `nothing` is called like errors without a body".to_owned()
+            }
+            None => continue,
+        };
+        reader.refuse(
+            &operation.pointer.child("responses"),
+            cause,
+            "choose another name for the component",
+        );
     }
 }
 

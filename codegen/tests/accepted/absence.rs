@@ -855,12 +855,14 @@ pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation 
         status: codegen_runtime::Status::Code(200u16),
         description: "Changed.",
         headers: &[],
+        component: ::std::option::Option::Some("Note"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(400u16),
             description: "Refused.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };

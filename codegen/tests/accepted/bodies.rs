@@ -774,17 +774,20 @@ pub static GET_ROOT: codegen_runtime::Operation = codegen_runtime::Operation {
                 description: ::std::option::Option::None,
             },
         ],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -820,17 +823,20 @@ pub static GET_FILE: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(200u16),
         description: "The file.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -870,17 +876,20 @@ pub static PUT_FILE: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(204u16),
         description: "It is kept.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -920,17 +929,20 @@ pub static DELETE_FILE: codegen_runtime::Operation = codegen_runtime::Operation 
         status: codegen_runtime::Status::Code(204u16),
         description: "It is gone.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -954,17 +966,20 @@ pub static ADD_PICTURE: codegen_runtime::Operation = codegen_runtime::Operation 
         status: codegen_runtime::Status::Code(201u16),
         description: "It is kept.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -984,17 +999,20 @@ pub static GET_PICTURE: codegen_runtime::Operation = codegen_runtime::Operation 
         status: codegen_runtime::Status::Code(200u16),
         description: "The picture.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -1018,17 +1036,20 @@ pub static ADD_NOTE: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(200u16),
         description: "What was noted.",
         headers: &[],
+        component: ::std::option::Option::Some("AddNoteResponse"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -1052,17 +1073,20 @@ pub static SEND_FORM: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(200u16),
         description: "The form.",
         headers: &[],
+        component: ::std::option::Option::Some("Form"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -1086,17 +1110,20 @@ pub static FILL_IN_A_PART_OF_THE_FORM: codegen_runtime::Operation = codegen_runt
         status: codegen_runtime::Status::Code(204u16),
         description: "It is kept.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -1125,17 +1152,20 @@ pub static PUT_NOTHING: codegen_runtime::Operation = codegen_runtime::Operation 
         status: codegen_runtime::Status::Code(200u16),
         description: "The same.",
         headers: &[],
+        component: ::std::option::Option::Some("Reason"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -1159,17 +1189,20 @@ pub static UPLOAD: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(200u16),
         description: "The names.",
         headers: &[],
+        component: ::std::option::Option::Some("Reason"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -1189,6 +1222,7 @@ pub static GET_ANYTHING: codegen_runtime::Operation = codegen_runtime::Operation
         status: codegen_runtime::Status::Other,
         description: "Whatever it is.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[],
 };
@@ -1230,17 +1264,20 @@ pub static OPEN_CHANNEL: codegen_runtime::Operation = codegen_runtime::Operation
         status: codegen_runtime::Status::Code(101u16),
         description: "Negotiating protocol upgrade from HTTP/1.1 to WebSocket",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -1260,6 +1297,7 @@ pub static OPEN_OLD_CHANNEL: codegen_runtime::Operation = codegen_runtime::Opera
         status: codegen_runtime::Status::Code(101u16),
         description: "",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[],
 };

@@ -3118,17 +3118,20 @@ pub static LIST_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation {
                 description: ::std::option::Option::Some("Where the next page is."),
             },
         ],
+        component: ::std::option::Option::Some("ListHostsResponse"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
     ],
 };
@@ -3152,17 +3155,20 @@ pub static ADD_HOST: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(201u16),
         description: "Added.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(409u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Other,
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
     ],
 };
@@ -3182,6 +3188,7 @@ pub static COUNT_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation 
         status: codegen_runtime::Status::Code(200u16),
         description: "How many.",
         headers: &[],
+        component: ::std::option::Option::Some("CountHostsResponse"),
     },
     errors: &[],
 };
@@ -3223,12 +3230,14 @@ pub static LIST_NAMES: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(200u16),
         description: "Their names.",
         headers: &[],
+        component: ::std::option::Option::Some("ListNamesResponse"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
     ],
 };

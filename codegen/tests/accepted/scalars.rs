@@ -1967,12 +1967,14 @@ pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(204u16),
         description: "Paid.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(400u16),
             description: "Refused.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };

@@ -8,6 +8,11 @@ pub mod types {
     pub struct Closed {
         pub seen: ::std::string::String,
     }
+    /// `Stuck`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Stuck {
+        pub force: i32,
+    }
     /// Error types.
     pub mod error {
         /// Error from a `TryFrom` or `FromStr` implementation.
@@ -40,6 +45,32 @@ pub mod types {
             }
         }
     }
+    /// The body of an error: which one it is, its status says.
+    #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
+    #[serde(untagged)]
+    pub enum ClosedOrNothingOrStuck {
+        /// `Closed`
+        Closed(Closed),
+        /// No body.
+        Nothing,
+        /// `Stuck`
+        Stuck(Stuck),
+    }
+}
+impl ::schemars::JsonSchema for types::Stuck {
+    fn schema_name() -> ::std::string::String {
+        "Stuck".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Stuck").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"object\",\"properties\":{\"force\":{\"type\":\"integer\",\"format\":\"int32\"}},\"required\":[\"force\"]}",
+        )
+    }
 }
 impl ::schemars::JsonSchema for types::Closed {
     fn schema_name() -> ::std::string::String {
@@ -56,10 +87,66 @@ impl ::schemars::JsonSchema for types::Closed {
         )
     }
 }
+impl ::codegen_runtime::ErrorBody for types::ClosedOrNothingOrStuck {
+    fn component(&self) -> ::std::option::Option<&'static str> {
+        match self {
+            Self::Closed(_) => ::std::option::Option::Some("Closed"),
+            Self::Nothing => ::std::option::Option::None,
+            Self::Stuck(_) => ::std::option::Option::Some("Stuck"),
+        }
+    }
+}
+impl ::schemars::JsonSchema for types::ClosedOrNothingOrStuck {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "Closed or nothing or Stuck".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Closed or nothing or Stuck").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::any_of(
+            ::std::vec![
+                generator.subschema_for:: < types::Closed > (), generator.subschema_for::
+                < types::Stuck > ()
+            ],
+        )
+    }
+}
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {
     use codegen_runtime::schema::*;
+    /// The schema `Stuck`.
+    pub static Stuck: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "force",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Integer(Bounds {
+                            minimum: ::std::option::Option::Some(Bound {
+                                value: "-2147483648",
+                                exclusive: false,
+                            }),
+                            maximum: ::std::option::Option::Some(Bound {
+                                value: "2147483647",
+                                exclusive: false,
+                            }),
+                        }),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
     /// The schema `Closed`.
     pub static Closed: Schema = Schema {
         kind: Kind::Object(Object {
@@ -157,12 +244,14 @@ pub static BY_ANY_KEY: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(204u16),
         description: "Open.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
             description: "Closed.",
             headers: &[],
+            component: ::std::option::Option::Some("Closed"),
         },
     ],
 };
@@ -193,12 +282,14 @@ pub static BY_BOTH: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(204u16),
         description: "Open.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
             description: "Closed.",
             headers: &[],
+            component: ::std::option::Option::Some("Closed"),
         },
     ],
 };
@@ -225,12 +316,14 @@ pub static BY_SCOPE: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(204u16),
         description: "Open.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
             description: "Closed.",
             headers: &[],
+            component: ::std::option::Option::Some("Closed"),
         },
     ],
 };
@@ -257,12 +350,14 @@ pub static BY_ANOTHER_SCOPE: codegen_runtime::Operation = codegen_runtime::Opera
         status: codegen_runtime::Status::Code(204u16),
         description: "Closed.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
             description: "Closed.",
             headers: &[],
+            component: ::std::option::Option::Some("Closed"),
         },
     ],
 };
@@ -290,12 +385,14 @@ pub static BY_ANYBODY_OR_PROVIDER: codegen_runtime::Operation = codegen_runtime:
         status: codegen_runtime::Status::Code(204u16),
         description: "Open.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
             description: "Closed.",
             headers: &[],
+            component: ::std::option::Option::Some("Closed"),
         },
     ],
 };
@@ -322,12 +419,111 @@ pub static BY_TOKEN: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(204u16),
         description: "Open.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
             description: "Closed.",
             headers: &[],
+            component: ::std::option::Option::Some("Closed"),
+        },
+    ],
+};
+/// `GET /errors`
+pub static FAIL: codegen_runtime::Operation = codegen_runtime::Operation {
+    id: "fail",
+    method: codegen_runtime::http::Method::GET,
+    path: "/errors",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[
+        codegen_runtime::Parameter {
+            name: "status",
+            location: codegen_runtime::Location::Query,
+            required: true,
+            description: ::std::option::Option::None,
+            schema: {
+                use codegen_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Integer(Bounds {
+                        minimum: ::std::option::Option::Some(Bound {
+                            value: "-2147483648",
+                            exclusive: false,
+                        }),
+                        maximum: ::std::option::Option::Some(Bound {
+                            value: "2147483647",
+                            exclusive: false,
+                        }),
+                    }),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+    ],
+    body: ::std::option::Option::None,
+    success: codegen_runtime::Listed {
+        status: codegen_runtime::Status::Code(204u16),
+        description: "Open.",
+        headers: &[],
+        component: ::std::option::Option::None,
+    },
+    errors: &[
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Code(400u16),
+            description: "Closed.",
+            headers: &[],
+            component: ::std::option::Option::Some("Closed"),
+        },
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Code(404u16),
+            description: "No such door.",
+            headers: &[],
+            component: ::std::option::Option::None,
+        },
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Code(409u16),
+            description: "Stuck.",
+            headers: &[],
+            component: ::std::option::Option::Some("Stuck"),
+        },
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Other,
+            description: "Broken.",
+            headers: &[],
+            component: ::std::option::Option::Some("Stuck"),
+        },
+    ],
+};
+/// `POST /errors`
+pub static FAIL_WITHOUT_A_WORD: codegen_runtime::Operation = codegen_runtime::Operation {
+    id: "fail_without_a_word",
+    method: codegen_runtime::http::Method::POST,
+    path: "/errors",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::None,
+    success: codegen_runtime::Listed {
+        status: codegen_runtime::Status::Code(204u16),
+        description: "Open.",
+        headers: &[],
+        component: ::std::option::Option::None,
+    },
+    errors: &[
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Code(404u16),
+            description: "No such door.",
+            headers: &[],
+            component: ::std::option::Option::None,
         },
     ],
 };
@@ -347,6 +543,7 @@ pub static BY_EVERYBODY: codegen_runtime::Operation = codegen_runtime::Operation
         status: codegen_runtime::Status::Code(204u16),
         description: "Open.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[],
 };
@@ -358,6 +555,8 @@ pub static OPERATIONS: &[&codegen_runtime::Operation] = &[
     &BY_ANOTHER_SCOPE,
     &BY_ANYBODY_OR_PROVIDER,
     &BY_TOKEN,
+    &FAIL,
+    &FAIL_WITHOUT_A_WORD,
     &BY_EVERYBODY,
 ];
 /// A checked request for `by_any_key`.
@@ -514,6 +713,71 @@ impl codegen_runtime::Request for ByTokenRequest {
     type Body = ();
     fn operation() -> &'static codegen_runtime::Operation {
         &BY_TOKEN
+    }
+    fn headers(
+        headers: &codegen_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &codegen_runtime::Parameters<'_>,
+        query: &codegen_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
+        Ok(Self {})
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `fail`.
+#[derive(Clone, Debug)]
+pub struct FailRequest {
+    /// status
+    pub status: i32,
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Request for FailRequest {
+    type Headers = ();
+    type Body = ();
+    fn operation() -> &'static codegen_runtime::Operation {
+        &FAIL
+    }
+    fn headers(
+        headers: &codegen_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &codegen_runtime::Parameters<'_>,
+        query: &codegen_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
+        Ok(Self {
+            status: query.required("status")?,
+        })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![
+            codegen_runtime::document_schema("{\"type\":\"integer\",\"format\":\"int32\"}")
+        ]
+    }
+}
+/// A checked request for `fail_without_a_word`.
+#[derive(Clone, Debug)]
+pub struct FailWithoutAWordRequest {}
+#[allow(unused_variables)]
+impl codegen_runtime::Request for FailWithoutAWordRequest {
+    type Headers = ();
+    type Body = ();
+    fn operation() -> &'static codegen_runtime::Operation {
+        &FAIL_WITHOUT_A_WORD
     }
     fn headers(
         headers: &codegen_runtime::Parameters<'_>,
@@ -761,6 +1025,72 @@ impl codegen_runtime::Success for ByTokenAnswer {
         ::std::vec![]
     }
 }
+/// The success of `fail`: 204.
+///
+/// Open.
+#[derive(Clone, Debug)]
+pub struct FailAnswer {
+    headers: codegen_runtime::http::HeaderMap,
+}
+impl FailAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new() -> Self {
+        let headers = codegen_runtime::http::HeaderMap::new();
+        Self { headers }
+    }
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Success for FailAnswer {
+    type Shape = dropshot::HttpResponseDeleted;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &FAIL
+    }
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `fail_without_a_word`: 204.
+///
+/// Open.
+#[derive(Clone, Debug)]
+pub struct FailWithoutAWordAnswer {
+    headers: codegen_runtime::http::HeaderMap,
+}
+impl FailWithoutAWordAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new() -> Self {
+        let headers = codegen_runtime::http::HeaderMap::new();
+        Self { headers }
+    }
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Success for FailWithoutAWordAnswer {
+    type Shape = dropshot::HttpResponseDeleted;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &FAIL_WITHOUT_A_WORD
+    }
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// The success of `by_everybody`: 204.
 ///
 /// Open.
@@ -903,6 +1233,14 @@ pub trait SecurityApi: Sized + Send + Sync + 'static {
     /// Puts into the document's words why a request has no success: an error of the service, or
     /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
     /// of another type, a panic).
+    fn closed_or_nothing_or_stuck(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static codegen_runtime::Operation,
+        rejection: codegen_runtime::Rejection<Self::Error>,
+    ) -> codegen_runtime::ErrorAnswer<types::ClosedOrNothingOrStuck>;
+    /// Puts into the document's words why a request has no success: an error of the service, or
+    /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
+    /// of another type, a panic).
     /// For operations of which the document lists no errors: their answers have no body.
     fn unlisted(
         context: &dropshot::RequestContext<Self::Context>,
@@ -988,6 +1326,26 @@ pub trait SecurityApi: Sized + Send + Sync + 'static {
             codegen_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `GET /errors`
+    fn fail(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: codegen_runtime::Unchecked<FailRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            FailAnswer,
+            codegen_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
+    /// `POST /errors`
+    fn fail_without_a_word(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: codegen_runtime::Unchecked<FailWithoutAWordRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            FailWithoutAWordAnswer,
+            codegen_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
     /// `GET /public`
     fn by_everybody(
         context: &dropshot::RequestContext<Self::Context>,
@@ -1006,6 +1364,7 @@ static PATHS: &[&[&codegen_runtime::Operation]] = &[
     &[&BY_SCOPE, &BY_ANOTHER_SCOPE],
     &[&BY_ANYBODY_OR_PROVIDER],
     &[&BY_TOKEN],
+    &[&FAIL, &FAIL_WITHOUT_A_WORD],
     &[&BY_EVERYBODY],
 ];
 /// Adds the operations of an implementation of [`SecurityApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
@@ -1121,6 +1480,45 @@ pub fn register<A: SecurityApi>(
     api.register(
         codegen_runtime::endpoint(|
             context: dropshot::RequestContext<A::Context>,
+            request: codegen_runtime::Captured<FailRequest>|
+        async move {
+            codegen_runtime::serve(
+                    &context,
+                    || A::public(&context, &FAIL),
+                    |()| A::fail(&context, request.unchecked()),
+                    |rejection| codegen_runtime::listed_body(
+                        &FAIL,
+                        A::closed_or_nothing_or_stuck(&context, &FAIL, rejection),
+                        &context.log,
+                    ),
+                    |answer, latency| A::answered(&context, &FAIL, answer, latency),
+                )
+                .await
+        }),
+    )?;
+    api.register(
+        codegen_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
+            request: codegen_runtime::Captured<FailWithoutAWordRequest>|
+        async move {
+            codegen_runtime::serve(
+                    &context,
+                    || A::public(&context, &FAIL_WITHOUT_A_WORD),
+                    |()| A::fail_without_a_word(&context, request.unchecked()),
+                    |rejection| A::unlisted(&context, &FAIL_WITHOUT_A_WORD, rejection),
+                    |answer, latency| A::answered(
+                        &context,
+                        &FAIL_WITHOUT_A_WORD,
+                        answer,
+                        latency,
+                    ),
+                )
+                .await
+        }),
+    )?;
+    api.register(
+        codegen_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByEverybodyRequest>|
         async move {
             codegen_runtime::serve(
@@ -1170,9 +1568,15 @@ pub fn register<A: SecurityApi>(
     >(api, PATHS[4usize], A::closed, A::answered)?;
     codegen_runtime::register_absent_methods::<
         _,
+        FailRequest,
+        _,
+        _,
+    >(api, PATHS[5usize], A::closed_or_nothing_or_stuck, A::answered)?;
+    codegen_runtime::register_absent_methods::<
+        _,
         ByEverybodyRequest,
         _,
         _,
-    >(api, PATHS[5usize], A::unlisted, A::answered)?;
+    >(api, PATHS[6usize], A::unlisted, A::answered)?;
     Ok(())
 }

@@ -1932,17 +1932,20 @@ pub static REFUSAL: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(200u16),
         description: "Nothing to tell.",
         headers: &[],
+        component: ::std::option::Option::Some("RefusalResponse"),
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
     ],
 };
@@ -1966,17 +1969,20 @@ pub static ADD_VALUE: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(204u16),
         description: "Added.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
     ],
 };

@@ -48,3 +48,32 @@ async fn a_query_has_the_credential_of_its_operation_and_of_no_other() {
     assert_eq!(answer.status, 400);
     assert_eq!(answer.json()["seen"], "the key unknown");
 }
+
+#[tokio::test]
+async fn an_error_has_the_body_that_its_status_says() {
+    let server = Server::start();
+    for (status, body) in [
+        (404, ""),
+        (412, r#"{"force":3}"#),
+        (400, r#"{"seen":"a request"}"#),
+    ] {
+        let query = if status == 400 {
+            "x".to_owned()
+        } else {
+            status.to_string()
+        };
+        let answer = server
+            .send(&format!("GET /errors?status={query}"), &[], "")
+            .await;
+        assert_eq!((answer.status, &*answer.body), (status, body));
+    }
+    let answer = server.send("POST /errors", &[], "").await;
+    assert_eq!((answer.status, &*answer.body), (404, ""));
+    assert_eq!(server.errors(), Vec::<String>::new());
+    let answer = server.send("GET /errors?status=1", &[], "").await;
+    assert_eq!(answer.status, 401);
+    assert_eq!(
+        server.errors(),
+        ["the body of an answer is not in the document"]
+    );
+}

@@ -34,6 +34,7 @@ static LIST: Operation = Operation {
         status: Status::Code(200),
         description: "A list.",
         headers: &[],
+        component: None,
     },
     errors: &[],
 };

@@ -6,6 +6,7 @@ use quote::{format_ident, quote};
 
 use super::{component_type, doc, ident, operation_static};
 use crate::Document;
+use crate::emit::errors;
 use crate::model::{Operation, Required};
 use crate::names;
 
@@ -33,12 +34,14 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
     let admissions: Vec<_> = admissions.into_values().rev().collect();
     let callers = admissions.iter().filter_map(|it| it.caller_type(document));
     let admissions = admissions.iter().map(Admission::method);
-    let errors: IndexSet<Option<&str>> = document
+    let errors: IndexSet<Option<String>> = document
         .operations
         .iter()
         .map(Operation::error_schema)
         .collect();
-    let errors = errors.into_iter().map(|it| error_method(document, it));
+    let errors = errors
+        .into_iter()
+        .map(|it| error_method(document, it.as_deref()));
     let handlers = document.operations.iter().map(handler);
     let answered = answered_method();
     let register = register(document, &name);
@@ -253,7 +256,7 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
     });
     let absent = paths.values().enumerate().map(|(index, operations)| {
         let request = format_ident!("{}Request", operations[0].stem());
-        let (refuse, _) = error_hook(document, operations[0].error_schema());
+        let (refuse, _) = error_hook(document, operations[0].error_schema().as_deref());
         quote! {
             codegen_runtime::register_absent_methods::<_, #request, _, _>(
                 api,
@@ -288,12 +291,17 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
 fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
     let constant = operation_static(operation);
     let request = format_ident!("{}Request", operation.stem());
-    let (refuse, _) = error_hook(document, operation.error_schema());
+    let (refuse, _) = error_hook(document, operation.error_schema().as_deref());
     let admit = Admission::of(operation).method_name();
     let function = ident(&operation.function());
     let (caller, argument) = match operation.security.is_empty() {
         false => (quote!(caller), quote!(caller,)),
         true => (quote!(()), quote!()),
+    };
+    let refused = quote!(A::#refuse(&context, &#constant, rejection));
+    let refused = match errors::has_several(operation) {
+        true => quote!(codegen_runtime::listed_body(&#constant, #refused, &context.log)),
+        false => refused,
     };
     quote! {
         api.register(codegen_runtime::endpoint(
@@ -303,7 +311,7 @@ fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
                     &context,
                     || A::#admit(&context, &#constant),
                     |#caller| A::#function(&context, #argument request.unchecked()),
-                    |rejection| A::#refuse(&context, &#constant, rejection),
+                    |rejection| #refused,
                     |answer, latency| A::answered(&context, &#constant, answer, latency),
                 )
                 .await

@@ -175,6 +175,7 @@ fn listed(answer: &Response) -> TokenStream {
         Status::Class(digit) => quote!(Class(#digit)),
         Status::Other => quote!(Other),
     };
+    let component = optional(answer.schema());
     let headers = answer.headers.iter().map(|header| {
         let (name, required) = (&header.name, header.required);
         let description = optional(header.description.as_ref());
@@ -191,6 +192,7 @@ fn listed(answer: &Response) -> TokenStream {
             status: codegen_runtime::Status::#status,
             description: #description,
             headers: &[#(#headers),*],
+            component: #component,
         }
     }
 }

@@ -19,6 +19,16 @@ pub mod types {
             Default::default()
         }
     }
+    /// `Stuck`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Stuck {
+        pub force: i32,
+    }
+    impl Stuck {
+        pub fn builder() -> builder::Stuck {
+            Default::default()
+        }
+    }
     /// Types for composing complex structures.
     pub mod builder {
         #[derive(Clone, Debug)]
@@ -59,6 +69,44 @@ pub mod types {
                 Self { seen: Ok(value.seen) }
             }
         }
+        #[derive(Clone, Debug)]
+        pub struct Stuck {
+            force: ::std::result::Result<i32, ::std::string::String>,
+        }
+        impl ::std::default::Default for Stuck {
+            fn default() -> Self {
+                Self {
+                    force: Err("no value supplied for force".to_string()),
+                }
+            }
+        }
+        impl Stuck {
+            pub fn force<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<i32>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.force = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for force: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Stuck> for super::Stuck {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Stuck,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { force: value.force? })
+            }
+        }
+        impl ::std::convert::From<super::Stuck> for Stuck {
+            fn from(value: super::Stuck) -> Self {
+                Self { force: Ok(value.force) }
+            }
+        }
     }
     /// Error types.
     pub mod error {
@@ -91,6 +139,17 @@ pub mod types {
                 Self(value.into())
             }
         }
+    }
+    /// The body of an error: which one it is, its status says.
+    #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
+    #[serde(untagged)]
+    pub enum ClosedOrNothingOrStuck {
+        /// `Closed`
+        Closed(Closed),
+        /// No body.
+        Nothing,
+        /// `Stuck`
+        Stuck(Stuck),
     }
 }
 #[derive(Clone, Debug)]
@@ -203,6 +262,27 @@ impl Client {
     /// ```
     pub fn by_token(&self) -> builder::ByToken<'_> {
         builder::ByToken::new(self)
+    }
+    /// Sends a `GET` request to `/errors`
+    ///
+    /// ```ignore
+    /// let response = client.fail()
+    ///     .status(status)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn fail(&self) -> builder::Fail<'_> {
+        builder::Fail::new(self)
+    }
+    /// Sends a `POST` request to `/errors`
+    ///
+    /// ```ignore
+    /// let response = client.fail_without_a_word()
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn fail_without_a_word(&self) -> builder::FailWithoutAWord<'_> {
+        builder::FailWithoutAWord::new(self)
     }
     /// Sends a `GET` request to `/public`
     ///
@@ -496,6 +576,162 @@ pub mod builder {
                         ),
                     )
                 }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::fail`]
+    ///
+    /// [`Client::fail`]: super::Client::fail
+    #[derive(Debug, Clone)]
+    pub struct Fail<'a> {
+        client: &'a super::Client,
+        status: Result<i32, String>,
+    }
+    impl<'a> Fail<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                status: Err("status was not initialized".to_string()),
+            }
+        }
+        pub fn status<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<i32>,
+        {
+            self.status = value
+                .try_into()
+                .map_err(|_| "conversion to `i32` for status failed".to_string());
+            self
+        }
+        /// Sends a `GET` request to `/errors`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<()>, Error<types::ClosedOrNothingOrStuck>> {
+            let Self { client, status } = self;
+            let status = status.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/errors", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .query(&progenitor_client::QueryParam::new("status", &status))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "fail",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                204u16 => Ok(ResponseValue::empty(response)),
+                400u16..=499u16 => {
+                    match response.status().as_u16() {
+                        400u16 => {
+                            Err(
+                                Error::ErrorResponse(
+                                    ResponseValue::<types::Closed>::from_response(response)
+                                        .await?
+                                        .map::<
+                                            _,
+                                            _,
+                                            Error<types::ClosedOrNothingOrStuck>,
+                                        >(types::ClosedOrNothingOrStuck::Closed)?,
+                                ),
+                            )
+                        }
+                        404u16 => {
+                            Err(
+                                Error::ErrorResponse(
+                                    ResponseValue::empty(response)
+                                        .map::<
+                                            _,
+                                            _,
+                                            Error<types::ClosedOrNothingOrStuck>,
+                                        >(|()| types::ClosedOrNothingOrStuck::Nothing)?,
+                                ),
+                            )
+                        }
+                        409u16 => {
+                            Err(
+                                Error::ErrorResponse(
+                                    ResponseValue::<types::Stuck>::from_response(response)
+                                        .await?
+                                        .map::<
+                                            _,
+                                            _,
+                                            Error<types::ClosedOrNothingOrStuck>,
+                                        >(types::ClosedOrNothingOrStuck::Stuck)?,
+                                ),
+                            )
+                        }
+                        _ => {
+                            Err(
+                                Error::ErrorResponse(
+                                    ResponseValue::<types::Stuck>::from_response(response)
+                                        .await?
+                                        .map::<
+                                            _,
+                                            _,
+                                            Error<types::ClosedOrNothingOrStuck>,
+                                        >(types::ClosedOrNothingOrStuck::Stuck)?,
+                                ),
+                            )
+                        }
+                    }
+                }
+                500u16..=599u16 => {
+                    match response.status().as_u16() {
+                        _ => {
+                            Err(
+                                Error::ErrorResponse(
+                                    ResponseValue::<types::Stuck>::from_response(response)
+                                        .await?
+                                        .map::<
+                                            _,
+                                            _,
+                                            Error<types::ClosedOrNothingOrStuck>,
+                                        >(types::ClosedOrNothingOrStuck::Stuck)?,
+                                ),
+                            )
+                        }
+                    }
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::fail_without_a_word`]
+    ///
+    /// [`Client::fail_without_a_word`]: super::Client::fail_without_a_word
+    #[derive(Debug, Clone)]
+    pub struct FailWithoutAWord<'a> {
+        client: &'a super::Client,
+    }
+    impl<'a> FailWithoutAWord<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self { client: client }
+        }
+        /// Sends a `POST` request to `/errors`
+        pub async fn send(self) -> Result<ResponseValue<()>, Error<()>> {
+            let Self { client } = self;
+            let url = format!("{}/errors", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client.client.post(url).headers(header_map).build()?;
+            let info = OperationInfo {
+                operation_id: "fail_without_a_word",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                204u16 => Ok(ResponseValue::empty(response)),
+                404u16 => Err(Error::ErrorResponse(ResponseValue::empty(response))),
                 _ => Err(Error::UnexpectedResponse(response)),
             }
         }

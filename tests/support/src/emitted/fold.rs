@@ -29,7 +29,8 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     let published = format!("{}/responses", operation.pointer);
     let mut responses = Map::new();
     let mut schemas: BTreeMap<String, (String, Value)> = BTreeMap::new();
-    for (status, _) in document.at(&published).as_object().into_iter().flatten() {
+    let mut bodies: Vec<Value> = Vec::new();
+    for status in by_narrowness(document.at(&published)) {
         let answer = document.at(&format!("{published}/{status}"));
         let classes: &[char] = match status.as_str() {
             // The whole answer is the handler's.
@@ -56,7 +57,14 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
             }
         };
         let content = answer["content"].clone();
+        if content.is_null() {
+            // dropshot tells of no error without a body.
+            continue;
+        }
         let schema = content["application/json"]["schema"].clone();
+        if !bodies.contains(&schema) {
+            bodies.push(schema.clone());
+        }
         for class in classes.iter().map(|digit| format!("{digit}XX")) {
             let (first, expected) = schemas
                 .entry(class.clone())
@@ -71,12 +79,31 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
             responses.insert(class, error);
         }
     }
+    if bodies.len() > 1 {
+        let content = json!({ "application/json": { "schema": { "anyOf": bodies } } });
+        for error in ["4XX", "5XX"] {
+            let error = responses.get_mut(error);
+            error
+                .into_iter()
+                .for_each(|it| it["content"] = content.clone());
+        }
+    }
     for (class, other) in [("4XX", "5XX"), ("5XX", "4XX")] {
         if let Some(error) = responses.get(class).cloned() {
             responses.entry(other).or_insert(error);
         }
     }
     Value::Object(responses)
+}
+
+/// The statuses of answers, numbers first, then classes, then `default`.
+fn by_narrowness(answers: &Value) -> Vec<&String> {
+    let mut all: Vec<_> = answers.as_object().into_iter().flatten().collect();
+    all.sort_by_key(|(status, _)| {
+        let is_class = status.ends_with("XX");
+        (*status == "default", is_class, (*status).clone())
+    });
+    all.into_iter().map(|(status, _)| status).collect()
 }
 
 /// A request body as dropshot would write it: always required, in one of the four media types that it knows.
