@@ -14,10 +14,11 @@
 //!
 //! # The subset
 //!
-//! OpenAPI 3.0.x, in YAML or JSON, in one file. What is not listed here is refused, with the place
+//! OpenAPI 3.0.x, and of 3.1.x what says the same in both (no `nullable`, no `exclusiveMinimum`, no lists of
+//! types, `const`, `prefixItems`, webhooks, ...), in YAML or JSON, in one file. What is not listed here is refused, with the place
 //! and what to write instead: a keyword that a generator skips is a promise that nobody keeps.
 //!
-//! - **The document**: `openapi`, `info`, `servers`, `tags`, `externalDocs`, `paths`, `components`,
+//! - **The document**: `openapi`, `jsonSchemaDialect` (that of OpenAPI 3.1), `info`, `servers`, `tags`, `externalDocs`, `paths`, `components`,
 //!   `security`. Servers are told to readers; paths are taken as they are written.
 //! - **Extensions** (`x-...`) are taken as documentation, and therefore only in the places that document:
 //!   the document itself, `info`, `contact`, `license`, servers and tags. A few that are known to say

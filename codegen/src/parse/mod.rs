@@ -46,7 +46,15 @@ use reader::{Keywords, Place, Reader};
 
 const DOCUMENT: Keywords = Keywords {
     what: "a document",
-    read: &["openapi", "info", "tags", "paths", "components", "security"],
+    read: &[
+        "openapi",
+        "jsonSchemaDialect",
+        "info",
+        "tags",
+        "paths",
+        "components",
+        "security",
+    ],
     told: &["servers", "externalDocs"],
     extensions: true,
 };
@@ -142,6 +150,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     let root = reader.object(reader.root(), &DOCUMENT)?;
     names::check_module(reader, module);
     check_version(reader, &root);
+    check_dialect(reader, &root);
     let info = info(reader, &root);
     let tags = tags(reader, &root);
     let components = components(reader, &root);
@@ -198,12 +207,26 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
 
 fn check_version(reader: &Reader<'_>, root: &Place<'_>) {
     if let Some(version) = reader.required_text(root, "openapi")
-        && !(version.starts_with("3.0.") && version.len() == 5)
+        && !((version.starts_with("3.0.") || version.starts_with("3.1.")) && version.len() == 5)
     {
         reader.refuse(
             &root.pointer.child("openapi"),
             format!("OpenAPI {version} is not understood"),
-            "write `3.0.3`, and the document accordingly",
+            "write `3.0.3` or `3.1.1`, and the document accordingly",
+        );
+    }
+}
+
+/// Schemas are in the dialect of OpenAPI itself, which is what is read.
+fn check_dialect(reader: &Reader<'_>, root: &Place<'_>) {
+    const DIALECT: &str = "https://spec.openapis.org/oas/3.1/dialect/base";
+    if let Some(dialect) = reader.text(root, "jsonSchemaDialect")
+        && !(reader.is_3_1() && dialect == DIALECT)
+    {
+        reader.refuse(
+            &root.pointer.child("jsonSchemaDialect"),
+            "the dialect of the schemas is not understood",
+            format!("remove it, or write `{DIALECT}` in OpenAPI 3.1"),
         );
     }
 }
