@@ -44,7 +44,7 @@
 //!   gets the connection once the request has been checked. `content` of a 101 says nothing; beside the mark,
 //!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
 //! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their
-//!   place; no `content`. Numbers with a fraction are not taken in a query. No text is null, so that
+//!   place; in a query also with a list of scalars, whose name comes before each item; no `content`. Numbers with a fraction are not taken in a query. No text is null, so that
 //!   `nullable` says nothing. A header `Authorization` is taken where there are no security schemes.
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
 //!   nothing: a proxy may drop it).

@@ -158,7 +158,8 @@ pub enum Method {
     Delete,
 }
 
-/// A parameter of an operation; never nullable, never an array or an object.
+/// A parameter of an operation; never nullable, never an object, and an array, of single values, only in a
+/// query.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// The name, as it travels.

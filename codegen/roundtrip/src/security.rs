@@ -76,10 +76,11 @@ impl SecurityApi for Doors {
     }
 
     async fn by_everybody(
-        _: &RequestContext<Answered>,
+        context: &RequestContext<Answered>,
         request: Unchecked<ByEverybodyRequest>,
     ) -> Result<ByEverybodyAnswer, Rejection<Refused>> {
-        request.check().await?;
+        let ByEverybodyRequest { colours, size } = request.check().await?;
+        context.context().add(format!("{colours:?} {size:?}"));
         Ok(ByEverybodyAnswer::new())
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use crate::model::{Kind, Location, Operation, Schema};
+use crate::model::{Kind, Location, Operation, Parameter, Schema};
 
 use super::content;
 use super::default;
@@ -50,7 +50,12 @@ pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operation
     for operation in operations {
         for parameter in &operation.parameters {
             let in_query = parameter.location == Location::Query;
-            check_single_value(reader, schemas, &parameter.schema, in_query);
+            match resolve(schemas, &parameter.schema).map(|it| &it.kind) {
+                Some(Kind::Array { items, .. }) if in_query => {
+                    check_list(reader, schemas, parameter, items);
+                }
+                _ => check_single_value(reader, schemas, &parameter.schema, in_query),
+            }
             default::check(reader, schemas, &parameter.schema);
         }
         let answers = std::iter::once(&operation.success).chain(&operation.errors);
@@ -247,6 +252,31 @@ fn check_values(
                 "refer to a component of type string with `enum: [{}]`",
                 values.join(", ")
             ),
+        );
+    }
+}
+
+/// A list in a query is written as many times as it has items. So it has single values, is never empty, and
+/// stands for nothing else where it is left out.
+fn check_list(reader: &Reader<'_>, schemas: &Schemas, parameter: &Parameter, items: &Schema) {
+    check_single_value(reader, schemas, items, true);
+    let refuse = |cause, remedy| reader.refuse(&parameter.pointer, cause, remedy);
+    let written = reader.root().value.pointer(parameter.pointer.as_str());
+    if written.is_some_and(|it| it["explode"] == false) {
+        refuse(
+            "a list whose items are parted by commas is not understood",
+            "write `explode: true`: its name comes before each item",
+        );
+    }
+    if items.nullable || resolve(schemas, items).is_some_and(|it| it.nullable) {
+        refuse("no text is null", "remove `nullable` of the items");
+    }
+    let resolved = resolve(schemas, &parameter.schema);
+    let default = resolved.and_then(|it| it.default.as_ref());
+    if parameter.schema.default.as_ref().or(default).is_some() {
+        refuse(
+            "a list in a query that has a default is not understood",
+            "remove `default`, and tell it in the description",
         );
     }
 }

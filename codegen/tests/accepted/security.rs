@@ -3,6 +3,69 @@
 /// Types used as operation parameters and responses.
 #[allow(clippy::all)]
 pub mod types {
+    /// `ByEverybodyColoursItem`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum ByEverybodyColoursItem {
+        #[serde(rename = "red")]
+        Red,
+        #[serde(rename = "blue")]
+        Blue,
+    }
+    impl ::std::fmt::Display for ByEverybodyColoursItem {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Red => f.write_str("red"),
+                Self::Blue => f.write_str("blue"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for ByEverybodyColoursItem {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "red" => Ok(Self::Red),
+                "blue" => Ok(Self::Blue),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for ByEverybodyColoursItem {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for ByEverybodyColoursItem {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Closed`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Closed {
@@ -56,6 +119,17 @@ pub mod types {
         /// `Stuck`
         Stuck(Stuck),
     }
+    impl ByEverybodyColoursItem {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Red, Self::Blue];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Red => "red",
+                Self::Blue => "blue",
+            }
+        }
+    }
 }
 impl ::schemars::JsonSchema for types::Stuck {
     fn schema_name() -> ::std::string::String {
@@ -84,6 +158,24 @@ impl ::schemars::JsonSchema for types::Closed {
     ) -> ::schemars::schema::Schema {
         ::codegen_runtime::document_schema(
             "{\"type\":\"object\",\"properties\":{\"seen\":{\"type\":\"string\"}},\"required\":[\"seen\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::ByEverybodyColoursItem {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "ByEverybodyColoursItem".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "ByEverybodyColoursItem").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"red\",\"blue\"]}",
         )
     }
 }
@@ -167,6 +259,17 @@ pub mod schemas {
                 },
             ],
             additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `ByEverybodyColoursItem`.
+    pub static ByEverybodyColoursItem: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["red", "blue"],
         }),
         nullable: false,
     };
@@ -537,7 +640,63 @@ pub static BY_EVERYBODY: codegen_runtime::Operation = codegen_runtime::Operation
     tags: &[],
     deprecated: false,
     security: &[],
-    parameters: &[],
+    parameters: &[
+        codegen_runtime::Parameter {
+            name: "colours",
+            location: codegen_runtime::Location::Query,
+            required: false,
+            description: ::std::option::Option::None,
+            schema: {
+                use codegen_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Array(Array {
+                        items: &Schema {
+                            kind: Kind::Ref(&ByEverybodyColoursItem),
+                            nullable: false,
+                        },
+                        min_items: 0,
+                        max_items: ::std::option::Option::Some(2),
+                        unique_items: false,
+                    }),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+        codegen_runtime::Parameter {
+            name: "size",
+            location: codegen_runtime::Location::Query,
+            required: false,
+            description: ::std::option::Option::None,
+            schema: {
+                use codegen_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Array(Array {
+                        items: &Schema {
+                            kind: Kind::Integer(Bounds {
+                                minimum: ::std::option::Option::Some(Bound {
+                                    value: "-2147483648",
+                                    exclusive: false,
+                                }),
+                                maximum: ::std::option::Option::Some(Bound {
+                                    value: "2147483647",
+                                    exclusive: false,
+                                }),
+                            }),
+                            nullable: false,
+                        },
+                        min_items: 0,
+                        max_items: ::std::option::Option::None,
+                        unique_items: false,
+                    }),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+    ],
     body: ::std::option::Option::None,
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(204u16),
@@ -800,7 +959,12 @@ impl codegen_runtime::Request for FailWithoutAWordRequest {
 }
 /// A checked request for `by_everybody`.
 #[derive(Clone, Debug)]
-pub struct ByEverybodyRequest {}
+pub struct ByEverybodyRequest {
+    /// colours
+    pub colours: ::std::option::Option<::std::vec::Vec<types::ByEverybodyColoursItem>>,
+    /// size
+    pub size: ::std::option::Option<::std::vec::Vec<i32>>,
+}
 #[allow(unused_variables)]
 impl codegen_runtime::Request for ByEverybodyRequest {
     type Headers = ();
@@ -819,12 +983,18 @@ impl codegen_runtime::Request for ByEverybodyRequest {
         headers: Self::Headers,
         body: Self::Body,
     ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
-        Ok(Self {})
+        Ok(Self {
+            colours: query.optional("colours")?,
+            size: query.optional("size")?,
+        })
     }
     fn parameter_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
     ) -> ::std::vec::Vec<schemars::schema::Schema> {
-        ::std::vec![]
+        ::std::vec![
+            generator.subschema_for:: < types::ByEverybodyColoursItem > (),
+            codegen_runtime::document_schema("{\"type\":\"integer\",\"format\":\"int32\"}")
+        ]
     }
 }
 /// The success of `by_any_key`: 204.

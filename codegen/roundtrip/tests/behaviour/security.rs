@@ -77,3 +77,31 @@ async fn an_error_has_the_body_that_its_status_says() {
         ["the body of an answer is not in the document"]
     );
 }
+
+#[tokio::test]
+async fn a_list_in_a_query_is_written_as_many_times_as_it_has_items() {
+    let server = Server::start();
+    for (query, told) in [
+        ("", "None None"),
+        ("?colours=red", "Some([Red]) None"),
+        (
+            "?colours=red&size=%31&colours=blue&size=2",
+            "Some([Red, Blue]) Some([1, 2])",
+        ),
+    ] {
+        let answer = server.send(&format!("GET /public{query}"), &[], "").await;
+        assert_eq!(answer.status, 204, "{query}");
+        let answered = server.answered();
+        assert_eq!(answered.last().map(String::as_str), Some(told), "{query}");
+    }
+    for query in [
+        "colours=green",
+        "colours=red&colours=red&colours=red",
+        "colours=red,blue",
+        "size=1&size=x",
+        "size=%ff&size=%ff",
+    ] {
+        let answer = server.send(&format!("GET /public?{query}"), &[], "").await;
+        assert_eq!(answer.status, 400, "{query}");
+    }
+}

@@ -7,7 +7,7 @@ use super::{
     component_type, described_schema, doc, ident, operation, operation_static, scalar_type,
 };
 use crate::Document;
-use crate::model::{Content, Location, Operation, Parameter};
+use crate::model::{Content, Kind, Location, Operation, Parameter};
 use crate::names;
 
 pub(super) fn tokens(document: &Document, operation: &Operation) -> TokenStream {
@@ -176,7 +176,11 @@ fn implementation(document: &Document, operation: &Operation) -> TokenStream {
     let schemas = operation
         .parameters
         .iter()
-        .map(|it| described_schema(&it.schema));
+        .map(|it| match &document.resolve(&it.schema).kind {
+            // dropshot takes no list in a query: it is told what an item is.
+            Kind::Array { items, .. } => described_schema(items),
+            _ => described_schema(&it.schema),
+        });
     quote! {
         #[allow(unused_variables)]
         impl codegen_runtime::Request for #name {

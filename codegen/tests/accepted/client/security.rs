@@ -9,6 +9,66 @@ use progenitor_client::{encode_path, ClientHooks, OperationInfo, RequestBuilderE
 /// Types used as operation parameters and responses.
 #[allow(clippy::all)]
 pub mod types {
+    /// `ByEverybodyColoursItem`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum ByEverybodyColoursItem {
+        #[serde(rename = "red")]
+        Red,
+        #[serde(rename = "blue")]
+        Blue,
+    }
+    impl ::std::fmt::Display for ByEverybodyColoursItem {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Red => f.write_str("red"),
+                Self::Blue => f.write_str("blue"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for ByEverybodyColoursItem {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "red" => Ok(Self::Red),
+                "blue" => Ok(Self::Blue),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for ByEverybodyColoursItem {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for ByEverybodyColoursItem {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Closed`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Closed {
@@ -151,6 +211,17 @@ pub mod types {
         /// `Stuck`
         Stuck(Stuck),
     }
+    impl ByEverybodyColoursItem {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Red, Self::Blue];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Red => "red",
+                Self::Blue => "blue",
+            }
+        }
+    }
 }
 #[derive(Clone, Debug)]
 /// Client for Doors
@@ -288,6 +359,8 @@ impl Client {
     ///
     /// ```ignore
     /// let response = client.by_everybody()
+    ///     .colours(colours)
+    ///     .size(size)
     ///     .send()
     ///     .await;
     /// ```
@@ -742,18 +815,58 @@ pub mod builder {
     #[derive(Debug, Clone)]
     pub struct ByEverybody<'a> {
         client: &'a super::Client,
+        colours: Result<Option<::std::vec::Vec<types::ByEverybodyColoursItem>>, String>,
+        size: Result<Option<::std::vec::Vec<i32>>, String>,
     }
     impl<'a> ByEverybody<'a> {
         pub fn new(client: &'a super::Client) -> Self {
-            Self { client: client }
+            Self {
+                client: client,
+                colours: Ok(None),
+                size: Ok(None),
+            }
+        }
+        pub fn colours<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::vec::Vec<types::ByEverybodyColoursItem>>,
+        {
+            self.colours = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: patch :: List < ByEverybodyColoursItem , >` for colours failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn size<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::vec::Vec<i32>>,
+        {
+            self.size = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| {
+                    "conversion to `:: patch :: List < i32 , >` for size failed"
+                        .to_string()
+                });
+            self
         }
         /// Sends a `GET` request to `/public`
         pub async fn send(self) -> Result<ResponseValue<()>, Error<()>> {
-            let Self { client } = self;
+            let Self { client, colours, size } = self;
+            let colours = colours.map_err(Error::InvalidRequest)?;
+            let size = size.map_err(Error::InvalidRequest)?;
             let url = format!("{}/public", client.baseurl,);
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             #[allow(unused_mut)]
-            let mut request = client.client.get(url).headers(header_map).build()?;
+            let mut request = client
+                .client
+                .get(url)
+                .query(&progenitor_client::QueryParam::new("colours", &colours))
+                .query(&progenitor_client::QueryParam::new("size", &size))
+                .headers(header_map)
+                .build()?;
             let info = OperationInfo {
                 operation_id: "by_everybody",
             };

@@ -18,6 +18,13 @@ pub fn folded(published: &Value) -> (Value, Vec<String>) {
         *json
             .pointer_mut(&place)
             .expect("every operation has responses") = responses;
+        for parameter in &operation.parameters {
+            let schema = document.at(&parameter.schema);
+            if parameter.location == "query" && schema["type"] == "array" {
+                let items = schema["items"].clone();
+                *json.pointer_mut(&parameter.schema).expect("it was seen") = items;
+            }
+        }
         let place = format!("{}/requestBody", operation.pointer);
         if json.pointer(&place).is_some() {
             let body = request_body(document.at(&place).clone());
