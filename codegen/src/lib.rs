@@ -31,7 +31,8 @@
 //! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId` (words, whatever stands
 //!   between them: `find pet by id` is `find_pet_by_id`), tags (declared ones,
 //!   where the document declares any), one success by
-//!   number (2xx, 3xx or 101), and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`.
+//!   number (2xx, 3xx or 101), or several of 2xx with the same body and headers (`status_202()` makes the second
+//!   of the first), and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`.
 //!   An answer of the narrower status counts. Where errors have several schemas, or none here and there,
 //!   their type is an enumeration (`FailureOrNothing`). Where no errors are listed, errors have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.
 //! - **Security**: `http` of any scheme, `apiKey` in header, query or cookie, `oauth2` and `openIdConnect`

@@ -17,7 +17,7 @@
 //! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
 //!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
-//! - an operation has one success; its errors are JSON, or have no body;
+//! - the successes of an operation differ in status alone; its errors are JSON, or have no body;
 //! - a body of a form is an object of single values.
 //!
 //! # How the model stays small
@@ -135,8 +135,10 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     /// The request body.
     pub body: Option<Body>,
-    /// The one success.
+    /// The success, of which there may be [more](Operation::further).
     pub success: Response,
+    /// The same with other statuses of 2xx.
+    pub further: Vec<Response>,
     /// Every other answer, the narrower status first.
     pub errors: Vec<Response>,
     /// Where in the document it is.

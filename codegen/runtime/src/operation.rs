@@ -32,8 +32,10 @@ pub struct Operation {
     pub parameters: &'static [Parameter],
     /// The body of a request.
     pub body: Option<Body>,
-    /// The one success.
+    /// The success.
     pub success: Listed,
+    /// The same with other statuses.
+    pub further: &'static [Listed],
     /// Every other answer, the narrower status first.
     pub errors: &'static [Listed],
 }
@@ -138,6 +140,7 @@ impl Operation {
             return Some(&self.success);
         }
         std::iter::once(&self.success)
+            .chain(self.further)
             .chain(self.errors)
             .find(|listed| listed.has(status))
     }

@@ -41,7 +41,7 @@ pub trait Success: Sized + Send + Sync + 'static {
 /// A success, ready to be sent.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status, where the document leaves it to the handler.
+    /// The status, where the document has more than one.
     status: Option<StatusCode>,
     headers: HeaderMap,
     body: RawBody,
@@ -95,6 +95,15 @@ impl Answer {
         }
     }
 
+    /// The same with one of the statuses that the document lists.
+    #[must_use]
+    pub fn with_code(self, code: u16) -> Answer {
+        Answer {
+            status: StatusCode::from_u16(code).ok(),
+            ..self
+        }
+    }
+
     fn of_type(mut self, media_type: &'static str) -> Answer {
         let value = HeaderValue::from_static(media_type);
         self.headers.insert(header::CONTENT_TYPE, value);
@@ -103,7 +112,7 @@ impl Answer {
 
     /// The response, and what is streamed in place of its bytes.
     pub(crate) fn into_response(self, operation: &Operation) -> (Response<Bytes>, Option<Body>) {
-        let status = operation.success.status().or(self.status);
+        let status = self.status.or(operation.success.status());
         // A handler says one wherever the document does not.
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let (bytes, stream) = match self.body {

@@ -107,13 +107,15 @@ fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
     let success = &operation.success;
     let is_redirect = matches!(success.status, Status::Code(300..400));
     let mut all = Vec::from_iter((!is_redirect).then_some((success.status, success)));
+    all.extend(operation.further.iter().map(|it| (it.status, it)));
+    let first = all.len();
     let mut classes = Vec::new();
     for answer in operation.errors.iter().rev() {
         match answer.status {
             Status::Code(code) if classes.contains(&(code / 100)) => {}
             // What each status says is put back later.
             Status::Code(code) if several => classes.push(code / 100),
-            Status::Code(_) => all.insert(usize::from(!is_redirect), (answer.status, answer)),
+            Status::Code(_) => all.insert(first, (answer.status, answer)),
             Status::Class(digit) if !classes.contains(&digit) => classes.push(digit),
             Status::Class(_) => {}
             Status::Other if several => classes = vec![4, 5],

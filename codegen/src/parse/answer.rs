@@ -28,12 +28,15 @@ const EXAMPLE: Keywords = Keywords::new(
     &["summary", "description"],
 );
 
-/// The success of an operation and its errors.
-pub(super) fn all(
-    reader: &Reader<'_>,
-    operation: &Place<'_>,
-    stem: &str,
-) -> Option<(Response, Vec<Response>)> {
+/// The answers of an operation.
+pub(super) struct Answers {
+    pub(super) success: Response,
+    pub(super) further: Vec<Response>,
+    pub(super) errors: Vec<Response>,
+}
+
+/// The success of an operation, what is the same with another status, and its errors.
+pub(super) fn all(reader: &Reader<'_>, operation: &Place<'_>, stem: &str) -> Option<Answers> {
     let Some(place) = operation.get("responses") else {
         reader.missing(operation, "responses");
         return None;
@@ -61,20 +64,48 @@ pub(super) fn all(
             None => anything,
         });
     }
-    if whole && successes.len() != 1 {
+    if whole && successes.is_empty() {
         reader.refuse(
             &place.pointer,
-            format!("the operation has {} successes", successes.len()),
-            "write exactly one answer of 101 or 200 to 399: its function has one result",
+            "the operation has no success",
+            "write an answer of 101 or 200 to 399: its function has a result",
         );
     }
+    successes.sort_by_key(|answer| answer.status);
     if whole {
         check_errors(reader, &errors);
     }
-    successes
-        .pop()
-        .filter(|_| whole && successes.is_empty())
-        .map(|success| (success, errors))
+    let mut successes = successes.into_iter();
+    let (success, further) = (successes.next()?, Vec::from_iter(successes));
+    check_further(reader, &success, &further);
+    whole.then_some(Answers {
+        success,
+        further,
+        errors,
+    })
+}
+
+/// Several successes of an operation are one result, which has several statuses.
+fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) {
+    let headers = |answer: &Response| -> Vec<_> {
+        let headers = answer.headers.iter();
+        headers
+            .map(|it| (it.name.clone(), it.required, it.schema.json.clone()))
+            .collect()
+    };
+    let is_2xx = |answer: &Response| matches!(answer.status, Status::Code(200..300));
+    for answer in further {
+        let is_same = answer.content == success.content
+            && answer.nullable == success.nullable
+            && headers(answer) == headers(success);
+        if !is_same || !is_2xx(answer) || !is_2xx(success) {
+            reader.refuse(
+                &answer.pointer,
+                format!("the success differs from that of {}", success.status),
+                "write the same body and headers for all successes, each of 200 to 299, or an operation for each",
+            );
+        }
+    }
 }
 
 fn is_success(status: Status) -> bool {

@@ -127,8 +127,8 @@ fn one<'a>(
     let answers = answer::all(reader, &place, stem);
     let security = security::required(reader, &place, shared.schemes, shared.security.clone());
     let tags = tags(reader, &place, shared.tags);
-    let (success, errors) = answers?;
-    check_websocket(reader, &place, route.method, &success);
+    let answers = answers?;
+    check_websocket(reader, &place, route.method, &answers.success);
     Some(Operation {
         id: id?,
         method: route.method,
@@ -140,8 +140,9 @@ fn one<'a>(
         security,
         parameters: parameters?,
         body: body?,
-        success,
-        errors,
+        success: answers.success,
+        further: answers.further,
+        errors: answers.errors,
         pointer: place.pointer,
     })
 }

@@ -857,6 +857,7 @@ pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation 
         headers: &[],
         component: ::std::option::Option::Some("Note"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(400u16),

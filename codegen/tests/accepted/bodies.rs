@@ -776,6 +776,7 @@ pub static GET_ROOT: codegen_runtime::Operation = codegen_runtime::Operation {
         ],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -825,6 +826,7 @@ pub static GET_FILE: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -878,6 +880,7 @@ pub static PUT_FILE: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -931,6 +934,7 @@ pub static DELETE_FILE: codegen_runtime::Operation = codegen_runtime::Operation 
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -968,6 +972,7 @@ pub static ADD_PICTURE: codegen_runtime::Operation = codegen_runtime::Operation 
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1001,6 +1006,7 @@ pub static GET_PICTURE: codegen_runtime::Operation = codegen_runtime::Operation 
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1038,6 +1044,7 @@ pub static ADD_NOTE: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::Some("AddNoteResponse"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1075,6 +1082,7 @@ pub static SEND_FORM: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::Some("Form"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1112,6 +1120,7 @@ pub static FILL_IN_A_PART_OF_THE_FORM: codegen_runtime::Operation = codegen_runt
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1154,6 +1163,7 @@ pub static PUT_NOTHING: codegen_runtime::Operation = codegen_runtime::Operation 
         headers: &[],
         component: ::std::option::Option::Some("Reason"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1191,6 +1201,7 @@ pub static UPLOAD: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::Some("Reason"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1224,6 +1235,7 @@ pub static GET_ANYTHING: codegen_runtime::Operation = codegen_runtime::Operation
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[],
 };
 /// `GET /channel`
@@ -1266,6 +1278,7 @@ pub static OPEN_CHANNEL: codegen_runtime::Operation = codegen_runtime::Operation
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1299,6 +1312,7 @@ pub static OPEN_OLD_CHANNEL: codegen_runtime::Operation = codegen_runtime::Opera
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[],
 };
 /// Every operation of the document, in its order.

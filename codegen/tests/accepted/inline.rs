@@ -3120,6 +3120,7 @@ pub static LIST_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation {
         ],
         component: ::std::option::Option::Some("ListHostsResponse"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -3157,6 +3158,7 @@ pub static ADD_HOST: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(409u16),
@@ -3190,6 +3192,7 @@ pub static COUNT_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation 
         headers: &[],
         component: ::std::option::Option::Some("CountHostsResponse"),
     },
+    further: &[],
     errors: &[],
 };
 /// `GET /hosts/names`
@@ -3232,6 +3235,7 @@ pub static LIST_NAMES: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::Some("ListNamesResponse"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),

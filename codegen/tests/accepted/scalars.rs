@@ -1969,6 +1969,7 @@ pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(400u16),

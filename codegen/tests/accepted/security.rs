@@ -349,6 +349,7 @@ pub static BY_ANY_KEY: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
@@ -387,6 +388,7 @@ pub static BY_BOTH: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
@@ -421,6 +423,7 @@ pub static BY_SCOPE: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
@@ -455,6 +458,7 @@ pub static BY_ANOTHER_SCOPE: codegen_runtime::Operation = codegen_runtime::Opera
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
@@ -490,6 +494,7 @@ pub static BY_ANYBODY_OR_PROVIDER: codegen_runtime::Operation = codegen_runtime:
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
@@ -524,6 +529,7 @@ pub static BY_TOKEN: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(401u16),
@@ -571,11 +577,19 @@ pub static FAIL: codegen_runtime::Operation = codegen_runtime::Operation {
     ],
     body: ::std::option::Option::None,
     success: codegen_runtime::Listed {
-        status: codegen_runtime::Status::Code(204u16),
-        description: "Open.",
+        status: codegen_runtime::Status::Code(202u16),
+        description: "Opens soon.",
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Code(204u16),
+            description: "Open.",
+            headers: &[],
+            component: ::std::option::Option::None,
+        },
+    ],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(400u16),
@@ -621,6 +635,7 @@ pub static FAIL_WITHOUT_A_WORD: codegen_runtime::Operation = codegen_runtime::Op
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(404u16),
@@ -704,6 +719,7 @@ pub static BY_EVERYBODY: codegen_runtime::Operation = codegen_runtime::Operation
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[],
 };
 /// Every operation of the document, in its order.
@@ -1195,11 +1211,12 @@ impl codegen_runtime::Success for ByTokenAnswer {
         ::std::vec![]
     }
 }
-/// The success of `fail`: 204.
+/// The success of `fail`: 202 or 204.
 ///
-/// Open.
+/// Opens soon.
 #[derive(Clone, Debug)]
 pub struct FailAnswer {
+    status: u16,
     headers: codegen_runtime::http::HeaderMap,
 }
 impl FailAnswer {
@@ -1208,7 +1225,14 @@ impl FailAnswer {
     #[must_use]
     pub fn new() -> Self {
         let headers = codegen_runtime::http::HeaderMap::new();
-        Self { headers }
+        Self { status: 202u16, headers }
+    }
+    /// The same, with status 204.
+    ///
+    /// Open.
+    #[must_use]
+    pub fn status_204(self) -> Self {
+        Self { status: 204u16, ..self }
     }
 }
 #[allow(unused_variables)]
@@ -1221,6 +1245,7 @@ impl codegen_runtime::Success for FailAnswer {
         self,
     ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
         Ok(codegen_runtime::Answer::empty(self.headers))
+            .map(|it| it.with_code(self.status))
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,

@@ -1934,6 +1934,7 @@ pub static REFUSAL: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::Some("RefusalResponse"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
@@ -1971,6 +1972,7 @@ pub static ADD_VALUE: codegen_runtime::Operation = codegen_runtime::Operation {
         headers: &[],
         component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),

@@ -53,6 +53,8 @@ async fn a_query_has_the_credential_of_its_operation_and_of_no_other() {
 async fn an_error_has_the_body_that_its_status_says() {
     let server = Server::start();
     for (status, body) in [
+        (202, ""),
+        (204, ""),
         (404, ""),
         (412, r#"{"force":3}"#),
         (400, r#"{"seen":"a request"}"#),

@@ -36,6 +36,7 @@ static LIST: Operation = Operation {
         headers: &[],
         component: None,
     },
+    further: &[],
     errors: &[],
 };
 

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{component_type, described_schema, doc, ident, operation_static, scalar_type};
-use crate::model::{Content, Header, Operation, Status};
+use crate::model::{Content, Header, Operation, Response, Status};
 use crate::names;
 
 /// dropshot adds it to every answer.
@@ -12,9 +12,12 @@ const REQUEST_ID: &str = "x-request-id";
 
 pub(super) fn tokens(operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Answer", operation.stem());
+    let statuses = std::iter::once(&operation.success).chain(&operation.further);
+    let statuses: Vec<_> = statuses.map(|it| it.status.to_string()).collect();
     let text = format!(
         "The success of `{}`: {}.",
-        operation.id, operation.success.status
+        operation.id,
+        statuses.join(" or ")
     );
     let text = doc([
         Some(text.as_str()),
@@ -22,7 +25,11 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
     ]);
     let body = body(operation);
     let body_field = body.iter().map(|ty| quote!(body: #ty,));
-    let status = has_status(operation).then(|| quote!(status: codegen_runtime::http::StatusCode,));
+    let status = match (has_status(operation), operation.further.is_empty()) {
+        (true, _) => quote!(status: codegen_runtime::http::StatusCode,),
+        (false, false) => quote!(status: u16,),
+        (false, true) => quote!(),
+    };
     // A stream is sent once.
     let derived = match is_bytes(operation) {
         true => quote!(#[derive(Debug)]),
@@ -33,6 +40,7 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
         .filter(|header| !header.required)
         .map(setter);
     let media_type = media_type_setter(operation);
+    let statuses = operation.further.iter().filter_map(status_setter);
     let implementation = implementation(operation);
     quote! {
         #text
@@ -46,6 +54,7 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
         impl #name {
             #constructor
             #media_type
+            #(#statuses)*
             #(#setters)*
         }
         #implementation
@@ -92,6 +101,23 @@ fn media_type_setter(operation: &Operation) -> Option<TokenStream> {
     })
 }
 
+/// The setter of another status.
+fn status_setter(answer: &Response) -> Option<TokenStream> {
+    let Status::Code(code) = answer.status else {
+        return None;
+    };
+    let text = format!("The same, with status {code}.");
+    let doc = doc([Some(text.as_str()), Some(answer.description.as_str())]);
+    let name = format_ident!("status_{code}");
+    Some(quote! {
+        #doc
+        #[must_use]
+        pub fn #name(self) -> Self {
+            Self { status: #code, ..self }
+        }
+    })
+}
+
 /// The media type of bytes, as a value of a header.
 fn sent_as(operation: &Operation) -> Option<&str> {
     match operation.success.content.as_ref()? {
@@ -134,7 +160,11 @@ fn constructor(operation: &Operation) -> TokenStream {
         true => quote!(body: body.into()),
         false => quote!(body),
     });
-    let status_value = status.then(|| quote!(status,));
+    let status_value = match (operation.success.status, operation.further.is_empty()) {
+        (Status::Code(code), false) => quote!(status: #code,),
+        (Status::Code(_), true) => quote!(),
+        _ => quote!(status,),
+    };
     let media_type = sent_as(operation).map(|media_type| {
         quote! {
             headers.insert(
@@ -209,7 +239,11 @@ fn implementation(operation: &Operation) -> TokenStream {
         }
         None => quote!(Ok(codegen_runtime::Answer::empty(self.headers))),
     };
-    let status = has_status(operation).then(|| quote!(.map(|it| it.with_status(self.status))));
+    let status = match (has_status(operation), operation.further.is_empty()) {
+        (true, _) => quote!(.map(|it| it.with_status(self.status))),
+        (false, false) => quote!(.map(|it| it.with_code(self.status))),
+        (false, true) => quote!(),
+    };
     let schemas = operation
         .success
         .headers

@@ -102,6 +102,7 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
         }
     }));
     let success = listed(&operation.success);
+    let further = operation.further.iter().map(listed);
     let errors = operation.errors.iter().map(listed);
     quote! {
         #[doc = #doc]
@@ -117,6 +118,7 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
             parameters: &[#(#parameters),*],
             body: #body,
             success: #success,
+            further: &[#(#further),*],
             errors: &[#(#errors),*],
         };
     }

@@ -700,6 +700,7 @@ pub mod builder {
             client.post(&result, &info).await?;
             let response = result?;
             match response.status().as_u16() {
+                202u16 => Ok(ResponseValue::empty(response)),
                 204u16 => Ok(ResponseValue::empty(response)),
                 400u16..=499u16 => {
                     match response.status().as_u16() {

@@ -97,6 +97,15 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
                 .for_each(|it| it["content"] = content.clone());
         }
     }
+    let mut successes: Vec<String> = responses.keys().cloned().collect();
+    successes.retain(|it| it.starts_with('2'));
+    for further in successes.iter().skip(1) {
+        // dropshot knows one status for what is the same otherwise.
+        let same = |name: &str| responses[further][name] == responses[&successes[0]][name];
+        if same("content") && same("headers") {
+            responses.remove(further);
+        }
+    }
     for (class, other) in [("4XX", "5XX"), ("5XX", "4XX")] {
         if let Some(error) = responses.get(class).cloned() {
             responses.entry(other).or_insert(error);
