@@ -24,8 +24,8 @@ pub(super) enum Side {
     Answer,
 }
 
-/// The `content` of a request body or an answer, and whether it may be null where it stands; `name` is that of the component that is made of a schema
-/// that stands here.
+/// The `content` of a request body or an answer, and whether it may be null where it stands; `name` is that
+/// of the component that is made of a schema that stands here.
 pub(super) fn all<'a>(
     reader: &Reader<'a>,
     holder: &Place<'a>,

@@ -84,7 +84,7 @@ impl<'a> Tree<'a> {
         reader.refuse(
             pointer,
             cause,
-            "write literals, or one variable of one name, at this place",
+            "write literals, or one variable of one name, at this place: dropshot routes no others",
         );
     }
 }
