@@ -58,7 +58,7 @@ pub struct Parameter {
 }
 
 /// The body of a request.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Body {
     /// `application/json`, for instance; `*/*` for any.
     pub media_type: &'static str,
