@@ -35,7 +35,11 @@ pub fn text(document: &Document) -> String {
             )
         })
         .collect();
-    if document.operations.iter().any(|it| it.error_schema().is_none()) {
+    if document
+        .operations
+        .iter()
+        .any(|it| it.error_schema().is_none())
+    {
         errors.push(("unlisted".to_owned(), "()".to_owned()));
     }
     for (method, name) in errors {
