@@ -4,12 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs};
 
-const FOLDER: &str = "../tests/documents";
-const DOCUMENTS: [&str; 4] = [
-    "library.yaml",
-    "parcels.yaml",
-    "petstore.yaml",
-    "shapes.json",
+const FOLDER: &str = "../tests";
+const DOCUMENTS: [&str; 6] = [
+    "accepted/bodies.yaml",
+    "accepted/security.yaml",
+    "documents/library.yaml",
+    "documents/parcels.yaml",
+    "documents/petstore.yaml",
+    "documents/shapes.json",
 ];
 
 fn main() -> ExitCode {

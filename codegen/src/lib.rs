@@ -14,27 +14,57 @@
 //!
 //! # The subset
 //!
-//! OpenAPI 3.0.x, in YAML or JSON, in one file. What is not listed here is refused, with the place
-//! and what to write instead: a keyword that a generator skips is a promise that nobody keeps.
+//! OpenAPI 3.0.x, and of 3.1.x what says the same in both (no `nullable`, no `exclusiveMinimum`, no lists of
+//! types, `const`, `prefixItems`, webhooks, ...), in YAML or JSON, in one file. What is not listed here is
+//! refused, with the place and what to write instead: a keyword that a generator skips is a promise that
+//! nobody keeps.
 //!
-//! - **The document**: `openapi`, `info`, `servers`, `tags`, `externalDocs`, `paths`, `components`,
-//!   `security`. Servers are told to readers; paths are taken as they are written.
+//! - **The document**: `openapi`, `jsonSchemaDialect` (that of OpenAPI 3.1), `info`, `servers`, `tags`,
+//!   `externalDocs`, `paths`, `components`, `security`. Servers are told to readers; paths are taken as they
+//!   are written.
 //! - **Extensions** (`x-...`) are taken as documentation, and therefore only in the places that document:
 //!   the document itself, `info`, `contact`, `license`, servers and tags. A few that are known to say
 //!   nothing about what is sent are taken anywhere: those of dropshot and typify that repeat what the
 //!   schema or the parameters beside them say (`x-rust-type`, `x-dropshot-pagination`), and those that
 //!   arrange pages about the document (`x-displayName`, `x-codeSamples`, ...). Any other is refused:
 //!   nobody here knows what it promises.
-//! - **Paths**: literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
+//! - **Paths**: `/`, or literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
-//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId`, tags (declared ones,
-//!   where the document declares any), at most one security requirement of one scheme, one 2xx answer by
-//!   number, and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all of these with
-//!   one schema. An answer of the narrower status counts. Where no errors are listed, errors have no body.
-//! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their
-//!   place; no `content`. Numbers with a fraction are not taken in a query. No text is null, so that
-//!   `nullable` says nothing. A header `Authorization` is taken where there are no security schemes.
-//! - **Bodies**: `application/json`; a request body is `required`, and no body is null.
+//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId` (words, whatever stands
+//!   between them: `find pet by id` is `find_pet_by_id`), tags (declared ones, where the document declares
+//!   any), one success by number (2xx, 3xx or 101), or several of 2xx with the same body and headers
+//!   (`status_202()` makes the second of the first), and answers by number of 4xx and 5xx, by `4XX` and
+//!   `5XX`, and by `default`. An answer of the narrower status counts. Where errors have several schemas, or
+//!   none here and there, their type is an enumeration (`FailureOrNothing`). Where no errors are listed,
+//!   errors have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.
+//! - **Security**: `http` of any scheme, `apiKey` in header, query or cookie, `oauth2` and `openIdConnect`
+//!   (as bearer tokens), as alternatives, together, and `{}` for nobody's. The trait has a hook for each such
+//!   requirement, named after its schemes (`key_or_token`, `key_and_secret`, `public_or_key`), which is given
+//!   the operation with its scopes, and may have the credential from the runtime. Scopes are those of a flow.
+//! - **Redirects**: a 3xx is the success of an operation that has no other. The client follows it, and hands
+//!   over what it finds as bytes.
+//! - **Websockets**: 101 is the success of a GET without a body, `x-dropshot-websocket` or not. The handler
+//!   gets the connection once the request has been checked. `content` of a 101 says nothing; beside the mark,
+//!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
+//! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their place;
+//!   in a query also with a list of scalars, whose name comes before each item; no `content`. Numbers with a
+//!   fraction are not taken in a query. No text is null, so that `nullable` says nothing. A header
+//!   `Authorization` is taken where there are no security schemes.
+//! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
+//!   nothing: a proxy may drop it).
+//!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it.
+//!   - `application/x-www-form-urlencoded` in requests: an object whose properties are single values, read as
+//!     those of a query.
+//!   - These two may be left out of a request (`required` is false unless it is said): then the handler has an
+//!     `Option`. A body of no bytes is none.
+//!   - `text/plain`: a string.
+//!   - `multipart/form-data` in requests: `type: string` with `format: binary`, as dropshot writes it. The
+//!     handler reads the parts.
+//!   - any other, and `*/*`: bytes, with such a schema, with `{}` or without one. A handler reads those of
+//!     requests, whole or as they come, within its limits, once the rest has been checked; it answers those
+//!     that it has, or a stream. For `*/*`, it says the media type of an answer.
+//!
+//!   Errors are JSON.
 //! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a `oneOf`
 //!   or `anyOf`; or a `$ref`; or `allOf` of one `$ref`, beside `description`, `default` or `nullable`. No
 //!   `not`, `multipleOf`, `minProperties`, `maxProperties`, `readOnly`, `writeOnly`, `xml`.
@@ -47,14 +77,13 @@
 //! - **Objects** have `properties`; those whose members have any name have `additionalProperties` with a
 //!   schema instead.
 //! - **Null alone** is a string whose `enum` is `[null]`, as schemars writes it.
-//! - **Names**: objects, `oneOf`s and every scalar with a limit, a format, an enumeration or a default become types.
-//!   Those that stand inline are named by their place: the component (or the operationId), and what leads
-//!   there from it: property names, `Item` for the items of a list, `Value` for the members of a map, the
-//!   tag, the member or the type of an alternative, the names of parameters and headers, `Body`,
-//!   `Response`, `Error`. So `owner: { type: object, ... }` in
-//!   `Crate` is `CrateOwner`, and what `addCrate` is sent is `AddCrateBody`. In what several operations
-//!   refer to, the names begin with that, and `Parameter`, `Header`, `Response` or `Body`. Where a name is
-//!   taken, a number follows.
+//! - **Names**: objects, `oneOf`s and every scalar with a limit, a format, an enumeration or a default become
+//!   types. Those that stand inline are named by their place: the component (or the operationId), and what
+//!   leads there from it: property names, `Item` for the items of a list, `Value` for the members of a map,
+//!   the tag, the member or the type of an alternative, the names of parameters and headers, `Body`,
+//!   `Response`, `Error`. So `owner: { type: object, ... }` in `Crate` is `CrateOwner`, and what `addCrate`
+//!   is sent is `AddCrateBody`. In what several operations refer to, the names begin with that, and
+//!   `Parameter`, `Header`, `Response` or `Body`. Where a name is taken, a number follows.
 //! - **Integers** are held in what their format says: `int8` to `int64`, `uint8` to `uint64` (`uint`
 //!   is that, too), and `int64` without one. **Numbers** are exact decimals, whatever their `format` says.
 //! - **Formats of strings**: `uuid`, `date-time`, `date`, `ip`, `ipv4`, `ipv6`, `password` (a secret,
@@ -108,8 +137,9 @@ pub fn server(document: &Document) -> Result<String, Problems> {
 
 /// The client's modules, by file name: `mod.rs`, one file a document, and what they share.
 ///
-/// The text stands on `progenitor-client`, `reqwest`, `serde`, `serde_json` (with `raw_value`),
-/// `chrono`, `uuid`, `regress`, `bytes` and `futures`. Its folder is a module of any crate.
+/// The text stands on `progenitor-client`, `reqwest` (with `multipart` where a body is that), `serde`,
+/// `serde_json` (with `raw_value`), `chrono`, `uuid`, `regress`, `bytes` and `futures`; where there are
+/// websockets, on `base64` and `rand`, too. Its folder is a module of any crate.
 ///
 /// `inner` names a type of that crate which every client carries; the crate then implements
 /// `progenitor_client::ClientHooks` for each, to authenticate, retry and log in one place.

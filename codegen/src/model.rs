@@ -14,10 +14,11 @@
 //! - a scalar that is constrained in any way is a component, so that every check has a type. Inline
 //!   schemas are references, plain booleans, integers, numbers and strings, and lists and maps of
 //!   inline schemas;
-//! - `nullable` is a property of the component, the inline schema or the reference that has it, and
-//!   never of a parameter, a header, a body or an answer;
+//! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
+//!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
-//! - an operation has one success; all its errors have one schema.
+//! - the successes of an operation differ in status alone; its errors are JSON, or have no body;
+//! - a body of a form is an object of single values.
 //!
 //! # How the model stays small
 //!
@@ -87,10 +88,27 @@ pub struct SecurityScheme {
 /// Where a credential travels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
-    /// `type: http`, `scheme: bearer`: in `Authorization: Bearer ...` (RFC 6750).
-    Bearer,
+    /// `type: http`: in `Authorization`, after this scheme, in lower case (RFC 9110, section 11).
+    Http(String),
     /// `type: apiKey`, `in: header`: in the header of this name.
     Header(String),
+    /// `type: apiKey`, `in: query`: in the query, under this name.
+    Query(String),
+    /// `type: apiKey`, `in: cookie`: in the cookie of this name.
+    Cookie(String),
+    /// `type: oauth2`: as a bearer token, which may have these scopes.
+    OAuth2(Vec<String>),
+    /// `type: openIdConnect`: as a bearer token.
+    OpenIdConnect,
+}
+
+/// A security scheme that an operation asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Required {
+    /// The scheme, which [`Document::security_schemes`] has.
+    pub scheme: String,
+    /// What the credential has to be good for.
+    pub scopes: Vec<String>,
 }
 
 /// One method of one path.
@@ -110,16 +128,18 @@ pub struct Operation {
     pub tags: Vec<String>,
     /// `deprecated`.
     pub deprecated: bool,
-    /// The security scheme that it asks for, which [`Document::security_schemes`] has; `None` when
+    /// The alternatives of who may call it, each of all its schemes, and the one of nobody empty; none when
     /// it is public.
-    pub security: Option<String>,
+    pub security: Vec<Vec<Required>>,
     /// The parameters, those of the path item included, in the document's order.
     pub parameters: Vec<Parameter>,
-    /// The request body, which is then required and JSON.
+    /// The request body.
     pub body: Option<Body>,
-    /// The one success.
+    /// The success, of which there may be [more](Operation::further).
     pub success: Response,
-    /// Every other answer, the narrower status first. Each has a schema, and all the same.
+    /// The same with other statuses of 2xx.
+    pub further: Vec<Response>,
+    /// Every other answer, the narrower status first.
     pub errors: Vec<Response>,
     /// Where in the document it is.
     pub pointer: Pointer,
@@ -140,7 +160,8 @@ pub enum Method {
     Delete,
 }
 
-/// A parameter of an operation; never nullable, never an array or an object.
+/// A parameter of an operation; never nullable, never an object, and an array, of single values, only in a
+/// query.
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// The name, as it travels.
@@ -168,25 +189,67 @@ pub enum Location {
     Header,
 }
 
-/// A JSON request body. It is always required.
+/// A request body.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// `description`.
     pub description: Option<String>,
-    /// The component that describes it.
-    pub schema: String,
+    /// How it is written.
+    pub content: Content,
+    /// Whether it may be null where it stands; only of JSON.
+    pub nullable: bool,
+    /// Whether it has to be there; always so where it is bytes, a text or multipart, or may be null.
+    pub required: bool,
     /// Where in the document it is.
     pub pointer: Pointer,
+}
+
+/// How a body is written, and which component describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// `application/json`: this component.
+    Json(String),
+    /// `application/x-www-form-urlencoded`, of a request: this component, an object of single values.
+    Form(String),
+    /// `text/plain`: this component, a string.
+    Text(String),
+    /// `multipart/form-data`, of a request: parts that the handler reads.
+    Multipart,
+    /// Bytes of this media type, which may be `*/*`.
+    Bytes(String),
+}
+
+impl Content {
+    /// The media type, as the document names it.
+    #[must_use]
+    pub fn media_type(&self) -> &str {
+        match self {
+            Self::Json(_) => "application/json",
+            Self::Form(_) => "application/x-www-form-urlencoded",
+            Self::Text(_) => "text/plain",
+            Self::Multipart => "multipart/form-data",
+            Self::Bytes(media_type) => media_type,
+        }
+    }
+
+    /// The component that describes it.
+    #[must_use]
+    pub fn schema(&self) -> Option<&str> {
+        match self {
+            Self::Json(name) | Self::Form(name) | Self::Text(name) => Some(name),
+            Self::Multipart | Self::Bytes(_) => None,
+        }
+    }
 }
 
 /// Which statuses an answer has. The narrower is the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// This one: 200 to 299 or 400 to 599.
+    /// This one: 101, 200 to 399 or 400 to 599.
     Code(u16),
     /// `4XX` or `5XX`, by its first digit.
     Class(u16),
-    /// `default`: those that nothing else says; of an error.
+    /// `default`: those that nothing else says, of an error; of a success, which is then the only answer, all.
     Other,
 }
 
@@ -199,8 +262,10 @@ pub struct Response {
     pub description: String,
     /// The headers that it may carry, in the document's order.
     pub headers: Vec<Header>,
-    /// The component that describes its JSON body; `None` for a success that has none.
-    pub schema: Option<String>,
+    /// How its body is written; `None` where it has none. An error's is JSON.
+    pub content: Option<Content>,
+    /// Whether it may be null where it stands; only of a success in JSON.
+    pub nullable: bool,
     /// What can be done next.
     pub links: Vec<Link>,
     /// Where in the document it is.
@@ -258,7 +323,30 @@ impl Method {
     }
 }
 
+impl Response {
+    /// The component that describes its body.
+    #[must_use]
+    pub fn schema(&self) -> Option<&str> {
+        self.content.as_ref().and_then(Content::schema)
+    }
+
+    /// Whether it makes a websocket of the connection.
+    #[must_use]
+    pub fn is_upgrade(&self) -> bool {
+        self.status == Status::Code(101)
+    }
+}
+
 impl Operation {
+    /// `operationId`, as progenitor should see it: the function, where the id is no name.
+    #[must_use]
+    pub fn plain_id(&self) -> String {
+        match names::is_plain(&self.id) {
+            true => self.id.clone(),
+            false => self.function(),
+        }
+    }
+
     /// The Rust function named after the operation: `create_product`.
     #[must_use]
     pub fn function(&self) -> String {
@@ -271,12 +359,36 @@ impl Operation {
         names::of_type(&self.id)
     }
 
-    /// The component that describes every error body; `None` when the document lists no errors.
+    /// What the hook that admits its callers is named after: the schemes, as in `key and token or public`;
+    /// `None` when it is public.
     #[must_use]
-    pub fn error_schema(&self) -> Option<&str> {
-        self.errors
-            .first()
-            .and_then(|answer| answer.schema.as_deref())
+    pub fn admission(&self) -> Option<String> {
+        let all = |required: &Vec<Required>| {
+            let names: Vec<_> = required.iter().map(|it| it.scheme.as_str()).collect();
+            match names.as_slice() {
+                [] => "public".to_owned(),
+                names => names.join(" and "),
+            }
+        };
+        let alternatives: IndexSet<_> = self.security.iter().map(all).collect();
+        let alternatives: Vec<_> = alternatives.into_iter().collect();
+        (!alternatives.is_empty()).then(|| alternatives.join(" or "))
+    }
+
+    /// The components that describe error bodies, in the order of the errors, and `None` for those without.
+    #[must_use]
+    pub fn error_bodies(&self) -> IndexSet<Option<&str>> {
+        self.errors.iter().map(Response::schema).collect()
+    }
+
+    /// What describes every error body: a component, or several, as in `failure or nothing`; `None` when no
+    /// error has a body.
+    #[must_use]
+    pub fn error_schema(&self) -> Option<String> {
+        let bodies = self.error_bodies();
+        let has_some = bodies.iter().any(Option::is_some);
+        let names = bodies.into_iter().map(|it| it.unwrap_or("nothing"));
+        has_some.then(|| names.collect::<Vec<_>>().join(" or "))
     }
 }
 
@@ -338,9 +450,9 @@ impl Document {
         error_hook(&self.operations, schema)
     }
 
-    /// The components that describe error bodies, in the order of their first use.
+    /// What describes error bodies, in the order of first use.
     #[must_use]
-    pub fn error_schemas(&self) -> Vec<&str> {
+    pub fn error_schemas(&self) -> Vec<String> {
         let all = self.operations.iter().filter_map(Operation::error_schema);
         all.collect::<IndexSet<_>>().into_iter().collect()
     }

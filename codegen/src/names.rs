@@ -37,6 +37,18 @@ pub fn is_plain(name: &str) -> bool {
             .all(|word| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
+/// Whether the name is plain, or would be with one `-` for whatever else stands between its words: `find pet
+/// by id`, `pets/list`. Rust's names do not tell these apart.
+#[must_use]
+pub fn is_phrase(name: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric();
+    let words: Vec<_> = name
+        .split(|c| !is_word(c))
+        .filter(|it| !it.is_empty())
+        .collect();
+    name.starts_with(is_word) && name.is_ascii() && is_plain(&words.join("-"))
+}
+
 /// Whether Rust keeps this word to itself. `gen` is among them since edition 2024.
 fn is_keyword(name: &str) -> bool {
     name == "gen" || name == "macro" || syn::parse_str::<syn::Ident>(name).is_err()

@@ -4,9 +4,11 @@
 //! smallest service that says something about it. The tests of this crate compare what dropshot emits
 //! for them with the documents, and try over real connections what the runtime promises.
 
+pub mod bodies;
 pub mod library;
 pub mod parcels;
 pub mod petstore;
+pub mod security;
 pub mod shapes;
 
 use std::sync::{Mutex, PoisonError};

@@ -1,13 +1,13 @@
 //! The round trip: a document becomes traits, dropshot describes the traits by a document, and the two
 //! are the same.
 
-use codegen_roundtrip::{Answered, library, parcels, petstore, shapes};
+use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use dropshot::ApiDescription;
 use serde_json::Value;
 use test_support::emitted::differences;
 
 fn published(file: &str) -> Value {
-    let path = format!("{}/../tests/documents/{file}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../tests/{file}", env!("CARGO_MANIFEST_DIR"));
     serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -23,28 +23,42 @@ fn compare(file: &str, register: impl FnOnce(&mut ApiDescription<Answered>)) {
 
 #[test]
 fn a_pet_store_comes_back_as_it_is() {
-    compare("petstore.yaml", |api| {
+    compare("documents/petstore.yaml", |api| {
         petstore::register::<petstore::Store>(api).unwrap()
     });
 }
 
 #[test]
 fn a_paginated_api_comes_back_as_it_is() {
-    compare("library.yaml", |api| {
+    compare("documents/library.yaml", |api| {
         library::register::<library::Library>(api).unwrap()
     });
 }
 
 #[test]
 fn headers_come_back_as_they_are() {
-    compare("parcels.yaml", |api| {
+    compare("documents/parcels.yaml", |api| {
         parcels::register::<parcels::Carrier>(api).unwrap()
     });
 }
 
 #[test]
 fn a_one_of_comes_back_as_it_is() {
-    compare("shapes.json", |api| {
+    compare("documents/shapes.json", |api| {
         shapes::register::<shapes::Ruler>(api).unwrap()
+    });
+}
+
+#[test]
+fn bodies_of_all_media_types_come_back_as_they_are() {
+    compare("accepted/bodies.yaml", |api| {
+        bodies::register::<bodies::Cabinet>(api).unwrap()
+    });
+}
+
+#[test]
+fn operations_come_back_whoever_may_call_them() {
+    compare("accepted/security.yaml", |api| {
+        security::register::<security::Doors>(api).unwrap()
     });
 }

@@ -18,6 +18,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::Stream;
 use http::header::{self, HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
@@ -102,6 +103,44 @@ impl RequestBody {
         timeout_at(self.received + self.deadline, collect(body, self.max_bytes))
             .await
             .unwrap_or_else(|_| Err(RequestError::timeout(self.deadline.as_secs())))
+    }
+
+    /// The body as it comes, within the same limits as of [`read`](RequestBody::read). What is not asked for
+    /// is drained.
+    ///
+    /// # Errors
+    /// As of [`read`](RequestBody::read); nothing comes after one.
+    pub fn stream(mut self) -> impl Stream<Item = Result<Bytes, RequestError>> + Send {
+        self.awaits_continue = false;
+        let end = self.received + self.deadline;
+        let left = self.max_bytes;
+        futures::stream::try_unfold((self, left), move |(mut body, left)| async move {
+            let next = timeout_at(end, body.next()).await;
+            let seconds = body.deadline.as_secs();
+            let data = match next.unwrap_or_else(|_| Err(RequestError::timeout(seconds)))? {
+                Some(data) => data,
+                None => return Ok(None),
+            };
+            match left.checked_sub(data.len()) {
+                Some(left) => Ok(Some((data, (body, left)))),
+                None => Err(RequestError::too_large(body.max_bytes)),
+            }
+        })
+    }
+
+    /// The next bytes, if there are any.
+    async fn next(&mut self) -> Result<Option<Bytes>, RequestError> {
+        let Some(body) = &mut self.body else {
+            return Ok(None);
+        };
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| incomplete())?;
+            // What is no data is a trailer, which nothing here reads.
+            if let Ok(data) = frame.into_data() {
+                return Ok(Some(data));
+            }
+        }
+        Ok(None)
     }
 
     /// The most memory that reading it takes: what it declares, otherwise what it may have.

@@ -9,7 +9,9 @@
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
 //! - what is served only as it is written, and with how many headers: [`Methods`], [`check_path`], [`MAX_HEADERS`];
-//! - answers: [`Success`], [`Reply`], and for errors [`RequestError`], [`ErrorAnswer`], [`Rejection`].
+//! - bodies of each media type: [`FromBody`], [`RequestBody`], [`Multipart`]; [`Websocket`]s;
+//! - credentials: [`Scheme`];
+//! - answers: [`Success`], [`RawBody`], [`Reply`], and for errors [`RequestError`], [`ErrorAnswer`], [`Rejection`].
 
 pub mod json;
 pub mod schema;
@@ -20,6 +22,7 @@ pub use {bytes::Bytes, http};
 
 mod body;
 mod choice;
+mod content;
 mod decimal;
 mod field;
 mod head;
@@ -31,22 +34,29 @@ mod rejection;
 mod reply;
 mod request;
 mod routes;
+mod security;
 mod serve;
 mod time;
 mod violation;
+mod websocket;
 
 pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES, RequestBody};
 pub use choice::none_of;
+pub use content::{FromBody, Multipart, Optional, Unread};
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use head::MAX_HEADERS;
-pub use metadata::{Described, document_schema};
-pub use operation::{AnswerHeader, Listed, Location, Operation, Parameter, Status};
+pub use metadata::{Described, any_of, document_schema};
+pub use operation::{AnswerHeader, Body, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
-pub use reply::{Reply, Success, json_body, without_body};
+pub use reply::{Answer, RawBody, Reply, Success, json_body, without_body};
 pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, forwarded, method_not_allowed};
-pub use serve::{Admitted, Served, endpoint, register_absent_methods, serve};
+pub use security::{Credential, Required, Scheme};
+pub use serve::{
+    Admitted, ErrorBody, Served, endpoint, listed_body, register_absent_methods, serve,
+};
 pub use time::rfc3339;
 pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};
+pub use websocket::{Switching, Websocket};

@@ -27,6 +27,16 @@ pub fn document_schema(json: &str) -> Schema {
     }
 }
 
+/// One of these schemas, whichever.
+pub fn any_of(mut schemas: Vec<Schema>) -> Schema {
+    if schemas.len() == 1 {
+        return schemas.remove(0);
+    }
+    let mut schema = SchemaObject::default();
+    schema.subschemas().any_of = Some(schemas);
+    schema.into()
+}
+
 /// The parameters of one location of the request `R`, as the struct that dropshot's extractors want.
 pub(crate) struct ParameterGroup<R, const LOCATION: u8 = 0>(PhantomData<fn() -> R>);
 

@@ -6,6 +6,7 @@
 use http::{Method, StatusCode};
 
 use crate::schema::Schema;
+use crate::security::Required;
 
 /// One method of one path, as the document describes it.
 #[derive(Debug)]
@@ -24,14 +25,17 @@ pub struct Operation {
     pub tags: &'static [&'static str],
     /// `deprecated`
     pub deprecated: bool,
-    /// The security scheme that it asks for; `None` when it is public.
-    pub security: Option<&'static str>,
+    /// The alternatives of who may call it, each of all its schemes; none when it is public. One that is empty
+    /// is of callers without a credential.
+    pub security: &'static [&'static [Required]],
     /// The parameters, in the document's order.
     pub parameters: &'static [Parameter],
-    /// The schema of the JSON body, which is then required.
-    pub body: Option<&'static Schema>,
-    /// The one success.
+    /// The body of a request.
+    pub body: Option<Body>,
+    /// The success.
     pub success: Listed,
+    /// The same with other statuses.
+    pub further: &'static [Listed],
     /// Every other answer, the narrower status first.
     pub errors: &'static [Listed],
 }
@@ -53,6 +57,17 @@ pub struct Parameter {
     pub default: Option<&'static str>,
 }
 
+/// The body of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Body {
+    /// `application/json`, for instance; `*/*` for any.
+    pub media_type: &'static str,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// What its value is; `None` for bytes, of which nothing is said.
+    pub schema: Option<&'static Schema>,
+}
+
 /// Where a parameter travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
@@ -67,11 +82,11 @@ pub enum Location {
 /// Which statuses an answer of the document has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// This one: 200 to 299 or 400 to 599.
+    /// This one: 101, 200 to 399 or 400 to 599.
     Code(u16),
     /// `4XX` or `5XX`, by its first digit.
     Class(u16),
-    /// `default`: every error that nothing else says.
+    /// `default`: every error that nothing else says; of a success, which is then the only answer, all.
     Other,
 }
 
@@ -84,6 +99,8 @@ pub struct Listed {
     pub description: &'static str,
     /// The headers that it may carry.
     pub headers: &'static [AnswerHeader],
+    /// The component that describes its body.
+    pub component: Option<&'static str>,
 }
 
 /// A header of an answer.
@@ -98,14 +115,13 @@ pub struct AnswerHeader {
 }
 
 impl Listed {
-    /// The status of a success.
-    pub(crate) fn status(&self) -> StatusCode {
-        let code = match self.status {
+    /// The status of a success; `None` where the handler says it.
+    pub(crate) fn status(&self) -> Option<StatusCode> {
+        match self.status {
+            // The generator writes none that is none.
             Status::Code(code) => StatusCode::from_u16(code).ok(),
             Status::Class(_) | Status::Other => None,
-        };
-        // The generator writes one status for a success, and none that is none.
-        code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+        }
     }
 
     fn has(&self, status: StatusCode) -> bool {
@@ -120,8 +136,22 @@ impl Listed {
 impl Operation {
     /// The answer that the document lists for this status.
     pub fn listed(&self, status: StatusCode) -> Option<&Listed> {
+        if self.success.status == Status::Other {
+            return Some(&self.success);
+        }
         std::iter::once(&self.success)
+            .chain(self.further)
             .chain(self.errors)
             .find(|listed| listed.has(status))
+    }
+
+    /// Whether any error has a body.
+    pub(crate) fn describes_errors(&self) -> bool {
+        self.errors.iter().any(|it| it.component.is_some())
+    }
+
+    /// Whether its success makes a websocket of the connection.
+    pub fn is_upgrade(&self) -> bool {
+        self.success.status == Status::Code(101)
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! 1. Path variables are the decoded segments of the path.
 //! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
-//!    for a space. A name that the operation does not have is `unknown`, one of its own that comes twice
+//!    for a space. A name that the operation does not have, nor its credentials, is `unknown`, one of its own that comes twice
 //!    is `repeated`; each counts once, however often it comes.
 //! 3. Of the headers, those that the operation names are read; each may come once.
 //! 4. A value that is not UTF-8 violates `format`.
-//! 5. The schema says what a text stands for: `20` is a number where the schema asks for one.
+//! 5. A list is written as many times as it has items (`style: form`, `explode: true`).
+//! 6. The schema says what a text stands for: `20` is a number where the schema asks for one.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,7 +19,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::json::Value;
-use crate::operation::{Location, Operation};
+use crate::operation::{Location, Operation, Parameter};
 use crate::rejection::{Cause, RequestError};
 use crate::schema::check_parameter;
 use crate::violation::{Path, Violation, Violations, constraint};
@@ -28,8 +29,9 @@ use crate::violation::{Path, Violation, Violations, constraint};
 pub struct Parameters<'a> {
     operation: &'static Operation,
     location: Location,
-    /// By the position of the parameter in the operation; empty when it has none of this location.
-    texts: Vec<Option<Cow<'a, str>>>,
+    /// By the position of the parameter in the operation; empty when it has none of this location. A list has as
+    /// many as it has items.
+    texts: Vec<Vec<Cow<'a, str>>>,
 }
 
 impl<'a> Parameters<'a> {
@@ -57,7 +59,7 @@ impl<'a> Parameters<'a> {
         let mut found = Found {
             operation,
             location,
-            texts: vec![None; operation.parameters.len()],
+            texts: vec![Vec::new(); operation.parameters.len()],
             unreadable: Vec::new(),
             repeated: Vec::new(),
             unknown: HashSet::new(),
@@ -101,10 +103,16 @@ impl<'a> Parameters<'a> {
     /// As for [`required`](Parameters::required).
     pub fn optional<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, RequestError> {
         let mut declared = self.operation.parameters.iter().zip(&self.texts);
-        let (parameter, text) = declared
+        let (parameter, texts) = declared
             .find(|(parameter, _)| parameter.location == self.location && parameter.name == name)
             .ok_or_else(RequestError::internal)?;
-        let Some(text) = text.as_deref().or(parameter.default) else {
+        if parameter.schema.items().is_some() && !texts.is_empty() {
+            let value = read(parameter, texts);
+            return T::deserialize(&value)
+                .map(Some)
+                .map_err(|_| RequestError::internal());
+        }
+        let Some(text) = texts.first().map(|it| &**it).or(parameter.default) else {
             return Ok(None);
         };
         let value = match parameter.schema.read_text(text) {
@@ -124,7 +132,7 @@ impl<'a> Parameters<'a> {
 struct Found<'a> {
     operation: &'static Operation,
     location: Location,
-    texts: Vec<Option<Cow<'a, str>>>,
+    texts: Vec<Vec<Cow<'a, str>>>,
     /// The positions of those whose text is not UTF-8.
     unreadable: Vec<usize>,
     /// The positions of those that come more than once.
@@ -152,9 +160,10 @@ impl<'a> Found<'a> {
             let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
             let name = readable(decode_query(name));
             match self.position(&name) {
-                Some(at) if self.texts[at].is_some() => self.repeated(at),
+                Some(at) if !self.texts[at].is_empty() && !self.is_list(at) => self.repeated(at),
                 Some(at) => self.set(at, decode_query(text)),
                 None if self.unknown.contains(&name) => {}
+                None if self.operation.has_query_credential(&name) => {}
                 None => {
                     self.violations.add(|| unknown(&name));
                     self.unknown.insert(name);
@@ -185,18 +194,22 @@ impl<'a> Found<'a> {
             .position(|parameter| parameter.location == self.location && parameter.name == name)
     }
 
+    fn is_list(&self, at: usize) -> bool {
+        self.operation.parameters[at].schema.items().is_some()
+    }
+
     fn set(&mut self, at: usize, bytes: Cow<'a, [u8]>) {
         let text = match bytes {
             Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).ok(),
             Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).ok(),
         };
-        if text.is_none() {
+        if text.is_none() && !self.unreadable.contains(&at) {
             self.unreadable.push(at);
             let name = self.operation.parameters[at].name;
             self.violations
                 .add(|| Violation::new(name, "format", "must be UTF-8"));
         }
-        self.texts[at] = Some(text.unwrap_or_default());
+        self.texts[at].push(text.unwrap_or_default());
     }
 
     fn repeated(&mut self, at: usize) {
@@ -209,26 +222,35 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Step 5, and what is missing.
+    /// Steps 5 and 6, and what is missing.
     fn check(&mut self) {
         for (at, parameter) in self.operation.parameters.iter().enumerate() {
             if parameter.location != self.location || self.unreadable.contains(&at) {
                 continue;
             }
             let name = parameter.name;
-            match self.texts[at].as_deref() {
-                Some(text) => {
-                    let value = parameter.schema.read_text(text);
+            match self.texts[at].as_slice() {
+                texts @ [_, ..] => {
+                    let value = read(parameter, texts);
                     check_parameter(name, &parameter.schema, &value, &mut self.violations);
                 }
-                None if parameter.required => {
+                [] if parameter.required => {
                     let message = "is required, but missing";
                     self.violations
                         .add(|| Violation::new(name, "required", message));
                 }
-                None => {}
+                [] => {}
             }
         }
+    }
+}
+
+/// The value of a parameter that is there: a list of all its texts, or the one.
+fn read<'a>(parameter: &Parameter, texts: &'a [Cow<'_, str>]) -> Value<'a> {
+    match (parameter.schema.items(), texts) {
+        (Some(items), texts) => Value::Array(texts.iter().map(|it| items.read_text(it)).collect()),
+        (None, [text, ..]) => parameter.schema.read_text(text),
+        (None, []) => Value::Null,
     }
 }
 

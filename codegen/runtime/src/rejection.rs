@@ -34,7 +34,7 @@ pub enum Cause {
     Query,
     /// A header is missing, repeated or out of its schema (400).
     Header,
-    /// The body is not JSON, or out of its schema (400).
+    /// The body is not written as it should be, or out of its schema (400).
     Body,
     /// The path does not have the method (405).
     Method,
@@ -96,7 +96,7 @@ impl RequestError {
     }
 
     /// The body is not of a media type that is read; `message` says of which it must be.
-    pub fn media_type(message: &'static str) -> RequestError {
+    pub fn media_type(message: impl Into<Cow<'static, str>>) -> RequestError {
         RequestError::of_body(Cause::MediaType, constraint::CONTENT_TYPE, message)
     }
 

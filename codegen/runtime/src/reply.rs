@@ -5,9 +5,11 @@ use std::marker::PhantomData;
 use bytes::Bytes;
 use dropshot::HttpResponseHeaders;
 use dropshot::{ApiEndpointResponse, Body, HttpCodedResponse, HttpError, HttpResponse};
+use futures::{Stream, TryStreamExt};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
-use hyper::body::Body as _;
+use http_body_util::StreamBody;
+use hyper::body::{Body as _, Frame};
 use schemars::r#gen::SchemaGenerator;
 use schemars::schema::Schema;
 use serde::Serialize;
@@ -15,25 +17,158 @@ use serde::Serialize;
 use crate::metadata::HeaderGroup;
 use crate::operation::Operation;
 use crate::rejection::ErrorAnswer;
+use crate::websocket::Switching;
 
 /// The success of one operation. The generator implements it.
 pub trait Success: Sized + Send + Sync + 'static {
-    /// dropshot's description of the body: `HttpResponseOk<Product>`, or `HttpResponseDeleted` for
-    /// none.
+    /// dropshot's description of the body: `HttpResponseOk<Product>`, `HttpResponseDeleted` for none, or
+    /// `HttpResponseOk<FreeformBody>` for bytes.
     type Shape: HttpCodedResponse;
 
     /// The operation that it answers.
     fn operation() -> &'static Operation;
 
-    /// The headers and the body, in JSON, if there is one.
+    /// The answer.
     ///
     /// # Errors
     /// When the body cannot be written, which is a mistake of its type.
-    fn into_parts(self) -> Result<(HeaderMap, Option<Vec<u8>>), serde_json::Error>;
+    fn into_answer(self) -> Result<Answer, serde_json::Error>;
 
     /// The schemas of the headers, in the order of the operation.
     fn header_schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
 }
+
+/// A success, ready to be sent.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status, where the document has more than one.
+    status: Option<StatusCode>,
+    headers: HeaderMap,
+    body: RawBody,
+}
+
+impl Answer {
+    /// Without a body.
+    pub fn empty(headers: HeaderMap) -> Answer {
+        Answer::bytes(headers, RawBody::default())
+    }
+
+    /// With a body in JSON.
+    ///
+    /// # Errors
+    /// When the value cannot be written, which is a mistake of its type.
+    pub fn json(headers: HeaderMap, value: &impl Serialize) -> Result<Answer, serde_json::Error> {
+        let body = json_body(value)?;
+        Ok(Answer::bytes(headers, body).of_type("application/json"))
+    }
+
+    /// With a body that is the text of a string.
+    ///
+    /// # Errors
+    /// When the value is no string, which is a mistake of its type.
+    pub fn text(headers: HeaderMap, value: &impl Serialize) -> Result<Answer, serde_json::Error> {
+        let text: String = serde_json::from_value(serde_json::to_value(value)?)?;
+        Ok(Answer::bytes(headers, text).of_type("text/plain; charset=utf-8"))
+    }
+
+    /// With a body of bytes, whose media type is among the headers.
+    pub fn bytes(headers: HeaderMap, body: impl Into<RawBody>) -> Answer {
+        Answer {
+            status: None,
+            headers,
+            body: body.into(),
+        }
+    }
+
+    /// That the connection becomes a websocket.
+    pub fn switching(mut headers: HeaderMap, switching: Switching) -> Answer {
+        headers.extend(switching.0);
+        Answer::empty(headers)
+    }
+
+    /// The same with this status, where the document leaves it to the handler.
+    #[must_use]
+    pub fn with_status(self, status: StatusCode) -> Answer {
+        Answer {
+            status: Some(status),
+            ..self
+        }
+    }
+
+    /// The same with one of the statuses that the document lists.
+    #[must_use]
+    pub fn with_code(self, code: u16) -> Answer {
+        Answer {
+            status: StatusCode::from_u16(code).ok(),
+            ..self
+        }
+    }
+
+    fn of_type(mut self, media_type: &'static str) -> Answer {
+        let value = HeaderValue::from_static(media_type);
+        self.headers.insert(header::CONTENT_TYPE, value);
+        self
+    }
+
+    /// The response, and what is streamed in place of its bytes.
+    pub(crate) fn into_response(self, operation: &Operation) -> (Response<Bytes>, Option<Body>) {
+        let status = self.status.or(operation.success.status());
+        // A handler says one wherever the document does not.
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let (bytes, stream) = match self.body {
+            RawBody::Whole(bytes) => (bytes, None),
+            RawBody::Stream(body) => (Bytes::new(), Some(body)),
+        };
+        let mut response = Response::new(bytes);
+        *response.status_mut() = status;
+        *response.headers_mut() = self.headers;
+        (response, stream)
+    }
+}
+
+/// The bytes of an answer, there or still to come.
+#[derive(Debug)]
+pub enum RawBody {
+    /// All of them.
+    Whole(Bytes),
+    /// As they come. The hook that hands answers over is shown none of them.
+    Stream(Body),
+}
+
+impl RawBody {
+    /// These bytes, as they come. What goes wrong breaks the connection off, so that no client takes a part
+    /// for the whole.
+    pub fn stream<E>(bytes: impl Stream<Item = Result<Bytes, E>> + Send + Sync + 'static) -> RawBody
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        let frames = bytes.map_ok(Frame::data).map_err(Into::into);
+        RawBody::Stream(Body::wrap(StreamBody::new(frames)))
+    }
+}
+
+impl Default for RawBody {
+    fn default() -> RawBody {
+        RawBody::Whole(Bytes::new())
+    }
+}
+
+impl From<Body> for RawBody {
+    fn from(body: Body) -> RawBody {
+        RawBody::Stream(body)
+    }
+}
+
+macro_rules! whole {
+    ($($type:ty),*) => {$(
+        impl From<$type> for RawBody {
+            fn from(bytes: $type) -> RawBody {
+                RawBody::Whole(bytes.into())
+            }
+        }
+    )*};
+}
+whole!(Bytes, Vec<u8>, String, &'static [u8], &'static str);
 
 /// An answer for dropshot, success or error, which describes itself as the success `A`.
 #[derive(Debug)]
@@ -59,7 +194,7 @@ impl<A: Success> HttpResponse for Reply<A> {
     fn response_metadata() -> ApiEndpointResponse {
         let success = &A::operation().success;
         let mut metadata = HttpResponseHeaders::<A::Shape, HeaderGroup<A>>::response_metadata();
-        metadata.success = Some(success.status());
+        metadata.success = success.status();
         metadata.description = Some(success.description.to_owned());
         metadata
     }

@@ -7,12 +7,14 @@
 //! answers:
 //!
 //! 1. a declared length beyond the limit (413);
-//! 2. another media type or content coding than JSON (415);
+//! 2. another media type than the document says, or a content coding (415);
 //! 3. the body is read: too slow (408), too long after all (413);
 //! 4. the path, the query, the headers, the body (400): the first of these groups that has violations
 //!    answers, with all violations of that group.
 //!
-//! Steps 1 to 3 and the body are left out for an operation that has no body.
+//! Steps 1 to 3 and the body are left out for an operation that has no body. Bytes and multipart bodies are
+//! not read here, but by the handler, which has checked the rest by then: of these steps, they take the second
+//! alone ([`crate::content`]). So does a websocket, whose headers are looked at in place of a body.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,27 +22,27 @@ use std::marker::PhantomData;
 use async_trait::async_trait;
 use dropshot::{
     ApiEndpointBodyContentType, ExclusiveExtractor, ExtensionMode, ExtractorMetadata, Header,
-    HttpError, Path, Query, RequestContext, ServerContext, SharedExtractor, TypedBody,
+    HttpError, Path, Query, RequestContext, ServerContext, SharedExtractor,
 };
 use http::header::{self, HeaderMap, HeaderName};
 use http::request::Parts;
-use schemars::JsonSchema;
 use schemars::r#gen::SchemaGenerator;
-use serde::de::DeserializeOwned;
 
 use crate::body::RequestBody;
+use crate::content::{self, FromBody, Received, Unread};
+use crate::json;
 use crate::metadata::ParameterGroup;
 use crate::operation::{Location, Operation};
 use crate::parameters::Parameters;
-use crate::rejection::{Cause, RequestError};
-use crate::{json, schema};
+use crate::rejection::RequestError;
+use crate::websocket::Websocket;
 
 /// The request of one operation, once it has been checked. The generator implements it.
 pub trait Request: Sized + Send + Sync + 'static {
     /// The headers that the operation reads; `()` for none.
     type Headers: Send;
-    /// The JSON body; `()` for none.
-    type Body: DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    /// The body; `()` for none.
+    type Body: FromBody;
 
     /// The operation that it is a request for.
     fn operation() -> &'static Operation;
@@ -71,6 +73,7 @@ pub struct Captured<R> {
     // In a box, since it is handed on from future to future.
     head: Box<Parts>,
     body: RequestBody,
+    websocket: Option<Websocket>,
     request: PhantomData<fn() -> R>,
 }
 
@@ -84,21 +87,26 @@ impl<R: Request> Captured<R> {
 #[async_trait]
 impl<R: Request> ExclusiveExtractor for Captured<R> {
     async fn from_request<Context: ServerContext>(
-        _context: &RequestContext<Context>,
+        context: &RequestContext<Context>,
         request: hyper::Request<dropshot::Body>,
     ) -> Result<Captured<R>, HttpError> {
         let (head, body) = request.into_parts();
         let body = RequestBody::new(&head.headers, body);
+        let websocket = match R::operation().is_upgrade() {
+            true => Some(Websocket::of(context, &head).await),
+            false => None,
+        };
         Ok(Captured {
             head: Box::new(head),
             body,
+            websocket,
             request: PhantomData,
         })
     }
 
     fn metadata(content_type: ApiEndpointBodyContentType) -> ExtractorMetadata {
         let of = ApiEndpointBodyContentType::clone;
-        let mut groups = vec![
+        let groups = [
             <Path<ParameterGroup<R, { ParameterGroup::<()>::PATH }>> as SharedExtractor>::metadata(
                 of(&content_type),
             ),
@@ -109,17 +117,16 @@ impl<R: Request> ExclusiveExtractor for Captured<R> {
                 of(&content_type),
             ),
         ];
-        if R::operation().body.is_some() {
-            groups.push(<TypedBody<R::Body> as ExclusiveExtractor>::metadata(
-                content_type,
-            ));
-        }
+        let operation = R::operation();
+        let body = operation.body.as_ref();
+        let body = body.map(|body| R::Body::parameters(content::content_type(body)));
+        let groups = groups.into_iter().flat_map(|group| group.parameters);
         ExtractorMetadata {
-            extension_mode: ExtensionMode::None,
-            parameters: groups
-                .into_iter()
-                .flat_map(|group| group.parameters)
-                .collect(),
+            extension_mode: match operation.is_upgrade() {
+                true => ExtensionMode::Websocket,
+                false => ExtensionMode::None,
+            },
+            parameters: groups.chain(body.into_iter().flatten()).collect(),
         }
     }
 }
@@ -141,30 +148,17 @@ impl<R: Request> Unchecked<R> {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn headers(&self) -> Result<R::Headers, RequestError> {
-        R::headers(&self.parameters(Location::Header)?)
+        R::headers(&parameters::<R>(Location::Header, &self.0.head)?)
     }
 
-    /// The most bytes of memory that its body takes while it is read: nothing where the operation has none, or where the
-    /// body is there, and empty.
+    /// The most bytes of memory that its body takes while it is read: nothing where the operation has none, where the
+    /// handler reads it, or where the body is there, and empty.
     pub fn expected_bytes(&self) -> usize {
         match R::operation().body {
+            Some(_) if R::Body::UNREAD => 0,
             Some(_) => self.0.body.expected_bytes(),
             None => 0,
         }
-    }
-
-    /// Forgets the headers that nothing asks for any more, before the body is waited for.
-    fn keep_parameters_only(&mut self) {
-        let parameters = R::operation().parameters.iter();
-        let names = parameters.filter(|it| it.location == Location::Header);
-        let headers = &mut self.0.head.headers;
-        let mut kept = HeaderMap::new();
-        for name in names.filter_map(|it| HeaderName::try_from(it.name).ok()) {
-            for value in headers.get_all(&name) {
-                kept.append(name.clone(), value.clone());
-            }
-        }
-        *headers = kept;
     }
 
     /// The request, when it passes everything that the document says.
@@ -181,74 +175,70 @@ impl<R: Request> Unchecked<R> {
     /// # Errors
     /// As of [`check`](Unchecked::check).
     pub async fn check_noting<T>(
-        mut self,
+        self,
         note: impl FnOnce(&R, &json::Value<'_>) -> T,
     ) -> Result<(R, T), RequestError> {
-        let text = match R::operation().body {
-            Some(_) => {
-                self.0.body.check_declared_length()?;
-                check_media_type(&self.0.head.headers)?;
-                self.keep_parameters_only();
-                self.0.body.read().await?
+        let Captured {
+            mut head,
+            mut body,
+            websocket,
+            ..
+        } = self.0;
+        let content_type = head.headers.get(header::CONTENT_TYPE).cloned();
+        let described = R::operation().body.as_ref();
+        if let Some(described) = described {
+            if !R::Body::UNREAD {
+                body.check_declared_length()?;
             }
-            None => bytes::Bytes::new(),
+            content::check_media_type(described, &head.headers)?;
+        }
+        let received = match described {
+            Some(described) if !R::Body::UNREAD => {
+                keep_parameters_only(R::operation(), &mut head.headers);
+                Some((described, body.read().await?))
+            }
+            _ => None,
         };
-        let path = self.parameters(Location::Path)?;
-        let query = self.parameters(Location::Query)?;
-        let headers = self.headers()?;
-        let body = read_body(R::operation().body, &text)?;
-        // What has passed the schema fits the type that was made of it, so this is no fault of the
-        // caller.
-        let typed = body.take().map_err(|_| RequestError::internal())?;
+        let path = parameters::<R>(Location::Path, &head)?;
+        let query = parameters::<R>(Location::Query, &head)?;
+        let headers = R::headers(&parameters::<R>(Location::Header, &head)?)?;
+        let received = match received {
+            Some((described, bytes)) => Received::of(described, bytes)?,
+            None => Received::Nothing,
+        };
+        let value = match described.and_then(|it| it.schema) {
+            Some(schema) => received.value(schema)?,
+            None => json::Value::Null,
+        };
+        let unread = Unread {
+            content_type,
+            body,
+            websocket,
+        };
+        let typed = R::Body::made(&value, unread)?;
         let request = R::build(&path, &query, headers, typed)?;
-        let noted = note(&request, &body);
+        let noted = note(&request, &value);
         Ok((request, noted))
     }
-
-    fn parameters(&self, location: Location) -> Result<Parameters<'_>, RequestError> {
-        Parameters::read(R::operation(), location, &self.0.head)
-    }
 }
 
-fn read_body<'a>(
-    schema: Option<&schema::Schema>,
-    text: &'a [u8],
-) -> Result<json::Value<'a>, RequestError> {
-    let Some(schema) = schema else {
-        return Ok(json::Value::Null);
-    };
-    match json::parse(text) {
-        Ok(value) => {
-            RequestError::unless_empty(Cause::Body, schema::check(schema, &value))?;
-            Ok(value)
-        }
-        Err(violation) => {
-            RequestError::unless_empty(Cause::Body, violation.into())?;
-            Err(RequestError::internal())
-        }
-    }
+/// The parameters of one location.
+fn parameters<R: Request>(
+    location: Location,
+    head: &Parts,
+) -> Result<Parameters<'_>, RequestError> {
+    Parameters::read(R::operation(), location, head)
 }
 
-/// A missing media type counts as JSON. Parameters do not matter: JSON is UTF-8 (RFC 8259, section
-/// 8.1), and what is not is found by reading it.
-fn check_media_type(headers: &HeaderMap) -> Result<(), RequestError> {
-    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
-    let essence = types.next().map_or(&b"application/json"[..], |value| {
-        value
-            .as_bytes()
-            .split(|&byte| byte == b';')
-            .next()
-            .unwrap_or_default()
-            .trim_ascii()
-    });
-    if types.next().is_some() || !essence.eq_ignore_ascii_case(b"application/json") {
-        return Err(RequestError::media_type("must be application/json"));
+/// Forgets the headers that nothing asks for any more, before the body is waited for.
+fn keep_parameters_only(operation: &Operation, headers: &mut HeaderMap) {
+    let parameters = operation.parameters.iter();
+    let names = parameters.filter(|it| it.location == Location::Header);
+    let mut kept = HeaderMap::new();
+    for name in names.filter_map(|it| HeaderName::try_from(it.name).ok()) {
+        for value in headers.get_all(&name) {
+            kept.append(name.clone(), value.clone());
+        }
     }
-    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
-    if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return Err(RequestError::media_type(
-            "must not be compressed (Content-Encoding)",
-        ));
-    }
-    Ok(())
+    *headers = kept;
 }

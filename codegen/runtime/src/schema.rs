@@ -209,6 +209,15 @@ impl fmt::Debug for Pattern {
 }
 
 impl Schema {
+    /// What the items of a list are.
+    pub(crate) fn items(&self) -> Option<&'static Schema> {
+        match &self.kind {
+            Kind::Ref(schema) => schema.items(),
+            Kind::Array(array) => Some(array.items),
+            _ => None,
+        }
+    }
+
     /// The value that the text of a parameter stands for: what the schema says of its type decides.
     ///
     /// A text that is no value of that type stays a text, for [`check`] to refuse.

@@ -13,7 +13,8 @@
 //!    as an error: the client learns more from it than from anything else. Where the document lists no
 //!    errors of the operation at all, none of them is a surprise;
 //! 8. the trait's hook hands the answer over to be sent: it may add headers of the connection, and decides
-//!    how the bytes go out.
+//!    how the bytes go out. Of a body that is streamed it is shown nothing, and the stream takes the place of what it
+//!    makes.
 //!
 //! A method that a path does not have is answered before all that ([`register_absent_methods`]), and so is a request that
 //! is not written as its route is ([`Methods`](crate::Methods)).
@@ -90,7 +91,7 @@ where
     endpoint.description = operation.description.map(str::to_owned);
     endpoint.tags = operation.tags.iter().map(|&tag| tag.to_owned()).collect();
     endpoint.deprecated = operation.deprecated;
-    if operation.errors.is_empty() {
+    if !operation.describes_errors() {
         endpoint.error = None;
     }
     endpoint
@@ -127,7 +128,7 @@ where
                 .await
                 .inspect_err(|it| tell_misfit(it, &context.log))?;
             // A body that cannot be written is a mistake of the service.
-            answer.into_parts().map_err(|error| {
+            answer.into_answer().map_err(|error| {
                 slog::error!(context.log, "an answer cannot be written"; "error" => %error);
                 Rejection::Request(RequestError::internal())
             })
@@ -138,9 +139,12 @@ where
         slog::error!(context.log, "a handler panicked"; "panic" => panic_message(&*panic));
         Err(Rejection::Request(RequestError::internal()))
     });
-    let mut response = match outcome {
-        Ok((headers, body)) => response(A::operation().success.status(), headers, body),
-        Err(rejection) => failed(|| fail(rejection).into_response(), &context.log),
+    let (mut response, stream) = match outcome {
+        Ok(answer) => answer.into_response(A::operation()),
+        Err(rejection) => {
+            let answer = failed(|| fail(rejection).into_response(), &context.log);
+            (answer, None)
+        }
     };
     // A caller who was admitted, but whose credential has ended since then, is told as little
     // as a stranger.
@@ -149,7 +153,11 @@ where
     }
     response.extensions_mut().extend(notes);
     audit(A::operation(), &response, &context.log);
-    Ok(Reply::of(answered(response, start.elapsed())))
+    let mut response = answered(response, start.elapsed());
+    if let Some(stream) = stream {
+        *response.body_mut() = stream;
+    }
+    Ok(Reply::of(response))
 }
 
 /// Tells the log about a request that passed the document and yet did not fit the types made of it. The
@@ -233,9 +241,12 @@ where
 
 /// Headers that every answer may carry, whatever the document lists: those that describe the message
 /// itself, and the one that dropshot adds.
-const UNLISTED: [&str; 3] = [
+const UNLISTED: [&str; 6] = [
     "content-type",
     "content-length",
+    "connection",
+    "upgrade",
+    "sec-websocket-accept",
     dropshot::HEADER_REQUEST_ID,
 ];
 
@@ -266,6 +277,30 @@ fn audit(operation: &Operation, response: &Response<Bytes>, log: &slog::Logger) 
         slog::error!(log, "a header of an answer is not in the document";
             "operation" => operation.id, "status" => status.as_u16(), "header" => name.as_str());
     }
+}
+
+/// An error whose operation has several bodies of errors, which tells which one it is. The generator implements
+/// it.
+pub trait ErrorBody {
+    /// The component that describes it; `None` for no body.
+    fn component(&self) -> Option<&'static str>;
+}
+
+/// The same answer. One with another body than the document lists for its status is sent, but logged as an
+/// error.
+pub fn listed_body<E: ErrorBody>(
+    operation: &'static Operation,
+    answer: ErrorAnswer<E>,
+    log: &slog::Logger,
+) -> ErrorAnswer<E> {
+    let component = answer.body.component();
+    let listed = operation.listed(answer.status);
+    if listed.is_some_and(|it| it.component != component) {
+        slog::error!(log, "the body of an answer is not in the document";
+            "operation" => operation.id, "status" => answer.status.as_u16(),
+            "body" => component.unwrap_or("nothing"));
+    }
+    answer
 }
 
 /// What a panic said, as far as it is text.

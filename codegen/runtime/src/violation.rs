@@ -176,6 +176,8 @@ pub mod constraint {
     pub const TIMEOUT: &str = "timeout";
     /// The path does not have the method.
     pub const METHOD: &str = "method";
+    /// The headers do not ask for a websocket.
+    pub const WEBSOCKET: &str = "websocket";
 }
 
 /// The longest text that a message repeats, in characters: shorter than any credential.

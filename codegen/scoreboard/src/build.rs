@@ -12,13 +12,15 @@ use serde_json::Value;
 
 /// What generated modules stand on.
 const DEPENDENCIES: &str = r#"
+base64 = "0.23"
 bytes = "1"
 chrono = { version = "0.4", default-features = false, features = ["serde", "std"] }
 dropshot = "0.18"
 futures = "0.3"
 progenitor-client = "0.15"
+rand = "0.10"
 regress = "0.12"
-reqwest = { version = "0.13", default-features = false, features = ["json", "query", "stream"] }
+reqwest = { version = "0.13", default-features = false, features = ["json", "multipart", "query", "stream"] }
 schemars = "0.8"
 serde = { version = "1", features = ["derive"] }
 serde_json = { version = "1", features = ["raw_value"] }

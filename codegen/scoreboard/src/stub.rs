@@ -16,9 +16,9 @@ pub fn text(document: &Document) -> String {
          impl {api}Api for Stub {{\n type Context = ();\n type Error = ();\n"
     );
     let used = document.operations.iter();
-    let schemes: BTreeSet<&str> = used.filter_map(|it| it.security.as_deref()).collect();
+    let schemes: BTreeSet<String> = used.filter_map(|it| it.admission()).collect();
     for scheme in schemes {
-        let (name, method) = (names::of_type(scheme), names::value(scheme));
+        let (name, method) = (names::of_type(&scheme), names::value(&scheme));
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -30,12 +30,16 @@ pub fn text(document: &Document) -> String {
     let mut errors: Vec<_> = errors
         .map(|it| {
             (
-                document.error_hook(it),
-                format!("types::{}", names::of_type(it)),
+                document.error_hook(&it),
+                format!("types::{}", names::of_type(&it)),
             )
         })
         .collect();
-    if document.operations.iter().any(|it| it.errors.is_empty()) {
+    if document
+        .operations
+        .iter()
+        .any(|it| it.error_schema().is_none())
+    {
         errors.push(("unlisted".to_owned(), "()".to_owned()));
     }
     for (method, name) in errors {
@@ -47,7 +51,7 @@ pub fn text(document: &Document) -> String {
     }
     for operation in &document.operations {
         let (function, stem) = (operation.function(), operation.stem());
-        let caller = operation.security.as_ref().map_or("", |_| "_: (), ");
+        let caller = operation.admission().map_or("", |_| "_: (), ");
         let _ = writeln!(
             text,
             "async fn {function}(_: &Context, {caller}_: codegen_runtime::Unchecked<{stem}Request>) \

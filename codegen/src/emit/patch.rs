@@ -161,6 +161,9 @@ impl VisitMut for Mender<'_> {
         if let Some(inner) = argument(ty, "Nullable").filter(|_| is_marker(ty, "Nullable")) {
             *ty = parse_quote!(::std::option::Option<#inner>);
         }
+        if let Some(inner) = argument(ty, "Optional").filter(|_| is_marker(ty, "Optional")) {
+            *ty = parse_quote!(::std::option::Option<#inner>);
+        }
         if let Some(inner) = argument(ty, "List").filter(|_| is_marker(ty, "List")) {
             *ty = parse_quote!(::std::vec::Vec<#inner>);
         }

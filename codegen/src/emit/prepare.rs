@@ -7,7 +7,8 @@
 //! - a component that this crate emits by itself (a number, an integer, a UUID, a time, an address, a
 //!   `oneOf`) is replaced by [`own`]: `::patch::types::Amount`;
 //! - null, lists, maps and decimals are [`marker`]s: `::patch::Field<T>`, `::patch::Nullable<T>`,
-//!   `::patch::List<T>`, `::patch::Map<T>` and `::patch::Decimal`. typify knows no third state between
+//!   `::patch::List<T>`, `::patch::Map<T>`, `::patch::Optional<T>` and
+//!   `::patch::Decimal`. typify knows no third state between
 //!   a value and nothing, cannot tell an absent list from an empty one, and makes every number an
 //!   `f64`;
 //! - defaults are gone. They say what the server does with an absent value, and would make typify
@@ -19,7 +20,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Document, Format, Kind, Location, Operation, Parameter, Response, Schema, Status, Text,
+    Body, Content, Document, Format, Kind, Location, Operation, Parameter, Response, Schema,
+    Status, Text,
 };
 
 /// The crate that does not exist, whose items are rewritten later.
@@ -68,7 +70,12 @@ pub(super) fn document(document: &Document) -> Value {
 fn prepared(document: &Document, operation: &Operation) -> Value {
     let mut responses = Map::new();
     for (status, answer) in statuses(operation) {
-        responses.insert(status.to_string(), prepared_answer(answer));
+        let mut prepared = prepared_answer(answer);
+        let is_error = operation.errors.iter().any(|it| std::ptr::eq(it, answer));
+        if is_error && super::errors::has_several(operation) {
+            prepared["content"] = json!({ "*/*": { "schema": {} } });
+        }
+        responses.insert(status.to_string(), prepared);
     }
     let parameters: Vec<_> = operation
         .parameters
@@ -76,30 +83,42 @@ fn prepared(document: &Document, operation: &Operation) -> Value {
         .map(|it| prepared_parameter(document, it))
         .collect();
     let mut value = json!({
-        "operationId": operation.id,
+        "operationId": operation.plain_id(),
         "parameters": parameters,
         "responses": responses,
         "deprecated": operation.deprecated,
     });
     tell(&mut value, "summary", operation.summary.as_deref());
     tell(&mut value, "description", operation.description.as_deref());
+    if operation.success.is_upgrade() {
+        value["x-dropshot-websocket"] = json!({});
+    }
     if let Some(body) = &operation.body {
-        value["requestBody"] = json!({ "required": true, "content": content(&body.schema) });
+        value["requestBody"] = json!({ "required": true, "content": request_content(body) });
     }
     value
 }
 
 /// The answers of an operation, so that no two have a status in common: progenitor would look at the wider
-/// first, and take `default` for a success, too. All errors have one schema.
+/// first, and take `default` for a success, too.
 fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
-    let mut all = vec![(operation.success.status, &operation.success)];
+    let several = super::errors::has_several(operation);
+    // progenitor takes no 3xx for a success: the client follows, and hands over what it finds.
+    let success = &operation.success;
+    let is_redirect = matches!(success.status, Status::Code(300..400));
+    let mut all = Vec::from_iter((!is_redirect).then_some((success.status, success)));
+    all.extend(operation.further.iter().map(|it| (it.status, it)));
+    let first = all.len();
     let mut classes = Vec::new();
     for answer in operation.errors.iter().rev() {
         match answer.status {
             Status::Code(code) if classes.contains(&(code / 100)) => {}
-            Status::Code(_) => all.insert(1, (answer.status, answer)),
+            // What each status says is put back later.
+            Status::Code(code) if several => classes.push(code / 100),
+            Status::Code(_) => all.insert(first, (answer.status, answer)),
             Status::Class(digit) if !classes.contains(&digit) => classes.push(digit),
             Status::Class(_) => {}
+            Status::Other if several => classes = vec![4, 5],
             Status::Other => classes.extend([4, 5]),
         }
     }
@@ -126,14 +145,41 @@ fn prepared_parameter(document: &Document, parameter: &Parameter) -> Value {
 
 fn prepared_answer(answer: &Response) -> Value {
     let mut value = json!({ "description": answer.description });
-    if let Some(schema) = &answer.schema {
-        value["content"] = content(schema);
+    match &answer.content {
+        Some(Content::Json(schema)) => {
+            let schema = body(schema, answer.nullable);
+            value["content"] = json!({ "application/json": { "schema": schema } });
+        }
+        // progenitor hands over the bytes.
+        Some(_) => value["content"] = json!({ "*/*": { "schema": {} } }),
+        None => {}
     }
     value
 }
 
-fn content(component: &str) -> Value {
-    json!({ "application/json": { "schema": reference(component) } })
+/// A reference to the component of a body, which may be null.
+fn body(component: &str, nullable: bool) -> Value {
+    match nullable {
+        true => marker("Nullable", Some(reference(component))),
+        false => reference(component),
+    }
+}
+
+/// A request body in one of the media types that progenitor knows. The real ones of bytes are put back in
+/// [`super::bodies`].
+fn request_content(body: &Body) -> Value {
+    let bytes = json!({ "type": "string", "format": "binary" });
+    let (media_type, schema) = match &body.content {
+        Content::Json(name) | Content::Form(name) if !body.required => {
+            let optional = marker("Optional", Some(reference(name)));
+            (body.content.media_type(), optional)
+        }
+        Content::Json(name) => ("application/json", self::body(name, body.nullable)),
+        Content::Form(name) => ("application/x-www-form-urlencoded", reference(name)),
+        Content::Text(_) => ("text/plain", json!({ "type": "string" })),
+        Content::Multipart | Content::Bytes(_) => ("application/octet-stream", bytes),
+    };
+    json!({ media_type: { "schema": schema } })
 }
 
 fn reference(component: &str) -> Value {

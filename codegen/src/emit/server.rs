@@ -56,6 +56,10 @@ fn operation_static(operation: &Operation) -> Ident {
 /// The Rust type of a parameter or header.
 fn scalar_type(schema: &Schema) -> TokenStream {
     match &schema.kind {
+        Kind::Array { items, .. } => {
+            let item = scalar_type(items);
+            quote!(::std::vec::Vec<#item>)
+        }
         Kind::Ref(name) => component_type(name),
         Kind::Boolean => quote!(bool),
         Kind::Integer { width, .. } => {
@@ -63,9 +67,8 @@ fn scalar_type(schema: &Schema) -> TokenStream {
             quote!(#width)
         }
         Kind::Number { .. } => quote!(codegen_runtime::Decimal),
-        // Arrays and objects are no parameters.
+        // Objects are no parameters.
         Kind::String(_)
-        | Kind::Array { .. }
         | Kind::Object { .. }
         | Kind::Map(_)
         | Kind::OneOf { .. }

@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{one_of, patch, scalars};
+use super::{bodies, errors, one_of, patch, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,10 @@ pub(super) fn file(
         {
             items.extend(own.items.iter().cloned());
         }
+    }
+    if side != Side::Server {
+        bodies::written(&mut file, document);
+        errors::read(&mut file, document);
     }
     patch::file(&mut file, document, shared);
     Ok(file)
@@ -113,20 +117,19 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 
 /// The types that this crate emits by itself, and the defaults of all.
 fn own_types(document: &Document, shared: &Path) -> TokenStream {
-    document
-        .schemas
-        .iter()
-        .map(|(name, schema)| {
-            let own = match &schema.kind {
-                Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema),
-                Kind::Null => one_of::null(name, schema),
-                _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
-                _ => TokenStream::new(),
-            };
-            let default = scalars::default(name, schema, shared);
-            quote!(#own #default)
-        })
-        .collect()
+    let errors = errors::types(document);
+    let schemas = document.schemas.iter();
+    let types = schemas.map(|(name, schema)| {
+        let own = match &schema.kind {
+            Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema),
+            Kind::Null => one_of::null(name, schema),
+            _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
+            _ => TokenStream::new(),
+        };
+        let default = scalars::default(name, schema, shared);
+        quote!(#own #default)
+    });
+    quote!(#(#types)* #errors)
 }
 
 pub(super) fn refused(document: &Document, error: &str) -> Problems {

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use crate::model::{Header, Location, Pointer, Response, Status};
+use crate::model::{Content, Header, Location, Pointer, Response, Status};
 use crate::names::part;
 
+use super::content;
 use super::link;
 use super::names;
-use super::operation;
+use super::operation::{self, WEBSOCKET};
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
 
@@ -21,20 +22,21 @@ const HEADER: Keywords = Keywords::new(
     &["required", "schema", "style", "explode"],
     &["description", "deprecated", "example", "examples"],
 );
-const CONTENT: Keywords = Keywords::new("the content", &["application/json"], &[]);
-const MEDIA_TYPE: Keywords = Keywords::new("a media type", &["schema"], &["example", "examples"]);
 const EXAMPLE: Keywords = Keywords::new(
     "an example",
     &["value", "externalValue"],
     &["summary", "description"],
 );
 
-/// The success of an operation and its errors.
-pub(super) fn all(
-    reader: &Reader<'_>,
-    operation: &Place<'_>,
-    stem: &str,
-) -> Option<(Response, Vec<Response>)> {
+/// The answers of an operation.
+pub(super) struct Answers {
+    pub(super) success: Response,
+    pub(super) further: Vec<Response>,
+    pub(super) errors: Vec<Response>,
+}
+
+/// The success of an operation, what is the same with another status, and its errors.
+pub(super) fn all(reader: &Reader<'_>, operation: &Place<'_>, stem: &str) -> Option<Answers> {
     let Some(place) = operation.get("responses") else {
         reader.missing(operation, "responses");
         return None;
@@ -49,47 +51,88 @@ pub(super) fn all(
             None => whole = false,
         }
     }
-    if whole && successes.len() != 1 {
+    errors.sort_by_key(|answer: &Response| answer.status);
+    if successes.is_empty() && errors.len() == 1 && is_anything(&errors[0]) {
+        let anything = errors.remove(0);
+        // Earlier versions of dropshot wrote so of a websocket.
+        successes.push(match operation.get(WEBSOCKET) {
+            Some(_) => Response {
+                status: Status::Code(101),
+                content: None,
+                ..anything
+            },
+            None => anything,
+        });
+    }
+    if whole && successes.is_empty() {
         reader.refuse(
             &place.pointer,
-            format!("the operation has {} successes", successes.len()),
-            "write exactly one answer of 200 to 299: its function has one result",
+            "the operation has no success",
+            "write an answer of 101 or 200 to 399: its function has a result",
         );
     }
-    errors.sort_by_key(|answer| answer.status);
+    successes.sort_by_key(|answer| answer.status);
     if whole {
         check_errors(reader, &errors);
     }
-    successes
-        .pop()
-        .filter(|_| whole && successes.is_empty())
-        .map(|success| (success, errors))
+    let mut successes = successes.into_iter();
+    let (success, further) = (successes.next()?, Vec::from_iter(successes));
+    check_further(reader, &success, &further);
+    whole.then_some(Answers {
+        success,
+        further,
+        errors,
+    })
+}
+
+/// Several successes of an operation are one result, which has several statuses.
+fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) {
+    let headers = |answer: &Response| -> Vec<_> {
+        let headers = answer.headers.iter();
+        headers
+            .map(|it| (it.name.clone(), it.required, it.schema.json.clone()))
+            .collect()
+    };
+    let is_2xx = |answer: &Response| matches!(answer.status, Status::Code(200..300));
+    for answer in further {
+        let is_same = answer.content == success.content
+            && answer.nullable == success.nullable
+            && headers(answer) == headers(success);
+        if !is_same || !is_2xx(answer) || !is_2xx(success) {
+            reader.refuse(
+                &answer.pointer,
+                format!("the success differs from that of {}", success.status),
+                "write the same body and headers for all successes, each of 200 to 299, or an operation for each",
+            );
+        }
+    }
 }
 
 fn is_success(status: Status) -> bool {
-    matches!(status, Status::Code(..300))
+    matches!(status, Status::Code(..400))
 }
 
-/// All errors have a body, and the same.
+/// Whether this, as the only answer, says that the handler makes the whole answer: dropshot's
+/// `Response<Body>`.
+fn is_anything(answer: &Response) -> bool {
+    answer.status == Status::Other && matches!(answer.content, Some(Content::Bytes(_)))
+}
+
+/// All bodies of errors are JSON, and none is null.
 fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
-    let mut first: Option<(&str, &Response)> = None;
     for answer in errors {
-        match (&answer.schema, first) {
-            (None, _) => reader.refuse(
+        match answer.content {
+            _ if answer.nullable => reader.refuse(
                 &answer.pointer,
-                "an error without a body tells its reader nothing",
-                "write `content` with the schema of all errors of the operation",
+                "an error may not be null",
+                "remove `nullable`",
             ),
-            (Some(schema), None) => first = Some((schema, answer)),
-            (Some(schema), Some((other, by))) if schema != other => reader.refuse(
+            None | Some(Content::Json(_)) => {}
+            Some(_) => reader.refuse(
                 &answer.pointer,
-                format!(
-                    "the error is a `{schema}`, and that of {} is a `{other}`",
-                    by.status
-                ),
-                "write one schema for all errors of an operation",
+                "the body of an error is no JSON",
+                "write `application/json`, or no `content`",
             ),
-            _ => {}
         }
     }
 }
@@ -104,13 +147,13 @@ fn of_status<'a>(
         .then(|| text.parse::<u16>().ok())
         .flatten();
     let status = match (number, text) {
-        (Some(number @ (200..=299 | 400..=599)), _) => Status::Code(number),
+        (Some(number @ (101 | 200..=599)), _) => Status::Code(number),
         (_, "4XX") => Status::Class(4),
         (_, "5XX") => Status::Class(5),
         (_, "default") => Status::Other,
         _ => {
             let remedy = match number {
-                Some(_) => "write 200 to 299 or 400 to 599: this one is not for JSON over dropshot",
+                Some(_) => "write 101 or 200 to 599: no other ends a request",
                 None => {
                     "write each success by its number, and errors by theirs, `4XX`, `5XX` or `default`"
                 }
@@ -144,8 +187,10 @@ pub(super) fn one<'a>(
     let description = reader.required_text(&place, "description");
     let headers = headers(reader, &place, name);
     let links = link::all(reader, &place);
-    let schema = match (place.get("content"), status) {
-        (Some(content), Status::Code(status @ (204 | 205))) => {
+    let body = match (place.get("content"), status) {
+        // Earlier versions of dropshot wrote one of anything.
+        (_, Status::Code(101)) | (None, _) => None,
+        (Some(content), Status::Code(status @ (204 | 205 | 304))) => {
             reader.refuse(
                 &content.pointer,
                 format!("an answer of status {status} has no body"),
@@ -153,14 +198,14 @@ pub(super) fn one<'a>(
             );
             return None;
         }
-        (None, _) => None,
-        (Some(_), _) => Some(content(reader, &place, name)?),
+        (Some(_), _) => Some(content::all(reader, &place, content::Side::Answer, name)?),
     };
     Some(Response {
         status,
         description: description?,
         headers: headers?,
-        schema,
+        nullable: body.as_ref().is_some_and(|(_, nullable)| *nullable),
+        content: body.map(|(content, _)| content),
         links,
         pointer: place.pointer,
     })
@@ -221,41 +266,6 @@ pub(super) fn header<'a>(
         description: reader.text(&place, "description"),
         schema: schema::inline(reader, schema, &part(whole, name))?,
     })
-}
-
-/// The component that the JSON body of a request or an answer is; `name` is that of the one that is made of
-/// a schema that stands here.
-pub(super) fn content<'a>(reader: &Reader<'a>, holder: &Place<'a>, name: &str) -> Option<String> {
-    let Some(content) = holder.get("content") else {
-        reader.missing(holder, "content");
-        return None;
-    };
-    reader.expect(&content, "an object", Value::as_object)?;
-    let mut json = None;
-    for (media, member) in content.members() {
-        if CONTENT.read.contains(&media) {
-            json = Some(member);
-        } else {
-            reader.refuse(
-                &member.pointer,
-                format!("the media type `{media}` is not understood"),
-                "write `application/json`, and nothing else",
-            );
-        }
-    }
-    let Some(json) = json else {
-        if content.members().next().is_none() {
-            reader.missing(&content, "application/json");
-        }
-        return None;
-    };
-    let json = reader.object(json, &MEDIA_TYPE)?;
-    examples(reader, &json);
-    let Some(schema) = json.get("schema") else {
-        reader.missing(&json, "schema");
-        return None;
-    };
-    schema::named(reader, schema, name)
 }
 
 /// `examples`, whose references lead somewhere and whose keywords are known.

@@ -85,7 +85,7 @@ fn bound(
         reader.refuse(
             &number.pointer,
             format!("a number as `{exclusively}` is of OpenAPI 3.1"),
-            format!("write the number as `{keyword}`, and `{exclusively}: true`"),
+            format!("write the number as `{keyword}`, and `{exclusively}: true`, in OpenAPI 3.0"),
         );
         return None;
     }

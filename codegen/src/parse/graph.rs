@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use crate::model::{Kind, Location, Operation, Schema};
+use crate::model::{Kind, Location, Operation, Parameter, Schema};
 
+use super::content;
 use super::default;
 use super::reader::Reader;
 
@@ -17,7 +18,7 @@ use super::reader::Reader;
 /// recurses, and a generated type nested deeper than this has no reader.
 const MAX_DEPTH: usize = 32;
 
-type Schemas = IndexMap<String, Schema>;
+pub(super) type Schemas = IndexMap<String, Schema>;
 
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
     check_depth(reader, schemas);
@@ -49,14 +50,19 @@ pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operation
     for operation in operations {
         for parameter in &operation.parameters {
             let in_query = parameter.location == Location::Query;
-            check_single_value(reader, schemas, &parameter.schema, in_query);
+            match resolve(schemas, &parameter.schema).map(|it| &it.kind) {
+                Some(Kind::Array { items, .. }) if in_query => {
+                    check_list(reader, schemas, parameter, items);
+                }
+                _ => check_single_value(reader, schemas, &parameter.schema, in_query),
+            }
             default::check(reader, schemas, &parameter.schema);
         }
         let answers = std::iter::once(&operation.success).chain(&operation.errors);
         for header in answers.flat_map(|answer| &answer.headers) {
             check_single_value(reader, schemas, &header.schema, false);
         }
-        check_bodies(reader, schemas, operation);
+        content::check(reader, schemas, operation);
     }
 }
 
@@ -250,9 +256,39 @@ fn check_values(
     }
 }
 
+/// A list in a query is written as many times as it has items. So it has single values, is never empty, and
+/// stands for nothing else where it is left out.
+fn check_list(reader: &Reader<'_>, schemas: &Schemas, parameter: &Parameter, items: &Schema) {
+    check_single_value(reader, schemas, items, true);
+    let refuse = |cause, remedy| reader.refuse(&parameter.pointer, cause, remedy);
+    let written = reader.root().value.pointer(parameter.pointer.as_str());
+    if written.is_some_and(|it| it["explode"] == false) {
+        refuse(
+            "a list whose items are parted by commas is not understood",
+            "write `explode: true`: its name comes before each item",
+        );
+    }
+    if items.nullable || resolve(schemas, items).is_some_and(|it| it.nullable) {
+        refuse("no text is null", "remove `nullable` of the items");
+    }
+    let resolved = resolve(schemas, &parameter.schema);
+    let default = resolved.and_then(|it| it.default.as_ref());
+    if parameter.schema.default.as_ref().or(default).is_some() {
+        refuse(
+            "a list in a query that has a default is not understood",
+            "remove `default`, and tell it in the description",
+        );
+    }
+}
+
 /// What a schema that must be one plain value turns out to be otherwise, refused. The value travels
 /// as text: in a path, a query or a header. No text is null, so that `nullable` says nothing there.
-fn check_single_value(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema, in_query: bool) {
+pub(super) fn check_single_value(
+    reader: &Reader<'_>,
+    schemas: &Schemas,
+    schema: &Schema,
+    in_query: bool,
+) {
     let Some(target) = resolve(schemas, schema) else {
         return;
     };
@@ -263,7 +299,9 @@ fn check_single_value(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema, i
         }
         Kind::Union(_) => "one of several types cannot be written here",
         Kind::Null => "null cannot be written here",
-        Kind::Number { .. } if in_query => "a number with a fraction is not understood in a query",
+        Kind::Number { .. } if in_query => {
+            "a number with a fraction is not understood in a query or a form"
+        }
         _ => return,
     };
     let remedy = match &target.kind {
@@ -271,26 +309,6 @@ fn check_single_value(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema, i
         _ => "write a single value, a string for instance",
     };
     reader.refuse(&schema.pointer, cause, remedy);
-}
-
-/// Refuses bodies that may be null.
-fn check_bodies(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
-    let answers = std::iter::once(&operation.success).chain(&operation.errors);
-    let answers = answers.map(|it| (it.schema.as_ref(), &it.pointer));
-    let body = operation
-        .body
-        .iter()
-        .map(|it| (Some(&it.schema), &it.pointer));
-    for (name, pointer) in answers.chain(body) {
-        let Some(name) = name else { continue };
-        if schemas.get(name).is_some_and(|schema| schema.nullable) {
-            reader.refuse(
-                pointer,
-                format!("the body `{name}` may be null"),
-                "refer to a component that is not nullable",
-            );
-        }
-    }
 }
 
 fn resolve<'a>(schemas: &'a Schemas, schema: &'a Schema) -> Option<&'a Schema> {

@@ -50,9 +50,11 @@ pub(super) fn one<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<Link> {
 
 /// Refuses links that lead nowhere.
 pub(super) fn check(reader: &Reader<'_>, paths: &Place<'_>, operations: &[Operation]) {
-    let answers = operations
-        .iter()
-        .flat_map(|it| std::iter::once(&it.success).chain(&it.errors));
+    let answers = operations.iter().flat_map(|it| {
+        std::iter::once(&it.success)
+            .chain(&it.further)
+            .chain(&it.errors)
+    });
     for link in answers.flat_map(|answer| &answer.links) {
         match operations.iter().find(|it| it.id == link.operation) {
             Some(target) => check_values(reader, link, target),

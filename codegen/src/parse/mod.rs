@@ -5,7 +5,7 @@
 //!    into them.
 //! 3. [`schema`], [`scalar`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
 //!    component ([`made`]).
-//! 4. [`operation`], [`answer`], [`link`] and [`paths`]: operations.
+//! 4. [`operation`], [`answer`], [`content`], [`security`], [`link`] and [`paths`]: operations.
 //! 5. [`graph`]: schemas among each other, and as operations use them; [`default`]: their defaults.
 //! 6. [`names`]: what would collide in Rust.
 //!
@@ -13,6 +13,7 @@
 
 mod answer;
 mod bounds;
+mod content;
 mod default;
 mod graph;
 /// As the runtime has it.
@@ -28,6 +29,7 @@ mod reader;
 mod remedy;
 mod scalar;
 mod schema;
+mod security;
 mod text;
 
 use std::path::Path;
@@ -35,7 +37,7 @@ use std::path::Path;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Credential, Document, Pointer, Schema, SecurityScheme, Status, Tag};
+use crate::model::{Document, Pointer, Schema, Status, Tag};
 use crate::names::part;
 use crate::{Problem, Problems};
 
@@ -44,7 +46,15 @@ use reader::{Keywords, Place, Reader};
 
 const DOCUMENT: Keywords = Keywords {
     what: "a document",
-    read: &["openapi", "info", "tags", "paths", "components", "security"],
+    read: &[
+        "openapi",
+        "jsonSchemaDialect",
+        "info",
+        "tags",
+        "paths",
+        "components",
+        "security",
+    ],
     told: &["servers", "externalDocs"],
     extensions: true,
 };
@@ -74,12 +84,6 @@ const COMPONENTS: Keywords = Keywords::new(
     ],
     &[],
 );
-const SCHEME: Keywords = Keywords::new(
-    "a security scheme",
-    &["type", "scheme", "name", "in"],
-    &["description", "bearerFormat"],
-);
-
 /// Reads a file and judges it.
 pub(crate) fn file(path: &Path) -> Result<Document, Problems> {
     let stem = path
@@ -146,6 +150,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     let root = reader.object(reader.root(), &DOCUMENT)?;
     names::check_module(reader, module);
     check_version(reader, &root);
+    check_dialect(reader, &root);
     let info = info(reader, &root);
     let tags = tags(reader, &root);
     let components = components(reader, &root);
@@ -159,8 +164,8 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
         .map(|it| schemas(reader, &it))
         .unwrap_or_default();
     let scheme_places = at("securitySchemes").unwrap_or(nothing);
-    let security_schemes = schemes(reader, &scheme_places);
-    let security = operation::security(reader, &root, &security_schemes, None);
+    let security_schemes = security::schemes(reader, &scheme_places);
+    let security = security::required(reader, &root, &security_schemes, Vec::new());
     let shared = Shared {
         tags: &tags,
         schemes: &security_schemes,
@@ -183,6 +188,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     graph::check(reader, &schemas);
     graph::check_operations(reader, &schemas, &operations);
     link::check(reader, &paths, &operations);
+    names::check_errors(reader, &schemas, &operations);
     names::check_functions(reader, &operations, &scheme_places);
     let (title, version, description) = info?;
     Some(Document {
@@ -201,12 +207,26 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
 
 fn check_version(reader: &Reader<'_>, root: &Place<'_>) {
     if let Some(version) = reader.required_text(root, "openapi")
-        && !(version.starts_with("3.0.") && version.len() == 5)
+        && !((version.starts_with("3.0.") || version.starts_with("3.1.")) && version.len() == 5)
     {
         reader.refuse(
             &root.pointer.child("openapi"),
             format!("OpenAPI {version} is not understood"),
-            "write `3.0.3`, and the document accordingly",
+            "write `3.0.3` or `3.1.1`, and the document accordingly",
+        );
+    }
+}
+
+/// Schemas are in the dialect of OpenAPI itself, which is what is read.
+fn check_dialect(reader: &Reader<'_>, root: &Place<'_>) {
+    const DIALECT: &str = "https://spec.openapis.org/oas/3.1/dialect/base";
+    if let Some(dialect) = reader.text(root, "jsonSchemaDialect")
+        && !(reader.is_3_1() && dialect == DIALECT)
+    {
+        reader.refuse(
+            &root.pointer.child("jsonSchemaDialect"),
+            "the dialect of the schemas is not understood",
+            format!("remove it, or write `{DIALECT}` in OpenAPI 3.1"),
         );
     }
 }
@@ -293,42 +313,4 @@ fn schemas(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, Schema> {
             Some((name.to_owned(), schema))
         })
         .collect()
-}
-
-fn schemes(reader: &Reader<'_>, place: &Place<'_>) -> IndexMap<String, SecurityScheme> {
-    place
-        .members()
-        .filter_map(|(name, place)| Some((name.to_owned(), scheme(reader, place)?)))
-        .collect()
-}
-
-fn scheme<'a>(reader: &Reader<'a>, place: Place<'a>) -> Option<SecurityScheme> {
-    let place = reader.object(place, &SCHEME)?;
-    let kind = reader.required_text(&place, "type")?;
-    let detail = |name| place.get(name).and_then(|it| it.value.as_str());
-    let kind = match (
-        kind.as_str(),
-        detail("scheme"),
-        detail("in"),
-        detail("name"),
-    ) {
-        ("http", Some(scheme), None, None) if scheme.eq_ignore_ascii_case("bearer") => {
-            Credential::Bearer
-        }
-        ("apiKey", None, Some("header"), Some(name)) if crate::names::is_plain(name) => {
-            Credential::Header(name.to_owned())
-        }
-        _ => {
-            reader.refuse(
-                &place.pointer,
-                "the security scheme is not understood",
-                "write `type: http` with `scheme: bearer`, or `type: apiKey` with `in: header` and `name`",
-            );
-            return None;
-        }
-    };
-    Some(SecurityScheme {
-        kind,
-        description: reader.text(&place, "description"),
-    })
 }

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 
 use crate::model::{Location, Operation, Pointer, error_hook};
-use crate::names::{is_plain, of_type, value};
+use crate::names::{is_phrase, is_plain, of_type, value};
 
+use super::graph::Schemas;
 use super::reader::{Place, Reader};
 
 /// What generated code, or a derived implementation in it, calls by these very names.
@@ -129,15 +130,17 @@ pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) 
 /// Operations, security schemes and error bodies: each becomes a function of the trait.
 pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], schemes: &Place<'_>) {
     let mut scope = Scope::new(reader, "operation", TAKEN_FUNCTIONS);
-    let mut errors: Vec<&str> = operations
+    // An id is no name elsewhere, and may be several words.
+    scope.plain = is_phrase;
+    let mut errors: Vec<String> = operations
         .iter()
         .filter_map(Operation::error_schema)
         .collect();
     errors.sort_unstable();
     errors.dedup();
     for name in errors {
-        let hook = error_hook(operations, name);
-        scope.seen.insert(hook, name.to_owned());
+        let hook = error_hook(operations, &name);
+        scope.seen.insert(hook, name);
     }
     for operation in operations {
         let pointer = operation.pointer.child("operationId");
@@ -153,15 +156,61 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
         parameters(reader, operation);
     }
     scope.what = "security scheme";
+    scope.plain = is_plain;
     for (name, place) in schemes.members() {
         scope.add(name, value, &place.pointer);
-        if TAKEN_TYPES.contains(&of_type(name).as_str()) {
-            reader.refuse(
-                &place.pointer,
-                format!("the trait has another type `{}` already", of_type(name)),
-                "choose another name",
-            );
+        check_caller(reader, name, &place.pointer);
+    }
+    // One scheme alone has its own name; several have a hook that is named after all of them.
+    scope.plain = |_| true;
+    let mut several: HashMap<String, &Operation> = HashMap::new();
+    for operation in operations {
+        let schemes = operation.security.iter().flatten().count();
+        if (schemes > 1 || operation.security.len() > 1)
+            && let Some(name) = operation.admission()
+        {
+            several.entry(name).or_insert(operation);
         }
+    }
+    for (name, operation) in several {
+        let pointer = operation.pointer.child("security");
+        if !schemes.members().any(|(scheme, _)| scheme == name) {
+            scope.add(&name, value, &pointer);
+        }
+        check_caller(reader, &name, &pointer);
+    }
+}
+
+/// The types of errors that have several bodies, which are named after those.
+pub(super) fn check_errors(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
+    let several = operations.iter().filter(|it| it.error_bodies().len() > 1);
+    for operation in several {
+        let name = operation.error_schema().unwrap_or_default();
+        let rust = of_type(&name);
+        let other = schemas.keys().find(|it| of_type(it) == rust);
+        let cause = match other {
+            Some(other) => format!("the component `{other}` is called like `{name}`, the errors"),
+            None if operation.error_bodies().contains(&Some("nothing")) => {
+                "the component `nothing` is called like errors without a body".to_owned()
+            }
+            None => continue,
+        };
+        reader.refuse(
+            &operation.pointer.child("responses"),
+            cause,
+            "choose another name for the component",
+        );
+    }
+}
+
+/// Refuses security schemes whose callers would have a type that the trait has already.
+fn check_caller(reader: &Reader<'_>, name: &str, pointer: &Pointer) {
+    if TAKEN_TYPES.contains(&of_type(name).as_str()) {
+        reader.refuse(
+            pointer,
+            format!("the trait has another type `{}` already", of_type(name)),
+            "choose another name",
+        );
     }
 }
 

@@ -3,13 +3,21 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Body, Location, Method, Operation, Parameter, Schema, SecurityScheme, Tag};
+use crate::model::{
+    Body, Content, Location, Method, Operation, Parameter, Required, Response, Schema,
+    SecurityScheme, Tag,
+};
 use crate::names::part;
 
 use super::answer;
+use super::content;
 use super::paths::Tree;
 use super::reader::{Keywords, Place, Reader};
 use super::schema;
+use super::security;
+
+/// dropshot's mark of an operation whose connection becomes a websocket.
+pub(super) const WEBSOCKET: &str = "x-dropshot-websocket";
 
 const PATH_ITEM: Keywords = Keywords::new(
     "a path",
@@ -26,6 +34,7 @@ const OPERATION: Keywords = Keywords::new(
         "responses",
         "deprecated",
         "security",
+        WEBSOCKET,
     ],
     &["summary", "description", "externalDocs"],
 );
@@ -46,8 +55,8 @@ const METHODS: &[(&str, Method)] = &[
 pub(super) struct Shared<'a> {
     pub(super) tags: &'a IndexMap<String, Tag>,
     pub(super) schemes: &'a IndexMap<String, SecurityScheme>,
-    /// The scheme of operations that do not say otherwise.
-    pub(super) security: Option<String>,
+    /// What operations ask for that do not say otherwise.
+    pub(super) security: Vec<Vec<Required>>,
 }
 
 /// All operations, in the document's order.
@@ -114,11 +123,12 @@ fn one<'a>(
     // One without an id has been refused, so that its names matter to nobody.
     let stem = id.as_deref().unwrap_or("operation");
     let parameters = parameters(reader, &place, route, stem);
-    let body = body(reader, &place, route.method, stem);
+    let body = body(reader, &place, stem);
     let answers = answer::all(reader, &place, stem);
-    let security = security(reader, &place, shared.schemes, shared.security.clone());
+    let security = security::required(reader, &place, shared.schemes, shared.security.clone());
     let tags = tags(reader, &place, shared.tags);
-    let (success, errors) = answers?;
+    let answers = answers?;
+    check_websocket(reader, &place, route.method, &answers.success);
     Some(Operation {
         id: id?,
         method: route.method,
@@ -130,8 +140,9 @@ fn one<'a>(
         security,
         parameters: parameters?,
         body: body?,
-        success,
-        errors,
+        success: answers.success,
+        further: answers.further,
+        errors: answers.errors,
         pointer: place.pointer,
     })
 }
@@ -148,50 +159,6 @@ fn tags(reader: &Reader<'_>, place: &Place<'_>, known: &IndexMap<String, Tag>) -
         );
     }
     tags.into_iter().map(|(tag, _)| tag).collect()
-}
-
-/// The one scheme that `security` asks for.
-pub(super) fn security(
-    reader: &Reader<'_>,
-    place: &Place<'_>,
-    schemes: &IndexMap<String, SecurityScheme>,
-    otherwise: Option<String>,
-) -> Option<String> {
-    let Some(member) = place.get("security") else {
-        return otherwise;
-    };
-    reader.expect(&member, "a list", Value::as_array)?;
-    let mut requirements = member.items();
-    let requirement = requirements.next()?;
-    reader.expect(&requirement, "an object", Value::as_object)?;
-    let mut names = requirement.members();
-    let (Some((name, scopes)), None, None) = (names.next(), names.next(), requirements.next())
-    else {
-        reader.refuse(
-            &member.pointer,
-            "more or less than one security scheme in one requirement is not understood",
-            "write `security: [{SCHEME: []}]`, or `security: []` for a public operation",
-        );
-        return None;
-    };
-    if !schemes.contains_key(name) && reader.component("securitySchemes", name).is_none() {
-        reader.refuse(
-            &requirement.pointer,
-            format!("there is no security scheme `{name}`"),
-            "write it under components/securitySchemes",
-        );
-    }
-    let scopes_are_empty = reader
-        .expect(&scopes, "a list", Value::as_array)
-        .is_none_or(Vec::is_empty);
-    if !scopes_are_empty {
-        reader.refuse(
-            &scopes.pointer,
-            "scopes mean nothing to this kind of scheme",
-            "write an empty list, and tell about scopes in the description",
-        );
-    }
-    Some(name.to_owned())
 }
 
 /// The parameters of the path item and of the operation; none is missing, none too many.
@@ -332,25 +299,33 @@ pub(super) fn check_style(reader: &Reader<'_>, place: &Place<'_>, location: Loca
     reader.flag(place, "explode");
 }
 
+/// An answer of 101 makes a websocket of the connection: so a GET without a body asks for it (RFC 6455,
+/// section 4.1).
+fn check_websocket(reader: &Reader<'_>, place: &Place<'_>, method: Method, success: &Response) {
+    if let Some(mark) = place.get(WEBSOCKET)
+        && !success.is_upgrade()
+    {
+        reader.refuse(
+            &mark.pointer,
+            "the operation of a websocket does not answer 101",
+            "write `101` as its success, or remove the mark",
+        );
+    }
+    if success.is_upgrade() && (method != Method::Get || place.get("requestBody").is_some()) {
+        reader.refuse(
+            &place.pointer,
+            "only a GET request without a body opens a websocket",
+            "write `get` without `requestBody`, or another success than 101",
+        );
+    }
+}
+
 /// The request body, if there is one; `None` when it was refused.
 #[allow(clippy::option_option)] // Refused, absent and there are three things.
-fn body<'a>(
-    reader: &Reader<'a>,
-    place: &Place<'a>,
-    method: Method,
-    stem: &str,
-) -> Option<Option<Body>> {
+fn body<'a>(reader: &Reader<'a>, place: &Place<'a>, stem: &str) -> Option<Option<Body>> {
     let Some(body) = place.get("requestBody") else {
         return Some(None);
     };
-    if matches!(method, Method::Get | Method::Delete) {
-        reader.refuse(
-            &body.pointer,
-            format!("the body of a {} request means nothing", method.as_str()),
-            "write parameters, or choose another method",
-        );
-        return None;
-    }
     Some(Some(request_body(reader, body, &part(stem, "body"))?))
 }
 
@@ -360,16 +335,30 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str
         Keywords::new("a request body", &["required", "content"], &["description"]);
     let place = reader.follow(place, "requestBodies")?;
     let place = reader.object(place, &REQUEST_BODY)?;
-    if !reader.flag(&place, "required") {
+    let required = reader.flag(&place, "required");
+    let (content, nullable) = content::all(reader, &place, content::Side::Request, name)?;
+    if !required && nullable {
         reader.refuse(
             &place.pointer,
-            "a body that may be left out is not understood",
-            "write `required: true`; the component may have optional properties alone",
+            "a body that may be left out, and null besides, is not understood",
+            "write `required: true`, or remove `nullable`",
+        );
+    }
+    if !required && !matches!(content, Content::Json(_) | Content::Form(_)) {
+        reader.refuse(
+            &place.pointer,
+            format!(
+                "a body of `{}` that may be left out is not understood",
+                content.media_type()
+            ),
+            "write `required: true`: an empty one is a body, too",
         );
     }
     Some(Body {
         description: reader.text(&place, "description"),
-        schema: answer::content(reader, &place, name)?,
+        content,
+        nullable,
+        required,
         pointer: place.pointer,
     })
 }

@@ -84,12 +84,15 @@ impl<'a> Tree<'a> {
         reader.refuse(
             pointer,
             cause,
-            "write literals, or one variable of one name, at this place",
+            "write literals, or one variable of one name, at this place: dropshot routes no others",
         );
     }
 }
 
 fn split<'a>(reader: &Reader<'_>, path: &'a str, pointer: &Pointer) -> Option<Vec<Segment<'a>>> {
+    if path == "/" {
+        return Some(Vec::new());
+    }
     let segments: Option<Vec<_>> = path
         .strip_prefix('/')
         .and_then(|rest| rest.split('/').map(segment).collect());
@@ -97,7 +100,7 @@ fn split<'a>(reader: &Reader<'_>, path: &'a str, pointer: &Pointer) -> Option<Ve
         reader.refuse(
             pointer,
             format!("`{path}` is not a path that is understood"),
-            "write `/` and segments between single `/`, each either letters, digits and `.`, `_`, \
+            "write `/`, or `/` and segments between single `/`, each either letters, digits and `.`, `_`, \
              `~`, `-`, or a whole `{variable}`; none at the end is empty",
         );
     }

@@ -5,6 +5,7 @@
 //! reader and answers `None`, so that the rest of the document is still judged.
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -19,6 +20,8 @@ pub(super) struct Reader<'a> {
     file: &'a str,
     root: &'a Value,
     problems: RefCell<Vec<Problem>>,
+    /// `{}`, for schemas that are not there.
+    pub(super) anything: &'a Value,
     /// The components that are made of inline schemas.
     pub(super) made: Made,
 }
@@ -129,12 +132,15 @@ impl<'a> Place<'a> {
     }
 }
 
+static ANYTHING: OnceLock<Value> = OnceLock::new();
+
 impl<'a> Reader<'a> {
     pub(super) fn new(file: &'a str, root: &'a Value) -> Self {
         Self {
             file,
             root,
             problems: RefCell::default(),
+            anything: ANYTHING.get_or_init(|| Value::Object(serde_json::Map::new())),
             made: Made::default(),
         }
     }
@@ -178,6 +184,9 @@ impl<'a> Reader<'a> {
             return None;
         }
         for (name, member) in place.members() {
+            if self.is_3_1() && keywords.know(name) {
+                self.check_3_1(name, &member);
+            }
             if !keywords.know(name) {
                 self.refuse(
                     &member.pointer,
@@ -195,6 +204,29 @@ impl<'a> Reader<'a> {
             }
         }
         Some(place)
+    }
+
+    /// Whether the document is of OpenAPI 3.1. What is understood of it means the same in 3.0.
+    pub(super) fn is_3_1(&self) -> bool {
+        let version = self.root.get("openapi").and_then(Value::as_str);
+        version.is_some_and(|it| it.starts_with("3.1."))
+    }
+
+    /// Refuses what means something else in OpenAPI 3.1 than in 3.0: `nullable`, which is nothing there, and
+    /// bounds that are exclusive, which are numbers there.
+    fn check_3_1(&self, name: &str, member: &Place<'a>) {
+        let cause = match name {
+            "nullable" => "`nullable` says nothing in OpenAPI 3.1",
+            "exclusiveMinimum" | "exclusiveMaximum" if member.value.is_boolean() => {
+                "an exclusive bound is a number in OpenAPI 3.1"
+            }
+            _ => return,
+        };
+        self.refuse(
+            &member.pointer,
+            cause,
+            "write `openapi: 3.0.3`, where this means what it says; its counterpart of 3.1 is not understood",
+        );
     }
 
     /// A member that is text, if it is there.

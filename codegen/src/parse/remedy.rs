@@ -21,19 +21,13 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
             "remove it: parameters are single values, written the usual way of their place"
         }
         "content" => "write `schema`",
-        "encoding" => "remove it: bodies are JSON",
+        "encoding" => "remove it: nothing here is written another way",
         "callbacks" | "webhooks" => "remove it, and tell it in the description",
         "head" | "options" | "trace" => "remove it: the server answers these methods itself",
         "operationRef" => "write `operationId`: the operation is one of this document",
         "server" | "servers" => "write `servers` once, at the top of the document",
-        "flows" | "openIdConnectUrl" => {
-            "write `type: http` with `scheme: bearer`, and tell in its description how to get a token"
-        }
         "nullable" => "write it beside the `type` of the component that may be null",
         "$ref" => "write the thing itself here",
-        "x-dropshot-websocket" => {
-            "remove the operation, and serve it beside the generated ones: a websocket has no answers"
-        }
         _ if keyword.starts_with("x-") => {
             "remove it, or move it to the document, `info`, a server or a tag: \
              extensions are taken as documentation only there"

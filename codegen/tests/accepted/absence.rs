@@ -828,7 +828,7 @@ pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation 
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "id",
@@ -846,17 +846,24 @@ pub static CHANGE_NOTE: codegen_runtime::Operation = codegen_runtime::Operation 
             default: ::std::option::Option::None,
         },
     ],
-    body: ::std::option::Option::Some(&schemas::NoteChange),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::NoteChange),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(200u16),
         description: "Changed.",
         headers: &[],
+        component: ::std::option::Option::Some("Note"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(400u16),
             description: "Refused.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -922,14 +929,10 @@ impl codegen_runtime::Success for ChangeNoteAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &CHANGE_NOTE
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,

@@ -3053,7 +3053,7 @@ pub static LIST_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &["hosts"],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "limit",
@@ -3118,17 +3118,21 @@ pub static LIST_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation {
                 description: ::std::option::Option::Some("Where the next page is."),
             },
         ],
+        component: ::std::option::Option::Some("ListHostsResponse"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
     ],
 };
@@ -3141,24 +3145,32 @@ pub static ADD_HOST: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &["hosts"],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
-    body: ::std::option::Option::Some(&schemas::AddHostBody),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::AddHostBody),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(201u16),
         description: "Added.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(409u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Other,
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
     ],
 };
@@ -3171,14 +3183,16 @@ pub static COUNT_HOSTS: codegen_runtime::Operation = codegen_runtime::Operation 
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
     body: ::std::option::Option::None,
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(200u16),
         description: "How many.",
         headers: &[],
+        component: ::std::option::Option::Some("CountHostsResponse"),
     },
+    further: &[],
     errors: &[],
 };
 /// `GET /hosts/names`
@@ -3190,7 +3204,7 @@ pub static LIST_NAMES: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "Authorization",
@@ -3219,12 +3233,15 @@ pub static LIST_NAMES: codegen_runtime::Operation = codegen_runtime::Operation {
         status: codegen_runtime::Status::Code(200u16),
         description: "Their names.",
         headers: &[],
+        component: ::std::option::Option::Some("ListNamesResponse"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Error"),
         },
     ],
 };
@@ -3416,14 +3433,10 @@ impl codegen_runtime::Success for ListHostsAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &LIST_HOSTS
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -3453,14 +3466,10 @@ impl codegen_runtime::Success for AddHostAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &ADD_HOST
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::None;
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -3491,14 +3500,10 @@ impl codegen_runtime::Success for CountHostsAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &COUNT_HOSTS
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -3529,14 +3534,10 @@ impl codegen_runtime::Success for ListNamesAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &LIST_NAMES
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,

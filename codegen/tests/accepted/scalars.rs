@@ -1940,7 +1940,7 @@ pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[
         codegen_runtime::Parameter {
             name: "copies",
@@ -1958,17 +1958,24 @@ pub static PAY: codegen_runtime::Operation = codegen_runtime::Operation {
             default: ::std::option::Option::Some("2"),
         },
     ],
-    body: ::std::option::Option::Some(&schemas::Payment),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Payment),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(204u16),
         description: "Paid.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Code(400u16),
             description: "Refused.",
             headers: &[],
+            component: ::std::option::Option::Some("Failure"),
         },
     ],
 };
@@ -2033,14 +2040,10 @@ impl codegen_runtime::Success for PayAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &PAY
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::None;
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,

@@ -1921,24 +1921,32 @@ pub static REFUSAL: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
-    body: ::std::option::Option::Some(&schemas::Record),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Record),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(200u16),
         description: "Nothing to tell.",
         headers: &[],
+        component: ::std::option::Option::Some("RefusalResponse"),
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
     ],
 };
@@ -1951,24 +1959,32 @@ pub static ADD_VALUE: codegen_runtime::Operation = codegen_runtime::Operation {
     description: ::std::option::Option::None,
     tags: &[],
     deprecated: false,
-    security: ::std::option::Option::None,
+    security: &[],
     parameters: &[],
-    body: ::std::option::Option::Some(&schemas::AddValueBody),
+    body: ::std::option::Option::Some(codegen_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::AddValueBody),
+    }),
     success: codegen_runtime::Listed {
         status: codegen_runtime::Status::Code(204u16),
         description: "Added.",
         headers: &[],
+        component: ::std::option::Option::None,
     },
+    further: &[],
     errors: &[
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(4u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
         codegen_runtime::Listed {
             status: codegen_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
         },
     ],
 };
@@ -2061,14 +2077,10 @@ impl codegen_runtime::Success for RefusalAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &REFUSAL
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        codegen_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -2098,14 +2110,10 @@ impl codegen_runtime::Success for AddValueAnswer {
     fn operation() -> &'static codegen_runtime::Operation {
         &ADD_VALUE
     }
-    fn into_parts(
+    fn into_answer(
         self,
-    ) -> ::std::result::Result<
-        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-        serde_json::Error,
-    > {
-        let body = ::std::option::Option::None;
-        Ok((self.headers, body))
+    ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+        Ok(codegen_runtime::Answer::empty(self.headers))
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,

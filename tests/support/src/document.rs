@@ -262,8 +262,10 @@ fn operation(json: &Value, path: &str, method: &str, item: &str, pointer: &str) 
         .as_str()
         .unwrap_or_else(|| panic!("{pointer} has no operationId"));
     let body = published.get("requestBody").map(|_| {
-        let (pointer, _) = resolve(json, &format!("{pointer}/requestBody"));
-        format!("{pointer}/content/application~1json/schema")
+        let (pointer, body) = resolve(json, &format!("{pointer}/requestBody"));
+        let mut media = body["content"].as_object().into_iter().flatten();
+        let media = media.next().map_or("application/json", |(media, _)| media);
+        format!("{pointer}/content/{}/schema", escape(media))
     });
     let answers = published["responses"]
         .as_object()

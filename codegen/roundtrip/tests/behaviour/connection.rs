@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use codegen_roundtrip::{Answered, library, parcels, petstore, shapes};
+use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use dropshot::{ApiDescription, ConfigDropshot, HttpServer, ServerBuilder};
 use serde_json::Value;
 use slog::{Drain, Level, Logger, Never, OwnedKVList, Record, o};
@@ -35,9 +35,11 @@ impl Drain for Errors {
 impl Server {
     pub fn start() -> Server {
         let mut api = ApiDescription::new();
+        bodies::register::<bodies::Cabinet>(&mut api).unwrap();
         library::register::<library::Library>(&mut api).unwrap();
         parcels::register::<parcels::Carrier>(&mut api).unwrap();
         petstore::register::<petstore::Store>(&mut api).unwrap();
+        security::register::<security::Doors>(&mut api).unwrap();
         shapes::register::<shapes::Ruler>(&mut api).unwrap();
         let errors = Errors::default();
         let log = Logger::root(errors.clone(), o!());
@@ -154,6 +156,13 @@ impl Connection {
         }
         answer.body = self.take(length);
         answer
+    }
+
+    /// Everything until the server closes the connection.
+    pub async fn rest(&mut self) -> String {
+        while self.read().await > 0 {}
+        let length = self.unread.len();
+        self.take(length)
     }
 
     /// Whether the server closes the connection without sending anything more.

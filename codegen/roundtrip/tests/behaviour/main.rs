@@ -3,7 +3,9 @@
 
 mod bodies;
 mod connection;
+mod media;
 mod methods;
 mod order;
 mod parameters;
+mod security;
 mod values;

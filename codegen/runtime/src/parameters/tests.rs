@@ -14,7 +14,7 @@ static LIST: Operation = Operation {
     description: None,
     tags: &[],
     deprecated: false,
-    security: None,
+    security: &[],
     parameters: &[Parameter {
         name: "limit",
         location: Location::Query,
@@ -34,7 +34,9 @@ static LIST: Operation = Operation {
         status: Status::Code(200),
         description: "A list.",
         headers: &[],
+        component: None,
     },
+    further: &[],
     errors: &[],
 };
 

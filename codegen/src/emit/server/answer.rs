@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{component_type, described_schema, doc, ident, operation_static, scalar_type};
-use crate::model::{Header, Operation};
+use crate::model::{Content, Header, Operation, Response, Status};
 use crate::names;
 
 /// dropshot adds it to every answer.
@@ -12,34 +12,118 @@ const REQUEST_ID: &str = "x-request-id";
 
 pub(super) fn tokens(operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Answer", operation.stem());
+    let statuses = std::iter::once(&operation.success).chain(&operation.further);
+    let statuses: Vec<_> = statuses.map(|it| it.status.to_string()).collect();
     let text = format!(
         "The success of `{}`: {}.",
-        operation.id, operation.success.status
+        operation.id,
+        statuses.join(" or ")
     );
     let text = doc([
         Some(text.as_str()),
         Some(operation.success.description.as_str()),
     ]);
-    let body = operation.success.schema.as_deref().map(component_type);
+    let body = body(operation);
     let body_field = body.iter().map(|ty| quote!(body: #ty,));
+    let status = match (has_status(operation), operation.further.is_empty()) {
+        (true, _) => quote!(status: codegen_runtime::http::StatusCode,),
+        (false, false) => quote!(status: u16,),
+        (false, true) => quote!(),
+    };
+    // A stream is sent once.
+    let derived = match is_bytes(operation) {
+        true => quote!(#[derive(Debug)]),
+        false => quote!(#[derive(Clone, Debug)]),
+    };
     let constructor = constructor(operation);
     let setters = headers(operation)
         .filter(|header| !header.required)
         .map(setter);
+    let media_type = media_type_setter(operation);
+    let statuses = operation.further.iter().filter_map(status_setter);
     let implementation = implementation(operation);
     quote! {
         #text
-        #[derive(Clone, Debug)]
+        #derived
         pub struct #name {
+            #status
             headers: codegen_runtime::http::HeaderMap,
             #(#body_field)*
         }
 
         impl #name {
             #constructor
+            #media_type
+            #(#statuses)*
             #(#setters)*
         }
         #implementation
+    }
+}
+
+/// The type of the body.
+fn body(operation: &Operation) -> Option<TokenStream> {
+    if operation.success.is_upgrade() {
+        return Some(quote!(codegen_runtime::Switching));
+    }
+    let content = operation.success.content.as_ref()?;
+    let ty = content
+        .schema()
+        .map_or(quote!(codegen_runtime::RawBody), component_type);
+    Some(match operation.success.nullable {
+        true => quote!(::std::option::Option<#ty>),
+        false => ty,
+    })
+}
+
+/// Whether the body is bytes.
+fn is_bytes(operation: &Operation) -> bool {
+    matches!(operation.success.content, Some(Content::Bytes(_)))
+}
+
+/// Whether the handler says the status.
+fn has_status(operation: &Operation) -> bool {
+    operation.success.status == Status::Other
+}
+
+/// The setter of the media type, where the document leaves it to the handler.
+fn media_type_setter(operation: &Operation) -> Option<TokenStream> {
+    let content = operation.success.content.as_ref()?;
+    (content.media_type() == "*/*").then(|| {
+        quote! {
+            /// The same, of this media type: `application/octet-stream` unless it is said.
+            #[must_use]
+            pub fn media_type(mut self, media_type: codegen_runtime::http::HeaderValue) -> Self {
+                self.headers.insert(codegen_runtime::http::header::CONTENT_TYPE, media_type);
+                self
+            }
+        }
+    })
+}
+
+/// The setter of another status.
+fn status_setter(answer: &Response) -> Option<TokenStream> {
+    let Status::Code(code) = answer.status else {
+        return None;
+    };
+    let text = format!("The same, with status {code}.");
+    let doc = doc([Some(text.as_str()), Some(answer.description.as_str())]);
+    let name = format_ident!("status_{code}");
+    Some(quote! {
+        #doc
+        #[must_use]
+        pub fn #name(self) -> Self {
+            Self { status: #code, ..self }
+        }
+    })
+}
+
+/// The media type of bytes, as a value of a header.
+fn sent_as(operation: &Operation) -> Option<&str> {
+    match operation.success.content.as_ref()? {
+        Content::Bytes(media_type) if media_type == "*/*" => Some("application/octet-stream"),
+        Content::Bytes(media_type) => Some(media_type),
+        _ => None,
     }
 }
 
@@ -53,8 +137,13 @@ fn constructor(operation: &Operation) -> TokenStream {
     let required: Vec<&Header> = headers(operation)
         .filter(|header| header.required)
         .collect();
-    let body = operation.success.schema.as_deref().map(component_type);
-    let body_argument = body.iter().map(|ty| quote!(body: #ty));
+    let body = body(operation);
+    let body_argument = body.iter().map(|ty| match is_bytes(operation) {
+        true => quote!(body: impl Into<#ty>),
+        false => quote!(body: #ty),
+    });
+    let status = has_status(operation);
+    let status_argument = status.then(|| quote!(status: codegen_runtime::http::StatusCode));
     let arguments = required.iter().map(|header| {
         let (name, ty) = (
             ident(&names::value(&header.name)),
@@ -62,18 +151,38 @@ fn constructor(operation: &Operation) -> TokenStream {
         );
         quote!(#name: #ty)
     });
-    let arguments = body_argument.chain(arguments);
+    let arguments = status_argument
+        .into_iter()
+        .chain(body_argument)
+        .chain(arguments);
     let inserts = required.iter().map(|header| insert(header));
-    let body_value = body.iter().map(|_| quote!(body));
-    let mutable = (!required.is_empty()).then(|| quote!(mut));
+    let body_value = body.iter().map(|_| match is_bytes(operation) {
+        true => quote!(body: body.into()),
+        false => quote!(body),
+    });
+    let status_value = match (operation.success.status, operation.further.is_empty()) {
+        (Status::Code(code), false) => quote!(status: #code,),
+        (Status::Code(_), true) => quote!(),
+        _ => quote!(status,),
+    };
+    let media_type = sent_as(operation).map(|media_type| {
+        quote! {
+            headers.insert(
+                codegen_runtime::http::header::CONTENT_TYPE,
+                codegen_runtime::http::HeaderValue::from_static(#media_type),
+            );
+        }
+    });
+    let mutable = (!required.is_empty() || media_type.is_some()).then(|| quote!(mut));
     quote! {
         /// An answer with what it has to have.
         #[allow(clippy::new_without_default)]
         #[must_use]
         pub fn new(#(#arguments),*) -> Self {
             let #mutable headers = codegen_runtime::http::HeaderMap::new();
+            #media_type
             #(#inserts)*
-            Self { headers, #(#body_value)* }
+            Self { #status_value headers, #(#body_value)* }
         }
     }
 }
@@ -113,17 +222,27 @@ fn setter(header: &Header) -> TokenStream {
 fn implementation(operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Answer", operation.stem());
     let constant = operation_static(operation);
-    let (shape, body) = match operation.success.schema.as_deref().map(component_type) {
-        Some(ty) => (
-            quote!(dropshot::HttpResponseOk<#ty>),
-            quote!(::std::option::Option::Some(codegen_runtime::json_body(
-                &self.body
-            )?)),
-        ),
-        None => (
-            quote!(dropshot::HttpResponseDeleted),
-            quote!(::std::option::Option::None),
-        ),
+    let shape = match (&operation.success.content, body(operation)) {
+        (Some(Content::Bytes(_)), _) => quote!(dropshot::HttpResponseOk<dropshot::FreeformBody>),
+        (Some(_), Some(ty)) => quote!(dropshot::HttpResponseOk<#ty>),
+        _ => quote!(dropshot::HttpResponseDeleted),
+    };
+    let made = match &operation.success.content {
+        Some(Content::Json(_)) => quote!(codegen_runtime::Answer::json(self.headers, &self.body)),
+        Some(Content::Text(_)) => quote!(codegen_runtime::Answer::text(self.headers, &self.body)),
+        Some(_) => quote!(Ok(codegen_runtime::Answer::bytes(self.headers, self.body))),
+        None if operation.success.is_upgrade() => {
+            quote!(Ok(codegen_runtime::Answer::switching(
+                self.headers,
+                self.body
+            )))
+        }
+        None => quote!(Ok(codegen_runtime::Answer::empty(self.headers))),
+    };
+    let status = match (has_status(operation), operation.further.is_empty()) {
+        (true, _) => quote!(.map(|it| it.with_status(self.status))),
+        (false, false) => quote!(.map(|it| it.with_code(self.status))),
+        (false, true) => quote!(),
     };
     let schemas = operation
         .success
@@ -139,12 +258,10 @@ fn implementation(operation: &Operation) -> TokenStream {
                 &#constant
             }
 
-            fn into_parts(self) -> ::std::result::Result<
-                (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
-                serde_json::Error,
-            > {
-                let body = #body;
-                Ok((self.headers, body))
+            fn into_answer(
+                self,
+            ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+                #made #status
             }
 
             fn header_schemas(

@@ -6,7 +6,8 @@ use quote::{format_ident, quote};
 
 use super::{component_type, doc, ident, operation_static};
 use crate::Document;
-use crate::model::Operation;
+use crate::emit::errors;
+use crate::model::{Operation, Required};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -23,22 +24,24 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
         ),
         document.description.as_deref(),
     ]);
-    let schemes: IndexSet<&str> = document
+    // Operations that ask for the same, but for scopes, have one hook.
+    let admissions: IndexMap<_, _> = document
         .operations
         .iter()
-        .filter_map(|it| it.security.as_deref())
+        .map(|it| (it.admission(), Admission::of(it)))
+        .rev()
         .collect();
-    let schemes = schemes
-        .into_iter()
-        .map(|scheme| scheme_type(document, scheme));
-    let admissions: IndexSet<Admission> = document.operations.iter().map(Admission::of).collect();
+    let admissions: Vec<_> = admissions.into_values().rev().collect();
+    let callers = admissions.iter().filter_map(|it| it.caller_type(document));
     let admissions = admissions.iter().map(Admission::method);
-    let errors: IndexSet<Option<&str>> = document
+    let errors: IndexSet<Option<String>> = document
         .operations
         .iter()
         .map(Operation::error_schema)
         .collect();
-    let errors = errors.into_iter().map(|it| error_method(document, it));
+    let errors = errors
+        .into_iter()
+        .map(|it| error_method(document, it.as_deref()));
     let handlers = document.operations.iter().map(handler);
     let within = within_method();
     let answered = answered_method();
@@ -51,7 +54,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
             /// What goes wrong in the service, in its own terms. For `?` in a handler, say
             /// `impl From<Error> for codegen_runtime::Rejection<Error>`.
             type Error: Send + 'static;
-            #(#schemes)*
+            #(#callers)*
             #(#admissions)*
             #(#errors)*
             #within
@@ -62,38 +65,84 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
     }
 }
 
-fn scheme_type(document: &Document, scheme: &str) -> TokenStream {
-    let text = format!("What the security scheme `{scheme}` proves about the caller.");
-    let description = document
-        .security_schemes
-        .get(scheme)
-        .and_then(|it| it.description.as_deref());
-    let doc = doc([Some(text.as_str()), description]);
-    let name = ident(&names::of_type(scheme));
-    quote!(#doc type #name: Send + 'static;)
+/// Who lets a request in: security schemes, or nobody.
+struct Admission<'a> {
+    name: Option<String>,
+    security: &'a [Vec<Required>],
 }
-
-/// Who lets a request in: a security scheme, or nobody.
-#[derive(PartialEq, Eq, Hash)]
-struct Admission<'a>(Option<&'a str>);
 
 impl<'a> Admission<'a> {
     fn of(operation: &'a Operation) -> Admission<'a> {
-        Admission(operation.security.as_deref())
+        Admission {
+            name: operation.admission(),
+            security: &operation.security,
+        }
     }
 
-    fn name(&self) -> Ident {
-        ident(&names::value(self.0.unwrap_or("public")))
+    fn method_name(&self) -> Ident {
+        ident(&names::value(self.name.as_deref().unwrap_or("public")))
+    }
+
+    fn caller(&self) -> Option<Ident> {
+        self.name
+            .as_deref()
+            .map(|name| ident(&names::of_type(name)))
+    }
+
+    /// The schemes, in words.
+    fn schemes(&self) -> String {
+        let one = |required: &Vec<Required>| {
+            let names: Vec<_> = required
+                .iter()
+                .map(|it| format!("`{}`", it.scheme))
+                .collect();
+            match names.as_slice() {
+                [] => "no credential".to_owned(),
+                [name] => name.clone(),
+                names => format!("{} together", names.join(" and ")),
+            }
+        };
+        let all: IndexSet<_> = self.security.iter().map(one).collect();
+        match all.len() {
+            1 if self.security[0].len() == 1 => {
+                format!("the security scheme {}", all[0])
+            }
+            _ => {
+                let all: Vec<_> = all.into_iter().collect();
+                format!("one of: {}", all.join(", or "))
+            }
+        }
+    }
+
+    /// The type of what its schemes prove.
+    fn caller_type(&self, document: &Document) -> Option<TokenStream> {
+        let name = self.caller()?;
+        let proves = match self.security {
+            [one] if one.len() == 1 => format!("What {} proves", self.schemes()),
+            _ => format!("What is proven by {}", self.schemes()),
+        };
+        let text = match self.security {
+            [one] if one.len() == 1 => format!("{proves} about the caller."),
+            _ => format!("{proves}."),
+        };
+        let description = match self.security {
+            [one] if one.len() == 1 => document
+                .security_schemes
+                .get(&one[0].scheme)
+                .and_then(|it| it.description.as_deref()),
+            _ => None,
+        };
+        let doc = doc([Some(text.as_str()), description]);
+        Some(quote!(#doc type #name: Send + 'static;))
     }
 
     fn method(&self) -> TokenStream {
-        let name = self.name();
-        let (text, caller, default) = match self.0 {
-            Some(scheme) => {
-                let caller = ident(&names::of_type(scheme));
+        let name = self.method_name();
+        let (text, caller, default) = match self.caller() {
+            Some(caller) => {
                 let text = format!(
-                    "Admits the caller by the security scheme `{scheme}`, before anything else of the \
-                     request is looked at."
+                    "Admits the caller by {}, before anything else of the request is looked at.",
+                    self.schemes()
                 );
                 (text, quote!(Self::#caller), quote!(;))
             }
@@ -195,10 +244,8 @@ fn handler(operation: &Operation) -> TokenStream {
         operation.description.as_deref(),
     ]);
     let name = ident(&operation.function());
-    let caller = operation.security.as_deref().map(|scheme| {
-        let scheme = ident(&names::of_type(scheme));
-        quote!(caller: Self::#scheme,)
-    });
+    let caller = Admission::of(operation).caller();
+    let caller = caller.map(|caller| quote!(caller: Self::#caller,));
     let request = format_ident!("{}Request", operation.stem());
     let answer = format_ident!("{}Answer", operation.stem());
     quote! {
@@ -227,7 +274,7 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
     });
     let absent = paths.values().enumerate().map(|(index, operations)| {
         let request = format_ident!("{}Request", operations[0].stem());
-        let (refuse, _) = error_hook(document, operations[0].error_schema());
+        let (refuse, _) = error_hook(document, operations[0].error_schema().as_deref());
         quote! {
             codegen_runtime::register_absent_methods::<_, #request, _, _>(
                 api,
@@ -262,12 +309,17 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
 fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
     let constant = operation_static(operation);
     let request = format_ident!("{}Request", operation.stem());
-    let (refuse, _) = error_hook(document, operation.error_schema());
-    let admit = Admission::of(operation).name();
+    let (refuse, _) = error_hook(document, operation.error_schema().as_deref());
+    let admit = Admission::of(operation).method_name();
     let function = ident(&operation.function());
-    let (caller, argument) = match operation.security {
-        Some(_) => (quote!(caller), quote!(caller,)),
-        None => (quote!(()), quote!()),
+    let (caller, argument) = match operation.security.is_empty() {
+        false => (quote!(caller), quote!(caller,)),
+        true => (quote!(()), quote!()),
+    };
+    let refused = quote!(A::#refuse(&context, &#constant, rejection));
+    let refused = match errors::has_several(operation) {
+        true => quote!(codegen_runtime::listed_body(&#constant, #refused, &context.log)),
+        false => refused,
     };
     quote! {
         api.register(codegen_runtime::endpoint(
@@ -278,7 +330,7 @@ fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
                     &context,
                     || A::#admit(&context, &#constant),
                     |#caller| A::#function(&context, #argument request.unchecked()),
-                    |rejection| A::#refuse(&context, &#constant, rejection),
+                    |rejection| #refused,
                     |answer, latency| A::answered(&context, &#constant, answer, latency),
                 ));
                 A::within(&context, &#constant, work).await

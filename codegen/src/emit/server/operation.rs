@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ident, operation_static, optional, schema};
 use crate::Document;
-use crate::model::{Location, Operation, Parameter, Response, Status};
+use crate::model::{Credential, Location, Operation, Parameter, Required, Response, Status};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -15,12 +15,44 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
         .iter()
         .map(|operation| one(document, operation));
     let all = document.operations.iter().map(operation_static);
+    let schemes = schemes(document);
     quote! {
+        #schemes
         #(#operations)*
 
         /// Every operation of the document, in its order.
         pub static OPERATIONS: &[&codegen_runtime::Operation] = &[#(&#all),*];
     }
+}
+
+/// Where credentials travel, for documents that ask for any.
+fn schemes(document: &Document) -> Option<TokenStream> {
+    let schemes = document.security_schemes.iter().map(|(name, scheme)| {
+        let doc = format!("The security scheme `{name}`.");
+        let constant = ident(&names::value(name).to_uppercase());
+        let credential = match &scheme.kind {
+            Credential::Http(scheme) => quote!(Http(#scheme)),
+            Credential::OAuth2(_) | Credential::OpenIdConnect => quote!(Http("bearer")),
+            Credential::Header(name) => quote!(Header(#name)),
+            Credential::Query(name) => quote!(Query(#name)),
+            Credential::Cookie(name) => quote!(Cookie(#name)),
+        };
+        quote! {
+            #[doc = #doc]
+            pub static #constant: codegen_runtime::Scheme = codegen_runtime::Scheme {
+                name: #name,
+                credential: codegen_runtime::Credential::#credential,
+            };
+        }
+    });
+    (!document.security_schemes.is_empty()).then(|| {
+        quote! {
+            /// The document's security schemes.
+            pub mod schemes {
+                #(#schemes)*
+            }
+        }
+    })
 }
 
 fn one(document: &Document, operation: &Operation) -> TokenStream {
@@ -36,16 +68,41 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
     let method = ident(operation.method.as_str());
     let summary = optional(operation.summary.as_ref());
     let description = optional(operation.description.as_ref());
-    let security = optional(operation.security.as_ref());
+    let security = operation.security.iter().map(|all| {
+        let all = all.iter().map(|Required { scheme, scopes }| {
+            let scheme = ident(&names::value(scheme).to_uppercase());
+            quote!(codegen_runtime::Required { scheme: &schemes::#scheme, scopes: &[#(#scopes),*] })
+        });
+        quote!(&[#(#all),*])
+    });
     let parameters = operation
         .parameters
         .iter()
         .map(|it| parameter(document, it));
     let body = optional(operation.body.as_ref().map(|body| {
-        let schema = ident(&names::of_type(&body.schema));
-        quote!(&schemas::#schema)
+        let (media_type, required) = (body.content.media_type(), body.required);
+        let schema = optional(body.content.schema().map(|name| {
+            let name = ident(&names::of_type(name));
+            match body.nullable {
+                true => quote! {
+                    &codegen_runtime::schema::Schema {
+                        kind: codegen_runtime::schema::Kind::Ref(&schemas::#name),
+                        nullable: true,
+                    }
+                },
+                false => quote!(&schemas::#name),
+            }
+        }));
+        quote! {
+            codegen_runtime::Body {
+                media_type: #media_type,
+                required: #required,
+                schema: #schema,
+            }
+        }
     }));
     let success = listed(&operation.success);
+    let further = operation.further.iter().map(listed);
     let errors = operation.errors.iter().map(listed);
     quote! {
         #[doc = #doc]
@@ -57,10 +114,11 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
             description: #description,
             tags: &[#(#tags),*],
             deprecated: #deprecated,
-            security: #security,
+            security: &[#(#security),*],
             parameters: &[#(#parameters),*],
             body: #body,
             success: #success,
+            further: &[#(#further),*],
             errors: &[#(#errors),*],
         };
     }
@@ -119,6 +177,7 @@ fn listed(answer: &Response) -> TokenStream {
         Status::Class(digit) => quote!(Class(#digit)),
         Status::Other => quote!(Other),
     };
+    let component = optional(answer.schema());
     let headers = answer.headers.iter().map(|header| {
         let (name, required) = (&header.name, header.required);
         let description = optional(header.description.as_ref());
@@ -135,6 +194,7 @@ fn listed(answer: &Response) -> TokenStream {
             status: codegen_runtime::Status::#status,
             description: #description,
             headers: &[#(#headers),*],
+            component: #component,
         }
     }
 }

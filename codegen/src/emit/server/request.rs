@@ -7,23 +7,27 @@ use super::{
     component_type, described_schema, doc, ident, operation, operation_static, scalar_type,
 };
 use crate::Document;
-use crate::model::{Location, Operation, Parameter};
+use crate::model::{Content, Kind, Location, Operation, Parameter};
 use crate::names;
 
 pub(super) fn tokens(document: &Document, operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Request", operation.stem());
     let text = format!("A checked request for `{}`.", operation.id);
     let fields = operation.parameters.iter().map(|it| field(document, it));
-    let body = operation.body.as_ref().map(|body| {
-        let doc = doc([Some(body.description.as_deref().unwrap_or("The body."))]);
-        let ty = component_type(&body.schema);
+    let body = body(operation).map(|body| {
+        let (doc, ty) = (doc([Some(body.doc)]), body.field);
         quote!(#doc pub body: #ty,)
     });
+    // What is read once cannot be read again.
+    let derived = match is_unread(operation) {
+        true => quote!(#[derive(Debug)]),
+        false => quote!(#[derive(Clone, Debug)]),
+    };
     let headers = headers(document, operation);
     let implementation = implementation(document, operation);
     quote! {
         #[doc = #text]
-        #[derive(Clone, Debug)]
+        #derived
         pub struct #name {
             #(#fields)*
             #body
@@ -31,6 +35,61 @@ pub(super) fn tokens(document: &Document, operation: &Operation) -> TokenStream 
         #headers
         #implementation
     }
+}
+
+/// What a request has of a body.
+struct BodyField<'a> {
+    doc: &'a str,
+    /// The type of the field.
+    field: TokenStream,
+    /// The type that the runtime makes.
+    made: TokenStream,
+    /// The field, of a `body` that the runtime made.
+    value: TokenStream,
+}
+
+fn body(operation: &Operation) -> Option<BodyField<'_>> {
+    if operation.success.is_upgrade() {
+        let ty = quote!(codegen_runtime::Websocket);
+        return Some(BodyField {
+            doc: "The websocket that the connection becomes.",
+            field: ty.clone(),
+            made: ty,
+            value: quote!(body),
+        });
+    }
+    let body = operation.body.as_ref()?;
+    let ty = match &body.content {
+        Content::Json(name) if body.nullable => {
+            let ty = component_type(name);
+            quote!(::std::option::Option<#ty>)
+        }
+        Content::Json(name) | Content::Form(name) | Content::Text(name) => component_type(name),
+        Content::Multipart => quote!(codegen_runtime::Multipart),
+        Content::Bytes(_) => quote!(codegen_runtime::RequestBody),
+    };
+    let doc = body.description.as_deref().unwrap_or("The body.");
+    Some(match body.required {
+        true => BodyField {
+            doc,
+            field: ty.clone(),
+            made: ty,
+            value: quote!(body),
+        },
+        false => BodyField {
+            doc,
+            field: quote!(::std::option::Option<#ty>),
+            made: quote!(codegen_runtime::Optional<#ty>),
+            value: quote!(body: body.0),
+        },
+    })
+}
+
+/// Whether the handler reads the body by itself.
+fn is_unread(operation: &Operation) -> bool {
+    let content = operation.body.as_ref().map(|body| &body.content);
+    let unread = matches!(content, Some(Content::Multipart | Content::Bytes(_)));
+    unread || operation.success.is_upgrade()
 }
 
 fn field(document: &Document, parameter: &Parameter) -> TokenStream {
@@ -110,16 +169,18 @@ fn implementation(document: &Document, operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Request", operation.stem());
     let constant = operation_static(operation);
     let (headers_type, header_value) = headers_of(document, operation);
-    let body_type = match &operation.body {
-        Some(body) => component_type(&body.schema),
-        None => quote!(()),
-    };
+    let body = body(operation);
+    let body_type = body.as_ref().map_or(quote!(()), |body| body.made.clone());
     let values = operation.parameters.iter().map(|it| value(document, it));
-    let body = operation.body.as_ref().map(|_| quote!(body));
+    let body = body.map(|body| body.value);
     let schemas = operation
         .parameters
         .iter()
-        .map(|it| described_schema(&it.schema));
+        .map(|it| match &document.resolve(&it.schema).kind {
+            // dropshot takes no list in a query: it is told what an item is.
+            Kind::Array { items, .. } => described_schema(items),
+            _ => described_schema(&it.schema),
+        });
     quote! {
         #[allow(unused_variables)]
         impl codegen_runtime::Request for #name {

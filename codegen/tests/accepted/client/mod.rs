@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml inline.yaml scalars.yaml unions.yaml
+//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml bodies.yaml inline.yaml scalars.yaml security.yaml unions.yaml
 //! ```
 
 #[allow(
@@ -27,6 +27,17 @@ pub mod absence;
     unused_mut
 )]
 #[rustfmt::skip] // As the generator prints it.
+pub mod bodies;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
 pub mod inline;
 #[allow(
     missing_docs,
@@ -39,6 +50,17 @@ pub mod inline;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod scalars;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod security;
 #[allow(
     missing_docs,
     clippy::all,

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 pub fn folded(published: &Value) -> (Value, Vec<String>) {
     let document = Document::from_json("published", published.clone());
     let mut json = published.clone();
+    // What is understood of a later version says the same in the one that dropshot writes.
+    json["openapi"] = "3.0.3".into();
     let mut problems = Vec::new();
     for operation in &document.operations {
         let responses = fold(&document, operation, &mut problems);
@@ -16,6 +18,18 @@ pub fn folded(published: &Value) -> (Value, Vec<String>) {
         *json
             .pointer_mut(&place)
             .expect("every operation has responses") = responses;
+        for parameter in &operation.parameters {
+            let schema = document.at(&parameter.schema);
+            if parameter.location == "query" && schema["type"] == "array" {
+                let items = schema["items"].clone();
+                *json.pointer_mut(&parameter.schema).expect("it was seen") = items;
+            }
+        }
+        let place = format!("{}/requestBody", operation.pointer);
+        if json.pointer(&place).is_some() {
+            let body = request_body(document.at(&place).clone());
+            *json.pointer_mut(&place).expect("it was seen") = body;
+        }
     }
     (json, problems)
 }
@@ -24,19 +38,42 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     let published = format!("{}/responses", operation.pointer);
     let mut responses = Map::new();
     let mut schemas: BTreeMap<String, (String, Value)> = BTreeMap::new();
-    for (status, _) in document.at(&published).as_object().into_iter().flatten() {
+    let mut bodies: Vec<Value> = Vec::new();
+    for status in by_narrowness(document.at(&published)) {
         let answer = document.at(&format!("{published}/{status}"));
         let classes: &[char] = match status.as_str() {
+            // The whole answer is the handler's.
+            "default" if is_bytes(answer) && is_websocket(document, operation) => {
+                let description = &answer["description"];
+                responses.insert("101".to_owned(), json!({ "description": description }));
+                continue;
+            }
+            "default" if is_bytes(answer) => {
+                responses.insert("default".to_owned(), success(answer.clone()));
+                continue;
+            }
             "default" => &['4', '5'],
             error if error.starts_with('4') => &['4'],
             error if error.starts_with('5') => &['5'],
-            success => {
-                responses.insert(success.to_owned(), answer.clone());
+            "101" => {
+                let description = &answer["description"];
+                responses.insert("101".to_owned(), json!({ "description": description }));
+                continue;
+            }
+            status => {
+                responses.insert(status.to_owned(), success(answer.clone()));
                 continue;
             }
         };
         let content = answer["content"].clone();
+        if content.is_null() {
+            // dropshot tells of no error without a body.
+            continue;
+        }
         let schema = content["application/json"]["schema"].clone();
+        if !bodies.contains(&schema) {
+            bodies.push(schema.clone());
+        }
         for class in classes.iter().map(|digit| format!("{digit}XX")) {
             let (first, expected) = schemas
                 .entry(class.clone())
@@ -51,10 +88,93 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
             responses.insert(class, error);
         }
     }
+    if bodies.len() > 1 {
+        let content = json!({ "application/json": { "schema": { "anyOf": bodies } } });
+        for error in ["4XX", "5XX"] {
+            let error = responses.get_mut(error);
+            error
+                .into_iter()
+                .for_each(|it| it["content"] = content.clone());
+        }
+    }
+    let mut successes: Vec<String> = responses.keys().cloned().collect();
+    successes.retain(|it| it.starts_with('2'));
+    for further in successes.iter().skip(1) {
+        // dropshot knows one status for what is the same otherwise.
+        let same = |name: &str| responses[further][name] == responses[&successes[0]][name];
+        if same("content") && same("headers") {
+            responses.remove(further);
+        }
+    }
     for (class, other) in [("4XX", "5XX"), ("5XX", "4XX")] {
         if let Some(error) = responses.get(class).cloned() {
             responses.entry(other).or_insert(error);
         }
     }
     Value::Object(responses)
+}
+
+/// The statuses of answers, numbers first, then classes, then `default`.
+fn by_narrowness(answers: &Value) -> Vec<&String> {
+    let mut all: Vec<_> = answers.as_object().into_iter().flatten().collect();
+    all.sort_by_key(|(status, _)| {
+        let is_class = status.ends_with("XX");
+        (*status == "default", is_class, (*status).clone())
+    });
+    all.into_iter().map(|(status, _)| status).collect()
+}
+
+/// A request body as dropshot would write it: always required, in one of the four media types that it knows.
+fn request_body(mut body: Value) -> Value {
+    body["required"] = true.into();
+    let bytes = json!({ "schema": { "type": "string", "format": "binary" } });
+    let media = body["content"].as_object().into_iter().flatten().next();
+    let Some((media, content)) = media else {
+        return body;
+    };
+    let content = match media.as_str() {
+        "application/json" if content.get("schema").is_none() => {
+            json!({ "application/json": { "schema": {} } })
+        }
+        "application/json" | "application/x-www-form-urlencoded" => return body,
+        "text/plain" if !is_of_bytes(content) => json!({ "application/json": content }),
+        "multipart/form-data" => json!({ "multipart/form-data": bytes }),
+        _ => json!({ "application/octet-stream": bytes }),
+    };
+    body["content"] = content;
+    body
+}
+
+/// A success as dropshot would write it: JSON, or anything, which has no headers then.
+fn success(mut answer: Value) -> Value {
+    let media = answer["content"].as_object().into_iter().flatten().next();
+    let Some((media, content)) = media else {
+        return answer;
+    };
+    if media == "application/json" && content.get("schema").is_none() {
+        answer["content"] = json!({ "application/json": { "schema": {} } });
+    } else if media == "text/plain" && !is_of_bytes(content) {
+        answer["content"] = json!({ "application/json": content });
+    } else if media != "application/json" {
+        answer["content"] = json!({ "*/*": { "schema": {} } });
+        answer["headers"] = json!({});
+    }
+    answer
+}
+
+/// Earlier versions of dropshot wrote a websocket as an answer of anything, with a mark.
+fn is_websocket(document: &Document, operation: &Operation) -> bool {
+    let operation = document.at(&operation.pointer);
+    operation.get("x-dropshot-websocket").is_some()
+}
+
+fn is_bytes(answer: &Value) -> bool {
+    let mut media = answer["content"].as_object().into_iter().flatten();
+    media.any(|(media, _)| media != "application/json")
+}
+
+/// Whether nothing is said of what is sent.
+fn is_of_bytes(content: &Value) -> bool {
+    let schema = &content["schema"];
+    schema.is_null() || *schema == json!({}) || schema["format"] == "binary"
 }

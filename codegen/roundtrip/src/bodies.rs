@@ -1,0 +1,192 @@
+//! A cabinet of files: bodies of every media type, in and out.
+
+use std::convert::Infallible;
+
+use codegen_runtime::http::{HeaderValue, StatusCode};
+use codegen_runtime::{Bytes, ErrorAnswer, Operation, RawBody, Rejection, Unchecked};
+use dropshot::RequestContext;
+use futures::TryStreamExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::{Answered, Refused, told};
+
+crate::generated!("bodies.rs");
+
+/// The cabinet. It keeps nothing, but says what it got.
+pub enum Cabinet {}
+
+/// More than a body may have unless more is allowed.
+pub const LARGE: usize = 1024 * 1024;
+
+impl BodiesApi for Cabinet {
+    type Context = Answered;
+    type Error = Refused;
+
+    fn failure(
+        _: &RequestContext<Answered>,
+        _: &'static Operation,
+        rejection: Rejection<Refused>,
+    ) -> ErrorAnswer<types::Failure> {
+        let (status, violations) = told(rejection);
+        let violations = violations
+            .iter()
+            .map(|it| format!("{} {}", it.path, it.constraint));
+        let message = violations.collect::<Vec<_>>().join(", ");
+        ErrorAnswer::new(status, types::Failure { message })
+    }
+
+    fn unlisted(
+        _: &RequestContext<Answered>,
+        _: &'static Operation,
+        rejection: Rejection<Refused>,
+    ) -> ErrorAnswer<()> {
+        ErrorAnswer::new(told(rejection).0, ())
+    }
+
+    async fn get_root(
+        _: &RequestContext<Answered>,
+        request: Unchecked<GetRootRequest>,
+    ) -> Result<GetRootAnswer, Rejection<Refused>> {
+        request.check().await?;
+        Ok(GetRootAnswer::new("/files/first".to_owned()))
+    }
+
+    /// In two pieces, as they come.
+    async fn get_file(
+        _: &RequestContext<Answered>,
+        request: Unchecked<GetFileRequest>,
+    ) -> Result<GetFileAnswer, Rejection<Refused>> {
+        let name = String::from(request.check().await?.name);
+        let pieces = ["file ".to_owned(), name].map(|it| Ok::<_, Infallible>(Bytes::from(it)));
+        let answer = GetFileAnswer::new(RawBody::stream(futures::stream::iter(pieces)));
+        Ok(answer.media_type(HeaderValue::from_static("text/x-file")))
+    }
+
+    /// A file `large` may have more bytes than others, which are counted as they come.
+    async fn put_file(
+        _: &RequestContext<Answered>,
+        request: Unchecked<PutFileRequest>,
+    ) -> Result<PutFileAnswer, Rejection<Refused>> {
+        let PutFileRequest { name, body } = request.check().await?;
+        let length = match name.as_str() {
+            "large" => {
+                let pieces = body.allowing(LARGE, codegen_runtime::DEADLINE).stream();
+                let count = |sum, piece: Bytes| async move { Ok(sum + piece.len()) };
+                pieces.try_fold(0, count).await?
+            }
+            _ => {
+                let mut body = body;
+                body.read().await?.len()
+            }
+        };
+        match length {
+            0 => Err(Refused::Missing.into()),
+            _ => Ok(PutFileAnswer::new()),
+        }
+    }
+
+    async fn delete_file(
+        _: &RequestContext<Answered>,
+        request: Unchecked<DeleteFileRequest>,
+    ) -> Result<DeleteFileAnswer, Rejection<Refused>> {
+        match request.check().await?.body {
+            Some(_) => Ok(DeleteFileAnswer::new()),
+            None => Err(Refused::Missing.into()),
+        }
+    }
+
+    async fn add_picture(
+        _: &RequestContext<Answered>,
+        request: Unchecked<AddPictureRequest>,
+    ) -> Result<AddPictureAnswer, Rejection<Refused>> {
+        request.check().await?.body.read().await?;
+        Ok(AddPictureAnswer::new())
+    }
+
+    async fn get_picture(
+        _: &RequestContext<Answered>,
+        request: Unchecked<GetPictureRequest>,
+    ) -> Result<GetPictureAnswer, Rejection<Refused>> {
+        request.check().await?;
+        Ok(GetPictureAnswer::new(&b"PNG"[..]))
+    }
+
+    async fn add_note(
+        _: &RequestContext<Answered>,
+        request: Unchecked<AddNoteRequest>,
+    ) -> Result<AddNoteAnswer, Rejection<Refused>> {
+        let body = String::from(request.check().await?.body);
+        Ok(AddNoteAnswer::new(body.into()))
+    }
+
+    async fn send_form(
+        _: &RequestContext<Answered>,
+        request: Unchecked<SendFormRequest>,
+    ) -> Result<SendFormAnswer, Rejection<Refused>> {
+        Ok(SendFormAnswer::new(request.check().await?.body))
+    }
+
+    async fn fill_in_a_part_of_the_form(
+        _: &RequestContext<Answered>,
+        request: Unchecked<FillInAPartOfTheFormRequest>,
+    ) -> Result<FillInAPartOfTheFormAnswer, Rejection<Refused>> {
+        match request.check().await?.body {
+            Some(_) => Ok(FillInAPartOfTheFormAnswer::new()),
+            None => Err(Refused::Missing.into()),
+        }
+    }
+
+    async fn put_nothing(
+        _: &RequestContext<Answered>,
+        request: Unchecked<PutNothingRequest>,
+    ) -> Result<PutNothingAnswer, Rejection<Refused>> {
+        Ok(PutNothingAnswer::new(request.check().await?.body))
+    }
+
+    async fn open_old_channel(
+        _: &RequestContext<Answered>,
+        request: Unchecked<OpenOldChannelRequest>,
+    ) -> Result<OpenOldChannelAnswer, Rejection<Refused>> {
+        let switching = request.check().await?.body.handle(|_| async { Ok(()) })?;
+        Ok(OpenOldChannelAnswer::new(switching))
+    }
+
+    async fn upload(
+        _: &RequestContext<Answered>,
+        request: Unchecked<UploadRequest>,
+    ) -> Result<UploadAnswer, Rejection<Refused>> {
+        let mut parts = request.check().await?.body.parts();
+        let mut names = Vec::new();
+        while let Ok(Some(part)) = parts.next_field().await {
+            names.push(part.name().unwrap_or_default().to_owned());
+        }
+        let why = names.join(",");
+        Ok(UploadAnswer::new(types::Reason { why }))
+    }
+
+    async fn get_anything(
+        _: &RequestContext<Answered>,
+        request: Unchecked<GetAnythingRequest>,
+    ) -> Result<GetAnythingAnswer, Rejection<Refused>> {
+        request.check().await?;
+        let body = RawBody::from("short and stout");
+        Ok(GetAnythingAnswer::new(StatusCode::IM_A_TEAPOT, body))
+    }
+
+    /// Says the word, and then what it is told.
+    async fn open_channel(
+        _: &RequestContext<Answered>,
+        request: Unchecked<OpenChannelRequest>,
+    ) -> Result<OpenChannelAnswer, Rejection<Refused>> {
+        let OpenChannelRequest { word, body } = request.check().await?;
+        let switching = body.handle(|connection| async move {
+            let mut connection = connection.into_inner();
+            connection.write_all(word.as_bytes()).await?;
+            let mut bytes = [0; 4];
+            connection.read_exact(&mut bytes).await?;
+            connection.write_all(&bytes).await?;
+            Ok(())
+        })?;
+        Ok(OpenChannelAnswer::new(switching))
+    }
+}

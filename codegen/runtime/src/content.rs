@@ -1,0 +1,306 @@
+//! From the bytes of a request body to what a handler gets, by the media type that the document says.
+//!
+//! | media type | read | what the handler gets |
+//! |---|---|---|
+//! | `application/json` | whole, within limits | the type of its schema; an `Option` where it may be left out |
+//! | `application/x-www-form-urlencoded` | whole | the same: names are those of members, texts are read as in a query |
+//! | `text/plain` | whole | the same: the body is one string, in UTF-8 |
+//! | `multipart/form-data` | by the handler | [`Multipart`] |
+//! | any other | by the handler | [`RequestBody`], the bytes |
+//!
+//! An answer of 101 takes the place of a body: the handler gets a [`Websocket`].
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use dropshot::{
+    ApiEndpointBodyContentType, ApiEndpointParameter, ExclusiveExtractor, MultipartBody, TypedBody,
+    UntypedBody,
+};
+use futures::TryStreamExt;
+use http::header::{self, HeaderMap, HeaderValue};
+use percent_encoding::percent_decode;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use crate::body::RequestBody;
+use crate::json::{self, Value};
+use crate::operation::Body;
+use crate::rejection::{Cause, RequestError};
+use crate::schema::{Kind, Schema, check};
+use crate::violation::{Path, Violation, Violations, constraint};
+use crate::websocket::Websocket;
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+const TEXT: &str = "text/plain";
+
+/// What nobody has read yet.
+#[derive(Debug)]
+pub struct Unread {
+    pub(crate) content_type: Option<HeaderValue>,
+    pub(crate) body: RequestBody,
+    pub(crate) websocket: Option<Websocket>,
+}
+
+/// What the handler gets of a body.
+pub trait FromBody: Sized + Send + Sync + 'static {
+    /// Whether the handler reads it by itself.
+    const UNREAD: bool = false;
+
+    /// Makes it of a value that has passed its schema, or of what nobody has read.
+    ///
+    /// # Errors
+    /// An internal error, when the value does not fit the type: the generator made one that does not agree
+    /// with the schema. What is wrong with the head of what was not read.
+    fn made(value: &Value<'_>, unread: Unread) -> Result<Self, RequestError>;
+
+    /// What dropshot says of it.
+    fn parameters(content_type: ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter>;
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> FromBody for T {
+    fn made(value: &Value<'_>, _: Unread) -> Result<T, RequestError> {
+        // What has passed the schema fits the type that was made of it, so this is no fault of the caller.
+        T::deserialize(value).map_err(|_| RequestError::internal())
+    }
+
+    fn parameters(content_type: ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter> {
+        <TypedBody<T> as ExclusiveExtractor>::metadata(content_type).parameters
+    }
+}
+
+/// A body that may be left out.
+#[derive(Clone, Debug)]
+pub struct Optional<T>(pub Option<T>);
+
+impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> FromBody for Optional<T> {
+    fn made(value: &Value<'_>, unread: Unread) -> Result<Self, RequestError> {
+        match value {
+            // No body is null.
+            Value::Null => Ok(Optional(None)),
+            value => T::made(value, unread).map(|it| Optional(Some(it))),
+        }
+    }
+
+    fn parameters(content_type: ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter> {
+        T::parameters(content_type)
+    }
+}
+
+impl FromBody for RequestBody {
+    const UNREAD: bool = true;
+
+    fn made(_: &Value<'_>, unread: Unread) -> Result<Self, RequestError> {
+        Ok(unread.body)
+    }
+
+    fn parameters(content_type: ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter> {
+        <UntypedBody as ExclusiveExtractor>::metadata(content_type).parameters
+    }
+}
+
+/// The parts of a `multipart/form-data` body, not read yet.
+#[derive(Debug)]
+pub struct Multipart {
+    boundary: String,
+    body: RequestBody,
+}
+
+impl Multipart {
+    /// The same, of which all parts together may have so many bytes and take so long
+    /// ([`RequestBody::allowing`]).
+    #[must_use]
+    pub fn allowing(mut self, max_bytes: usize, deadline: std::time::Duration) -> Multipart {
+        self.body = self.body.allowing(max_bytes, deadline);
+        self
+    }
+
+    /// The parts, as they come. An error of the limits is one of the stream.
+    pub fn parts(self) -> multer::Multipart<'static> {
+        let said = |error: RequestError| {
+            let all = error.violations.iter();
+            let all: Vec<_> = all.map(|it| it.message.to_string()).collect();
+            std::io::Error::other(all.join(", "))
+        };
+        multer::Multipart::new(self.body.stream().map_err(said), self.boundary)
+    }
+}
+
+impl FromBody for Multipart {
+    const UNREAD: bool = true;
+
+    fn made(_: &Value<'_>, unread: Unread) -> Result<Self, RequestError> {
+        let value = unread.content_type.as_ref();
+        let value = value.and_then(|it| it.to_str().ok());
+        let boundary = value.and_then(|it| multer::parse_boundary(it).ok());
+        let message = "must be multipart/form-data, with a boundary";
+        Ok(Multipart {
+            boundary: boundary.ok_or_else(|| RequestError::media_type(message))?,
+            body: unread.body,
+        })
+    }
+
+    fn parameters(content_type: ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter> {
+        <MultipartBody as ExclusiveExtractor>::metadata(content_type).parameters
+    }
+}
+
+impl FromBody for Websocket {
+    const UNREAD: bool = true;
+
+    fn made(_: &Value<'_>, unread: Unread) -> Result<Self, RequestError> {
+        let websocket = unread.websocket.ok_or_else(RequestError::internal)?;
+        websocket.checked()
+    }
+
+    fn parameters(_: ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter> {
+        Vec::new()
+    }
+}
+
+/// A body that has been read, taken apart as far as its media type says.
+pub(crate) enum Received {
+    Nothing,
+    Json(Bytes),
+    Text(String),
+    Form(Vec<(String, String)>),
+}
+
+impl Received {
+    /// Takes a body apart.
+    ///
+    /// # Errors
+    /// What is wrong with how it is written.
+    pub(crate) fn of(body: &Body, bytes: Bytes) -> Result<Received, RequestError> {
+        match body.media_type {
+            _ if bytes.is_empty() && !body.required => Ok(Received::Nothing),
+            FORM => form(&bytes).map(Received::Form),
+            TEXT => utf8(&bytes)
+                .map(Received::Text)
+                .ok_or_else(|| of_body(Violation::new("", "format", "must be UTF-8"))),
+            _ => Ok(Received::Json(bytes)),
+        }
+    }
+
+    /// The value that it stands for, which has passed the schema.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub(crate) fn value(&self, schema: &Schema) -> Result<Value<'_>, RequestError> {
+        let value = match self {
+            Received::Nothing => return Ok(Value::Null),
+            Received::Json(text) => json::parse(text).map_err(of_body)?,
+            Received::Text(text) => Value::String(Cow::Borrowed(text)),
+            Received::Form(pairs) => Value::Object(members(schema, pairs)),
+        };
+        RequestError::unless_empty(Cause::Body, check(schema, &value))?;
+        Ok(value)
+    }
+}
+
+fn of_body(violation: Violation) -> RequestError {
+    RequestError {
+        cause: Cause::Body,
+        violations: violation.into(),
+    }
+}
+
+/// The members of a form: the schema of each says what its text stands for.
+fn members<'a>(schema: &Schema, pairs: &'a [(String, String)]) -> Vec<(Cow<'a, str>, Value<'a>)> {
+    let properties = match &schema.kind {
+        Kind::Ref(schema) => return members(schema, pairs),
+        Kind::Object(object) => object.properties,
+        _ => &[],
+    };
+    let read = |(name, text): &'a (String, String)| {
+        let property = properties.iter().find(|it| it.name == name);
+        let value = property.map_or(Value::String(Cow::Borrowed(text)), |it| {
+            it.schema.read_text(text)
+        });
+        (Cow::Borrowed(name.as_str()), value)
+    };
+    pairs.iter().map(read).collect()
+}
+
+/// The pairs of a form, no name twice.
+fn form(bytes: &[u8]) -> Result<Vec<(String, String)>, RequestError> {
+    let (mut pairs, mut seen) = (Vec::new(), HashSet::new());
+    let mut violations = Violations::default();
+    for pair in bytes.split(|&it| it == b'&').filter(|it| !it.is_empty()) {
+        let end = pair.iter().position(|&it| it == b'=');
+        let (name, text) = match end {
+            Some(end) => (&pair[..end], &pair[end + 1..]),
+            None => (pair, &[][..]),
+        };
+        let (Some(name), text) = (decoded(name), decoded(text)) else {
+            violations.add(|| Violation::new("", "format", "must have names in UTF-8"));
+            continue;
+        };
+        if !seen.insert(name.clone()) {
+            let message = "must not be given more than once";
+            violations.add(|| Violation::new(place(&name), constraint::REPEATED, message));
+        }
+        match text {
+            Some(text) => pairs.push((name, text)),
+            None => violations.add(|| Violation::new(place(&name), "format", "must be UTF-8")),
+        }
+    }
+    RequestError::unless_empty(Cause::Body, violations)?;
+    Ok(pairs)
+}
+
+/// Where a member of a form is, as of JSON; nowhere, when its name is too long to be told.
+fn place(name: &str) -> String {
+    let name = name.replace('~', "~0").replace('/', "~1");
+    Path::of(format_args!("/{name}")).unwrap_or_default()
+}
+
+fn decoded(text: &[u8]) -> Option<String> {
+    let spaced: Vec<u8> = text
+        .iter()
+        .map(|&it| if it == b'+' { b' ' } else { it })
+        .collect();
+    String::from_utf8(percent_decode(&spaced).collect()).ok()
+}
+
+fn utf8(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).ok().map(str::to_owned)
+}
+
+/// What dropshot calls the media type of a body. It knows four, and nothing of text.
+pub(crate) fn content_type(body: &Body) -> ApiEndpointBodyContentType {
+    match body.media_type {
+        FORM => ApiEndpointBodyContentType::UrlEncoded,
+        _ => ApiEndpointBodyContentType::Json,
+    }
+}
+
+/// A missing media type counts as the one that the document says.
+/// Parameters do not matter: JSON is UTF-8 (RFC 8259, section 8.1), texts and forms are here, and what is
+/// not is found by reading it.
+pub(crate) fn check_media_type(body: &Body, headers: &HeaderMap) -> Result<(), RequestError> {
+    let wanted = body.media_type;
+    let mut types = headers.get_all(header::CONTENT_TYPE).iter();
+    let essence = types.next().map_or(wanted.as_bytes(), |value| {
+        let mut parts = value.as_bytes().split(|&byte| byte == b';');
+        parts.next().unwrap_or_default().trim_ascii()
+    });
+    let is_wanted = wanted == "*/*" || essence.eq_ignore_ascii_case(wanted.as_bytes());
+    if types.next().is_some() || !is_wanted {
+        let message = match wanted {
+            JSON => Cow::Borrowed("must be application/json"),
+            "*/*" => Cow::Borrowed("must be given at most once"),
+            wanted => Cow::Owned(format!("must be {wanted}")),
+        };
+        return Err(RequestError::media_type(message));
+    }
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(RequestError::media_type(
+            "must not be compressed (Content-Encoding)",
+        ));
+    }
+    Ok(())
+}

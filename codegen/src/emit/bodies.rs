@@ -1,0 +1,140 @@
+//! Request bodies of the client that progenitor cannot write.
+//!
+//! It knows JSON, forms, plain text and `application/octet-stream`, and no body that may be left out. So
+//! [`super::prepare`] shows it one of these, and the builders are put right here:
+//!
+//! 1. bytes go out with the media type that the document says;
+//! 2. `multipart/form-data` is a form of reqwest's, which knows its boundary;
+//! 3. a body that may be left out is `None` until it is given, and then nothing is sent.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, ExprMethodCall, Item, LitStr, Path, Type, parse_quote};
+
+use crate::model::{Body, Content, Document};
+
+const BYTES: &str = "application/octet-stream";
+
+/// Puts the builders of a client's file right.
+pub(super) fn written(file: &mut syn::File, document: &Document) {
+    let operations = document.operations.iter();
+    let bodies: Vec<_> = operations
+        .filter_map(|it| Some((it.stem(), it.body.as_ref()?)))
+        .collect();
+    for item in &mut file.items {
+        if let Item::Mod(module) = item
+            && module.ident == "builder"
+            && let Some((_, items)) = &mut module.content
+        {
+            for item in items {
+                let name = owner(item);
+                if let Some((_, body)) = bodies.iter().find(|(it, _)| name.as_ref() == Some(it)) {
+                    Writer { body }.visit_item_mut(item);
+                }
+            }
+        }
+    }
+}
+
+/// The type that an item is, or implements something for.
+pub(super) fn owner(item: &Item) -> Option<String> {
+    match item {
+        Item::Struct(it) => Some(it.ident.to_string()),
+        Item::Impl(it) => match &*it.self_ty {
+            Type::Path(it) => Some(it.path.segments.last()?.ident.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+struct Writer<'a> {
+    body: &'a Body,
+}
+
+impl VisitMut for Writer<'_> {
+    /// Step 1.
+    fn visit_lit_str_mut(&mut self, literal: &mut LitStr) {
+        let value = literal.value();
+        match &self.body.content {
+            Content::Bytes(media_type) if value == BYTES && media_type != "*/*" => {
+                *literal = LitStr::new(media_type, literal.span());
+            }
+            Content::Multipart => {
+                let text = value.replace("reqwest::Body", "reqwest::multipart::Form");
+                *literal = LitStr::new(&text, literal.span());
+            }
+            _ if !self.body.required && value.contains(":: patch :: Optional") => {
+                let text = "conversion for body failed";
+                *literal = LitStr::new(text, literal.span());
+            }
+            _ => {}
+        }
+    }
+
+    /// Step 2.
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        let is_body = *path == parse_quote!(reqwest::Body);
+        if is_body && self.body.content == Content::Multipart {
+            *path = parse_quote!(reqwest::multipart::Form);
+        }
+        visit_mut::visit_path_mut(self, path);
+    }
+
+    /// Steps 2 and 3.
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        visit_mut::visit_expr_mut(self, expression);
+        let optional = !self.body.required;
+        match expression {
+            Expr::Call(call) if optional => {
+                let text = quote!(#call).to_string();
+                if text.starts_with("Err (\"body was not initialized\"") {
+                    *expression = parse_quote!(Ok(::std::option::Option::None));
+                }
+            }
+            Expr::MethodCall(call) if optional && is(call, "json", &quote!(&body)) => {
+                let request = &call.receiver;
+                *expression = parse_quote!({
+                    let request = #request;
+                    match &body {
+                        ::std::option::Option::Some(body) => request.json(body),
+                        ::std::option::Option::None => request,
+                    }
+                });
+            }
+            Expr::Try(call) if optional => {
+                if let Expr::MethodCall(call) = &*call.expr
+                    && is(call, "form_urlencoded", &quote!(&body))
+                {
+                    let request = &call.receiver;
+                    *expression = parse_quote!({
+                        let request = #request;
+                        match &body {
+                            ::std::option::Option::Some(body) => request.form_urlencoded(body)?,
+                            ::std::option::Option::None => request,
+                        }
+                    });
+                }
+            }
+            Expr::MethodCall(call)
+                if self.body.content == Content::Multipart && is(call, "body", &quote!(body)) =>
+            {
+                // The header before it would have no boundary.
+                if let Expr::MethodCall(header) = &*call.receiver
+                    && header.method == "header"
+                {
+                    let request = &header.receiver;
+                    *expression = parse_quote!(#request.multipart(body));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether it is a call of this method with this argument.
+fn is(call: &ExprMethodCall, method: &str, argument: &TokenStream) -> bool {
+    let arguments = &call.args;
+    call.method == method && quote!(#arguments).to_string() == argument.to_string()
+}

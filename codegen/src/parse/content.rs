@@ -1,0 +1,194 @@
+//! Bodies: their media type, and what describes them.
+//!
+//! 1. A body has one media type. JSON, forms and texts are described by a component, and checked by it.
+//! 2. Any other is bytes, which nothing describes: their schema is that of a file (`type: string`,
+//!    `format: binary`), or there is none, or it is `{}`, which is how dropshot writes it.
+//! 3. The parts of `multipart/form-data` are read by the handler, so that their schema is that of a file,
+//!    too, as dropshot writes it.
+
+use serde_json::{Value, json};
+
+use crate::model::{Content, Kind, Operation, Schema};
+
+use super::answer;
+use super::graph::{self, Schemas};
+use super::reader::{Keywords, Place, Reader};
+use super::schema;
+
+const MEDIA_TYPE: Keywords = Keywords::new("a media type", &["schema"], &["example", "examples"]);
+
+/// Whose body it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Request,
+    Answer,
+}
+
+/// The `content` of a request body or an answer, and whether it may be null where it stands; `name` is that
+/// of the component that is made of a schema that stands here.
+pub(super) fn all<'a>(
+    reader: &Reader<'a>,
+    holder: &Place<'a>,
+    side: Side,
+    name: &str,
+) -> Option<(Content, bool)> {
+    let Some(content) = holder.get("content") else {
+        reader.missing(holder, "content");
+        return None;
+    };
+    reader.expect(&content, "an object", Value::as_object)?;
+    let mut members = content.members();
+    let Some((media, member)) = members.next() else {
+        reader.missing(&content, "application/json");
+        return None;
+    };
+    if members.next().is_some() {
+        reader.refuse(
+            &content.pointer,
+            "the body has more than one media type",
+            "write one, and an operation for each other",
+        );
+        return None;
+    }
+    one(reader, media, member, side, name)
+}
+
+fn one<'a>(
+    reader: &Reader<'a>,
+    media: &str,
+    place: Place<'a>,
+    side: Side,
+    name: &str,
+) -> Option<(Content, bool)> {
+    let place = reader.object(place, &MEDIA_TYPE)?;
+    answer::examples(reader, &place);
+    // Where nothing is said, it is anything.
+    let schema = place.get("schema").unwrap_or(Place {
+        value: reader.anything,
+        pointer: place.pointer.child("schema"),
+    });
+    let component = || schema::named(reader, schema.clone(), name);
+    let content = match (media, side) {
+        ("application/json", _) => {
+            let (name, nullable) = json(reader, schema, name)?;
+            return Some((Content::Json(name), nullable));
+        }
+        ("application/x-www-form-urlencoded", Side::Request) => component().map(Content::Form),
+        ("text/plain", _) if !is_of_bytes(&place) => component().map(Content::Text),
+        ("multipart/form-data", Side::Request) => {
+            check_bytes(reader, &place, "the handler reads the parts").then_some(Content::Multipart)
+        }
+        _ if !is_bytes(media) => {
+            reader.refuse(
+                &place.pointer,
+                format!("the media type `{media}` is not understood"),
+                "write `application/json`, `text/plain`, or the one type of what is sent as bytes",
+            );
+            None
+        }
+        _ => check_bytes(reader, &place, "nothing looks into bytes")
+            .then(|| Content::Bytes(media.to_owned())),
+    };
+    content.map(|content| (content, false))
+}
+
+/// The component that JSON is, and whether it may be null besides.
+fn json<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<(String, bool)> {
+    let schema = schema::inline(reader, place, name)?;
+    let nullable = schema.nullable;
+    let name = match schema.kind {
+        Kind::Ref(name) => name,
+        _ => reader.made.add(
+            name,
+            Schema {
+                nullable: false,
+                ..schema
+            },
+        ),
+    };
+    Some((name, nullable))
+}
+
+/// Whether bodies of this type are taken as bytes. Of JSON, forms and multipart more is known, and of the
+/// ranges, only `*/*` is understood.
+fn is_bytes(media: &str) -> bool {
+    let token = |text: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
+        !text.is_empty() && text.chars().all(plain)
+    };
+    let is_known = media.ends_with("json") || media.starts_with("multipart/");
+    let is_form = media == "application/x-www-form-urlencoded";
+    let is_type = media
+        .split_once('/')
+        .is_some_and(|(a, b)| token(a) && token(b));
+    (is_type && !is_known && !is_form) || media == "*/*"
+}
+
+fn is_of_bytes(place: &Place<'_>) -> bool {
+    let schema = place.get("schema");
+    schema.is_none_or(|it| *it.value == json!({}) || it.value["format"] == "binary")
+}
+
+/// Refuses a schema that says more than that there are bytes.
+fn check_bytes(reader: &Reader<'_>, place: &Place<'_>, why: &str) -> bool {
+    let Some(schema) = place.get("schema") else {
+        return true;
+    };
+    let is_file = |(name, value): (&str, Place<'_>)| match name {
+        "type" => value.value == "string",
+        "format" => value.value == "binary",
+        _ => schema::TOLD.contains(&name),
+    };
+    let whole = schema.value == &json!({}) || schema.value["format"] == "binary";
+    let is_plain = whole && schema.value.is_object() && schema.members().all(is_file);
+    if !is_plain {
+        reader.refuse(
+            &schema.pointer,
+            "the schema says more of the body than that it is bytes",
+            format!("write `{{ type: string, format: binary }}`: {why}"),
+        );
+    }
+    is_plain
+}
+
+/// Refuses bodies that are not what their media type can say: no component of one
+/// is null; a form has members that are
+/// single values, and a text is one.
+pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
+    let answers = std::iter::once(&operation.success).chain(&operation.errors);
+    let answers = answers.filter_map(|it| Some((it.content.as_ref()?, &it.pointer)));
+    let body = operation.body.iter().map(|it| (&it.content, &it.pointer));
+    for (content, pointer) in answers.chain(body) {
+        let Some(name) = content.schema() else {
+            continue;
+        };
+        let Some(schema) = schemas.get(name) else {
+            continue;
+        };
+        if schema.nullable {
+            reader.refuse(
+                pointer,
+                format!("the body `{name}` may be null"),
+                "remove `nullable` there; a body of JSON has it beside an `allOf` of one reference",
+            );
+        }
+        match (content, &schema.kind) {
+            (Content::Form(_), Kind::Object { properties, .. }) => {
+                for property in properties.values() {
+                    graph::check_single_value(reader, schemas, property, true);
+                }
+            }
+            (Content::Form(_), _) => reader.refuse(
+                pointer,
+                format!("the form `{name}` is no object with properties"),
+                "write the members of the form as properties of one object",
+            ),
+            (Content::Text(_), kind) if !matches!(kind, Kind::String(_)) => reader.refuse(
+                pointer,
+                format!("the text `{name}` is no string"),
+                "write a schema of type string, or `application/json`",
+            ),
+            _ => {}
+        }
+    }
+}
