@@ -13,13 +13,27 @@ use codegen::Document;
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod absence;
+#[path = "accepted/behaviour.rs"]
+mod behaviour;
 #[path = "accepted/client/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod client;
+#[path = "accepted/composed.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod composed;
 #[path = "accepted/inline.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod inline;
+#[path = "accepted/named.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod named;
+#[path = "accepted/open.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod open;
 #[path = "accepted/scalars.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
@@ -29,7 +43,9 @@ mod scalars;
 #[rustfmt::skip]
 mod unions;
 
-const CASES: [&str; 4] = ["absence", "inline", "scalars", "unions"];
+const CASES: [&str; 7] = [
+    "absence", "composed", "inline", "named", "open", "scalars", "unions",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted")
@@ -223,7 +239,7 @@ mod union_types {
     use crate::unions::{schemas, types as server};
 
     /// Whether a text comes back as it was by way of the type, and passes the check: never one of them alone.
-    fn passes<T: DeserializeOwned + Serialize>(schema: &Schema, text: &str) -> bool {
+    pub(crate) fn passes<T: DeserializeOwned + Serialize>(schema: &Schema, text: &str) -> bool {
         let checked = check(schema, &parse(text.as_bytes()).unwrap()).is_empty();
         let read = serde_json::from_str::<T>(text);
         assert_eq!(checked, read.is_ok(), "{text}");

@@ -3,7 +3,7 @@
 //! The generator (`codegen`) writes, for each document, static data and little glue; everything that
 //! is the same for all documents is here, once:
 //!
-//! - exact numbers and three-valued members: [`Decimal`], [`Field`]; times as text: [`rfc3339`];
+//! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text: [`rfc3339`];
 //!   what to say of a text that is none of those that there are: [`none_of`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
@@ -18,6 +18,7 @@ pub mod schema;
 #[doc(hidden)]
 pub use {bytes::Bytes, http};
 
+mod any;
 mod body;
 mod choice;
 mod decimal;
@@ -35,6 +36,7 @@ mod serve;
 mod time;
 mod violation;
 
+pub use any::{Any, present};
 pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES, RequestBody};
 pub use choice::none_of;
 pub use decimal::{Decimal, DecimalError};

@@ -53,6 +53,10 @@ pub enum Kind {
     Union(&'static [Alternative]),
     /// Null, and nothing else.
     Null,
+    /// Any value.
+    Any,
+    /// No value.
+    Never,
     /// What another schema admits, including its null.
     Ref(&'static Schema),
 }
@@ -175,6 +179,11 @@ pub enum Sign {
     Object,
     /// An object that has this member.
     Member(&'static str),
+    /// Nothing but that the value passes the alternative.
+    Fits {
+        /// Whether it may pass no other.
+        alone: bool,
+    },
 }
 
 /// A regular expression of ECMA-262, not anchored, compiled when it is first used.

@@ -3,7 +3,7 @@
 //! 1. [`prepare`] makes the document that progenitor should see.
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
 //!    the client's names in [`members`], and adds the types that this crate makes by itself ([`scalars`],
-//!    [`formats`], [`one_of`]).
+//!    [`formats`], [`one_of`], [`open`]).
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
 
@@ -13,6 +13,7 @@ mod doc;
 mod formats;
 mod members;
 mod one_of;
+mod open;
 mod patch;
 mod prepare;
 mod scalars;
@@ -20,6 +21,7 @@ mod schemas;
 mod server;
 mod strings;
 mod types;
+mod values;
 
 use crate::{Document, Problems};
 

@@ -86,7 +86,7 @@ pub(super) fn null(name: &str, schema: &Schema) -> TokenStream {
     }
 }
 
-fn described(name: &str, schema: &Schema) -> String {
+pub(super) fn described(name: &str, schema: &Schema) -> String {
     let told = schema.description.clone();
     told.unwrap_or_else(|| format!("`{name}`"))
 }
@@ -180,6 +180,7 @@ fn by_sign<'v>(
     variant: impl Fn(&str) -> Option<&'v Ident>,
 ) -> TokenStream {
     let (mut texts, mut members, mut types) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut fitting, mut is_exclusive) = (Vec::new(), false);
     for Alternative { sign, schema } in alternatives {
         let variant = variant(schema);
         let read = quote!(::serde_json::from_str(raw.get()).map(Self::#variant));
@@ -193,9 +194,14 @@ fn by_sign<'v>(
             Sign::Boolean => types.push(quote!(b't' | b'f' => #read,)),
             Sign::Array => types.push(quote!(b'[' => #read,)),
             Sign::Object => types.push(quote!(b'{' => #read,)),
+            Sign::Fits { alone } => {
+                is_exclusive = *alone;
+                fitting.push(quote!(::serde_json::from_str(raw.get()).ok().map(Self::#variant)));
+            }
         }
     }
     let none = format!("this is none of the alternatives of `{name}`");
+    let trial = tried(name, &fitting, is_exclusive, &none);
     let none = quote!(_ => return Err(D::Error::custom(#none)),);
     let texts = (!texts.is_empty()).then(|| {
         quote! {
@@ -230,9 +236,35 @@ fn by_sign<'v>(
             #texts
             #members
             #(#types)*
-            #none
+            #trial
         }
         .map_err(D::Error::custom)
     };
     deserialize(name, &reading)
+}
+
+/// The arm of alternatives that nothing tells apart but whether they can be read: the first, or the only one.
+fn tried(name: &str, fitting: &[TokenStream], is_exclusive: bool, none: &str) -> TokenStream {
+    if fitting.is_empty() {
+        return quote!(_ => return Err(D::Error::custom(#none)),);
+    }
+    if !is_exclusive {
+        return quote! {
+            _ => {
+                let first = ::std::option::Option::None #(.or_else(|| #fitting))*;
+                first.ok_or_else(|| ::serde_json::Error::custom(#none))
+            }
+        };
+    }
+    let several = format!("this could be more than one of the alternatives of `{name}`");
+    quote! {
+        _ => {
+            let mut fitting = [#(#fitting),*].into_iter().flatten();
+            match (fitting.next(), fitting.next()) {
+                (Some(only), None) => Ok(only),
+                (None, _) => Err(::serde_json::Error::custom(#none)),
+                _ => Err(::serde_json::Error::custom(#several)),
+            }
+        }
+    }
 }

@@ -70,7 +70,10 @@ fn scalar_type(schema: &Schema) -> TokenStream {
         | Kind::Map(_)
         | Kind::OneOf { .. }
         | Kind::Union(_)
-        | Kind::Null => quote!(::std::string::String),
+        | Kind::Null
+        | Kind::Any
+        | Kind::Never
+        | Kind::OrNull(_) => quote!(::std::string::String),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{one_of, patch, scalars};
+use super::{one_of, open, patch, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,12 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
         if prepare::is_own(schema) {
             let name = crate::names::of_type(name);
             let impls = match schema.kind {
-                Kind::OneOf { .. } | Kind::Union(_) | Kind::Null => Vec::new(),
+                Kind::OneOf { .. }
+                | Kind::Union(_)
+                | Kind::Null
+                | Kind::Any
+                | Kind::Never
+                | Kind::OrNull(_) => Vec::new(),
                 _ => vec![TypeImpl::Display, TypeImpl::FromStr],
             };
             settings.with_replacement(&name, prepare::own(&name), impls.into_iter());
@@ -113,6 +118,7 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 
 /// The types that this crate emits by itself, and the defaults of all.
 fn own_types(document: &Document, shared: &Path) -> TokenStream {
+    let tried = document.tried();
     document
         .schemas
         .iter()
@@ -120,7 +126,12 @@ fn own_types(document: &Document, shared: &Path) -> TokenStream {
             let own = match &schema.kind {
                 Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema),
                 Kind::Null => one_of::null(name, schema),
-                _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
+                Kind::Any => open::any(name, schema, shared),
+                Kind::Never => open::never(name, schema),
+                Kind::OrNull(target) => open::or_null(name, schema, target),
+                _ if prepare::is_own(schema) => {
+                    scalars::own(name, schema, shared, tried.contains(name.as_str()))
+                }
                 _ => TokenStream::new(),
             };
             let default = scalars::default(name, schema, shared);

@@ -6,6 +6,7 @@ use serde_json::Value;
 #[cfg(doc)]
 use super::Document;
 use super::Pointer;
+use crate::names;
 
 /// A schema, and where it stands.
 #[derive(Clone, Debug)]
@@ -80,6 +81,12 @@ pub enum Kind {
     Union(Vec<Alternative>),
     /// Null, and nothing else; always a component.
     Null,
+    /// Any value, null among them.
+    Any,
+    /// No value at all; always a component.
+    Never,
+    /// What the component of this name is, or null; always a component.
+    OrNull(String),
     /// The component of this name.
     Ref(String),
 }
@@ -110,6 +117,11 @@ pub enum Sign {
     Object,
     /// An object that has this member. Others may have it, too, but are refused then.
     Member(String),
+    /// Nothing but that the value passes the alternative.
+    Fits {
+        /// Whether it may pass no other alternative: the list is a `oneOf`. Otherwise the first that it passes is meant.
+        alone: bool,
+    },
 }
 
 /// What holds a whole number.
@@ -234,6 +246,14 @@ impl Width {
     }
 }
 
+impl Text {
+    /// The variants of Rust for the values of the enumeration.
+    #[must_use]
+    pub fn variants(&self) -> Vec<String> {
+        names::variants(self.enumeration.iter().map(String::as_str))
+    }
+}
+
 impl Schema {
     /// The components that the schema refers to, at any depth of its own text.
     #[must_use]
@@ -248,12 +268,33 @@ impl Schema {
         self.referred(false)
     }
 
+    /// Whether something in its own text is any value.
+    pub(crate) fn has_any(&self) -> bool {
+        match &self.kind {
+            Kind::Any => true,
+            Kind::Object { properties, .. } => properties.values().any(Schema::has_any),
+            Kind::Array { items: inner, .. } | Kind::Map(inner) => inner.has_any(),
+            _ => false,
+        }
+    }
+
+    /// The alternatives that are told by trial.
+    pub(crate) fn tried(&self) -> impl Iterator<Item = &str> {
+        let alternatives = match &self.kind {
+            Kind::Union(alternatives) => alternatives.as_slice(),
+            _ => &[],
+        };
+        let is_tried = |it: &&Alternative| matches!(it.sign, Sign::Fits { .. });
+        let tried = alternatives.iter().filter(is_tried);
+        tried.map(|it| it.schema.as_str())
+    }
+
     fn referred(&self, elsewhere: bool) -> Vec<&str> {
         let mut found = Vec::new();
         let mut open = vec![self];
         while let Some(schema) = open.pop() {
             match &schema.kind {
-                Kind::Ref(name) => found.push(name.as_str()),
+                Kind::Ref(name) | Kind::OrNull(name) => found.push(name.as_str()),
                 Kind::Object { properties, .. } => open.extend(properties.values()),
                 Kind::Array { items: inner, .. } | Kind::Map(inner) if elsewhere => {
                     open.push(inner);

@@ -12,6 +12,7 @@ use crate::model::{Kind, Location, Operation, Schema};
 
 use super::default;
 use super::reader::Reader;
+use super::trial;
 
 /// How many references may follow each other. What walks along them (types, checks, comparisons)
 /// recurses, and a generated type nested deeper than this has no reader.
@@ -27,6 +28,7 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
             for alternative in alternatives {
                 check_alternative(reader, schemas, &alternative.schema);
             }
+            trial::check(reader, schemas, schema);
         }
         if let Kind::OneOf {
             discriminator,
@@ -159,7 +161,7 @@ fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<
 
 /// An alternative is not null: nothing would tell whose null it is.
 fn check_alternative(reader: &Reader<'_>, schemas: &Schemas, name: &str) {
-    let may_be_null = |it: &&Schema| it.nullable || matches!(it.kind, Kind::Null);
+    let may_be_null = |it: &&Schema| it.nullable || matches!(it.kind, Kind::Null | Kind::OrNull(_));
     if let Some(schema) = schemas.get(name).filter(may_be_null) {
         reader.refuse(
             &schema.pointer,
@@ -263,6 +265,7 @@ fn check_single_value(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema, i
         }
         Kind::Union(_) => "one of several types cannot be written here",
         Kind::Null => "null cannot be written here",
+        Kind::Any | Kind::Never | Kind::OrNull(_) => "a value of any type cannot be written here",
         Kind::Number { .. } if in_query => "a number with a fraction is not understood in a query",
         _ => return,
     };

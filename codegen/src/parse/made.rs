@@ -18,6 +18,8 @@ use crate::names;
 pub(super) struct Made {
     schemas: RefCell<IndexMap<String, Schema>>,
     places: RefCell<HashMap<Pointer, String>>,
+    /// What the components of the document say that were read, or are being read (nothing).
+    said: RefCell<HashMap<String, Option<Option<Schema>>>>,
     /// The Rust names that are taken.
     taken: RefCell<HashSet<String>>,
 }
@@ -26,6 +28,23 @@ impl Made {
     /// Keeps a name of Rust from being given.
     pub(super) fn reserve(&self, name: &str) {
         self.taken.borrow_mut().insert(names::of_type(name));
+    }
+
+    /// What a component of the document says, if it was read before: nothing, if it was refused.
+    #[allow(clippy::option_option)]
+    pub(super) fn said(&self, name: &str) -> Option<Option<Schema>> {
+        self.said.borrow().get(name).cloned().flatten()
+    }
+
+    /// Whether a component of the document is being read.
+    pub(super) fn is_open(&self, name: &str) -> bool {
+        self.said.borrow().get(name).is_some_and(Option::is_none)
+    }
+
+    /// Keeps what a component of the document says; nothing while it is being read.
+    #[allow(clippy::option_option)]
+    pub(super) fn say(&self, name: &str, schema: Option<Option<Schema>>) {
+        self.said.borrow_mut().insert(name.to_owned(), schema);
     }
 
     /// The name of the schema that stands here, if it was met before.

@@ -3,10 +3,11 @@
 //! 1. [`text`]: YAML or JSON to one JSON value.
 //! 2. This file: the document, from top to bottom. Components come first, because operations look
 //!    into them.
-//! 3. [`schema`], [`scalar`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
+//! 3. [`schema`], [`scalar`], [`object`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
 //!    component ([`made`]).
 //! 4. [`operation`], [`answer`], [`link`] and [`paths`]: operations.
-//! 5. [`graph`]: schemas among each other, and as operations use them; [`default`]: their defaults.
+//! 5. [`graph`]: schemas among each other, and as operations use them; [`trial`]: alternatives that nothing
+//!    but their schemas tells apart; [`default`]: their defaults.
 //! 6. [`names`]: what would collide in Rust.
 //!
 //! Every object is read by [`reader`], with a closed list of keywords.
@@ -21,6 +22,7 @@ mod linear;
 mod link;
 mod made;
 mod names;
+mod object;
 mod one_of;
 mod operation;
 mod paths;
@@ -29,6 +31,7 @@ mod remedy;
 mod scalar;
 mod schema;
 mod text;
+mod trial;
 
 use std::path::Path;
 

@@ -10,6 +10,9 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         "not" | "multipleOf" | "minProperties" | "maxProperties" => {
             "remove it, and say it in the description: no generated type could keep it"
         }
+        "discriminator" => {
+            "write it beside a `oneOf` of the components that it leads to, or remove it"
+        }
         "const" => "write an `enum` of one value",
         "examples" => "write `example`: `examples` is of OpenAPI 3.1 here",
         "type" => "remove it; a parameter or a header has it inside `schema`",

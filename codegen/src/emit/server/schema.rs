@@ -32,7 +32,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
 /// A schema, where `codegen_runtime::schema` and the statics of the components are in scope.
 pub(super) fn value(schema: &Schema) -> TokenStream {
     let kind = kind(&schema.kind);
-    let nullable = schema.nullable;
+    let nullable = schema.nullable || matches!(schema.kind, Kind::OrNull(_));
     quote!(Schema { kind: #kind, nullable: #nullable })
 }
 
@@ -99,7 +99,9 @@ fn kind(kind: &Kind) -> TokenStream {
             quote!(Kind::Union(&[#(#alternatives),*]))
         }
         Kind::Null => quote!(Kind::Null),
-        Kind::Ref(name) => {
+        Kind::Any => quote!(Kind::Any),
+        Kind::Never => quote!(Kind::Never),
+        Kind::Ref(name) | Kind::OrNull(name) => {
             let name = ident(&names::of_type(name));
             quote!(Kind::Ref(&#name))
         }
@@ -115,6 +117,7 @@ fn sign(sign: &Sign) -> TokenStream {
         Sign::Array => quote!(Sign::Array),
         Sign::Object => quote!(Sign::Object),
         Sign::Member(member) => quote!(Sign::Member(#member)),
+        Sign::Fits { alone } => quote!(Sign::Fits { alone: #alone }),
     }
 }
 

@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml inline.yaml scalars.yaml unions.yaml
+//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml composed.yaml inline.yaml named.yaml open.yaml scalars.yaml unions.yaml
 //! ```
 
 #[allow(
@@ -27,7 +27,40 @@ pub mod absence;
     unused_mut
 )]
 #[rustfmt::skip] // As the generator prints it.
+pub mod composed;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
 pub mod inline;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod named;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod open;
 #[allow(
     missing_docs,
     clippy::all,
@@ -50,11 +83,15 @@ pub mod scalars;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod unions;
+mod any;
 mod choice;
 mod decimal;
 mod field;
 mod time;
 
+#[doc(hidden)]
+pub use any::present;
+pub use any::Any;
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
