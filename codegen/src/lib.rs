@@ -38,12 +38,14 @@
 //!   itself: one that may be null is an `allOf` of the component with `nullable` beside it.
 //! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a `oneOf`
 //!   or `anyOf`; or `allOf`; or a `$ref`; or none of these, and no limits: any value. `not: {}` is no value at
-//!   all. No other `not`, `multipleOf`, `minProperties`, `maxProperties`, `readOnly`, `writeOnly`, `xml`. A limit of
-//!   one type wants that type beside it. A component that is a reference says what its target says.
+//!   all. No other `not`, `multipleOf`, `minProperties`, `maxProperties`, `xml`. A limit of
+//!   one type wants that type beside it. What is `readOnly` is in nothing that requests have, and what is `writeOnly` in
+//!   nothing that answers have, so that the two say nothing more. A component that is a reference says what its target says.
 //! - **Extensions in schemas** (`x-...`) are taken, since the standard's own keywords alone say which values a
 //!   schema admits.
-//! - **`oneOf` and `anyOf`** are told apart by the first of these that works for all: a `discriminator` with its
-//!   `mapping`; that all are enumerations of strings, which become one; a tag, which is a property that each
+//! - **`oneOf` and `anyOf`** are told apart by the first of these that works for all: a `discriminator`, by its
+//!   `mapping`, the values that the variants list, or their names (it has to be there, also where a variant does not
+//!   require it); that all are enumerations of strings, which become one; a tag, which is a property that each
 //!   requires as an enumeration of strings that no other has; for each, the type that it alone has, the texts
 //!   that it lists, or a required member that only it may have (`additionalProperties: false` in the others); and
 //!   last, for those that have their type in common, by trial: of a `oneOf`, a value passes exactly one (one

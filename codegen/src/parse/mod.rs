@@ -7,7 +7,8 @@
 //!    component ([`made`]).
 //! 4. [`operation`], [`answer`], [`link`] and [`paths`]: operations.
 //! 5. [`graph`]: schemas among each other, and as operations use them; [`trial`]: alternatives that nothing
-//!    but their schemas tells apart; [`default`]: their defaults.
+//!    but their schemas tells apart; [`default`]: their defaults;
+//!    [`direction`]: what goes one way only.
 //! 6. [`names`]: what would collide in Rust.
 //!
 //! Every object is read by [`reader`], with a closed list of keywords.
@@ -15,11 +16,13 @@
 mod answer;
 mod bounds;
 mod default;
+mod direction;
 mod graph;
 /// As the runtime has it.
 #[path = "../../runtime/src/schema/linear.rs"]
 mod linear;
 mod link;
+mod look;
 mod made;
 mod names;
 mod object;
@@ -185,6 +188,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     schemas.extend(reader.made.take());
     graph::check(reader, &schemas);
     graph::check_operations(reader, &schemas, &operations);
+    direction::check(reader, &schemas, &operations);
     link::check(reader, &paths, &operations);
     names::check_functions(reader, &operations, &scheme_places);
     let (title, version, description) = info?;

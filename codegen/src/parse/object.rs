@@ -54,6 +54,16 @@ pub(super) struct Members {
     closed: bool,
 }
 
+impl Members {
+    /// The part that says that this property has to be there.
+    pub(super) fn requiring(property: &str, pointer: Pointer) -> Members {
+        Members {
+            required: vec![(property.to_owned(), pointer)],
+            ..Members::default()
+        }
+    }
+}
+
 /// A schema of type object.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     let place = reader.object(place.clone(), &OBJECT)?;

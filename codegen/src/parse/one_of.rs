@@ -2,7 +2,7 @@
 //!
 //! The ways to tell, the first that works for all alternatives:
 //!
-//! 1. a `discriminator` with its `mapping`: the author says how;
+//! 1. a `discriminator`: the author says how, by its `mapping`, the values that the variants list, or their names;
 //! 2. all are enumerations of strings: together they are one;
 //! 3. a tag: a property that every alternative requires, as an enumeration of strings that no other has;
 //! 4. a [`Sign`] of each: its type, the texts that it lists, or a member that only it may have;
@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 use crate::model::{Alternative, Kind, Schema, Sign, Text};
 use crate::names::part;
 
+use super::look::{are_apart, flat, is_null, kind_of, requires, sign, texts};
 use super::names;
 use super::object::{self, Members};
 use super::reader::{Keywords, Place, Reader};
@@ -44,9 +45,6 @@ const ONE_OF: Keywords = Keywords::of_schema(
 );
 const DISCRIMINATOR: Keywords =
     Keywords::of_schema("a discriminator", &["propertyName", "mapping"]);
-
-/// How many references and `allOf`s may follow each other in an alternative that is looked at.
-const MAX_LOOKS: usize = 16;
 
 /// A `oneOf` or an `anyOf`, and whether it admits null.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<(Kind, bool)> {
@@ -112,61 +110,6 @@ pub(super) fn with(
     Some((kind, nullable))
 }
 
-/// Whether a schema is null and nothing else.
-fn is_null(schema: &Value) -> bool {
-    schema["enum"] == json!([null])
-}
-
-/// What a schema says after its references are followed and its `allOf`s put together: enough to tell
-/// alternatives apart, and no more.
-fn flat(reader: &Reader<'_>, schema: &Value, depth: usize) -> Value {
-    if depth > MAX_LOOKS {
-        return Value::Null;
-    }
-    let reference = schema.get("$ref").and_then(Value::as_str);
-    if let Some(name) = reference.and_then(|it| it.strip_prefix("#/components/schemas/")) {
-        let component = reader.component("schemas", name);
-        return component.map_or(Value::Null, |it| flat(reader, it.value, depth + 1));
-    }
-    let mut whole = schema.clone();
-    let parts = whole.as_object_mut().and_then(|it| it.remove("allOf"));
-    for part in parts.iter().filter_map(Value::as_array).flatten() {
-        let part = flat(reader, part, depth + 1);
-        for (keyword, value) in part.as_object().into_iter().flatten() {
-            match (&mut whole[keyword], value) {
-                (Value::Object(members), Value::Object(more)) => {
-                    for (name, schema) in more {
-                        let schema = schema.clone();
-                        members.insert(name.clone(), schema);
-                    }
-                }
-                (Value::Array(items), Value::Array(more)) => items.extend(more.iter().cloned()),
-                (empty @ Value::Null, value) => *empty = value.clone(),
-                _ => {}
-            }
-        }
-    }
-    whole
-}
-
-/// The texts that a schema lists, if it is an enumeration of strings.
-fn texts(reader: &Reader<'_>, schema: &Value) -> Option<Vec<String>> {
-    let schema = flat(reader, schema, 0);
-    let is_text = schema.get("type").is_none_or(|it| it == "string");
-    if !is_text || schema.get("nullable").is_some_and(|it| it == true) {
-        return None;
-    }
-    let list = schema.get("enum")?.as_array()?;
-    let text = |it: &Value| it.as_str().map(str::to_owned);
-    let texts: Option<Vec<String>> = list.iter().map(text).collect();
-    texts.filter(|it| !it.is_empty())
-}
-
-fn requires(schema: &Value, property: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|names| names.iter().any(|it| it == property))
-}
-
 /// The alternatives of one list.
 struct Union<'u, 'a> {
     reader: &'u Reader<'a>,
@@ -193,7 +136,7 @@ impl Union<'_, '_> {
                 );
                 return None;
             }
-            return discriminated(self.reader, self.places, discriminator);
+            return self.discriminated(discriminator);
         }
         let is_enumeration = |it| texts(self.reader, it).is_some();
         if self.parts.is_none() && self.raw.iter().all(is_enumeration) {
@@ -203,6 +146,83 @@ impl Union<'_, '_> {
             Some((tag, values)) => self.tagged(tag, values),
             None => self.signed(),
         }
+    }
+
+    /// Step 1. A variant that may leave the property out is taken with the property required: the standard
+    /// has it that a value without it means nothing.
+    fn discriminated(&self, discriminator: Place<'_>) -> Option<Kind> {
+        let reader = self.reader;
+        let listed = self.listed()?;
+        let discriminator = reader.object(discriminator, &DISCRIMINATOR)?;
+        let property = reader.required_text(&discriminator, "propertyName")?;
+        let named = match discriminator.get("mapping") {
+            Some(place) => mapping(reader, &place, &listed)?,
+            None => self.implied(&listed, &property),
+        };
+        let mut components: IndexMap<String, String> = IndexMap::new();
+        let mut mapping = IndexMap::new();
+        for (value, variant) in named {
+            let known = components.get(&variant).cloned();
+            let component = match known {
+                Some(known) => known,
+                None => {
+                    let at = listed.iter().position(|it| *it == variant)?;
+                    let raw = &self.raw[at];
+                    let has = raw["properties"].get(&property).is_some();
+                    if has && !requires(raw, &property) {
+                        let pointer = discriminator.pointer.child("propertyName");
+                        let required = Members::requiring(&property, pointer);
+                        self.with_parts(at, &part(self.name, &value), &[required])?
+                    } else {
+                        variant.clone()
+                    }
+                }
+            };
+            components.insert(variant, component.clone());
+            mapping.insert(value, component);
+        }
+        Some(Kind::OneOf {
+            discriminator: property,
+            mapping,
+        })
+    }
+
+    /// The variants, which a discriminator knows by their names.
+    fn listed(&self) -> Option<Vec<String>> {
+        let reader = self.reader;
+        let mut listed = Vec::new();
+        for variant in self.places {
+            if variant.get("$ref").is_none() {
+                reader.refuse(
+                    &variant.pointer,
+                    "the variant has no name, and a discriminator leads to names",
+                    "move it under components/schemas, and refer to it",
+                );
+                return None;
+            }
+            let name = reader.reference(variant, "schemas")?;
+            if listed.contains(&name) {
+                reader.refuse(
+                    &variant.pointer,
+                    format!("the variant `{name}` is listed twice"),
+                    "list it once",
+                );
+            }
+            listed.push(name);
+        }
+        Some(listed)
+    }
+
+    /// Which value leads to which variant where nothing says so: those that the variant lists, or its name.
+    fn implied(&self, listed: &[String], property: &str) -> IndexMap<String, String> {
+        let mut mapping = IndexMap::new();
+        for (raw, name) in self.raw.iter().zip(listed) {
+            let values = texts(self.reader, &raw["properties"][property]);
+            for value in values.unwrap_or_else(|| vec![name.clone()]) {
+                mapping.insert(value, name.clone());
+            }
+        }
+        mapping
     }
 
     /// The component of an alternative.
@@ -223,6 +243,12 @@ impl Union<'_, '_> {
                 _ => reader.made.add(name, schema),
             });
         };
+        self.with_parts(at, name, parts)
+    }
+
+    /// The component of an alternative that has these parts besides.
+    fn with_parts(&self, at: usize, name: &str, parts: &[Members]) -> Option<String> {
+        let (reader, place) = (self.reader, self.places.get(at)?);
         let own = object::alternative(reader, place, name)?;
         let kind = object::whole(
             reader,
@@ -332,74 +358,17 @@ fn are_disjoint<'v>(values: impl Iterator<Item = &'v String>) -> bool {
     values.into_iter().all(|it| seen.insert(it))
 }
 
-/// The type of the values of a schema that has one.
-fn kind_of(schema: &Value) -> Option<&'static str> {
-    Some(match schema.get("type")?.as_str()? {
-        "string" => "string",
-        "integer" | "number" => "number",
-        "boolean" => "boolean",
-        "array" => "list",
-        "object" => "object",
-        _ => return None,
-    })
-}
-
-/// Step 1.
-fn discriminated(
-    reader: &Reader<'_>,
-    alternatives: &[Place<'_>],
-    discriminator: Place<'_>,
-) -> Option<Kind> {
-    let mut listed = Vec::new();
-    for variant in alternatives {
-        if variant.get("$ref").is_none() {
-            reader.refuse(
-                &variant.pointer,
-                "the variant has no name, and a discriminator leads to names",
-                "move it under components/schemas, and refer to it",
-            );
-            return None;
-        }
-        let name = reader.reference(variant, "schemas")?;
-        if listed.contains(&name) {
-            reader.refuse(
-                &variant.pointer,
-                format!("the variant `{name}` is listed twice"),
-                "list it once",
-            );
-        }
-        listed.push(name);
-    }
-    let discriminator = reader.object(discriminator, &DISCRIMINATOR)?;
-    let property = reader.required_text(&discriminator, "propertyName")?;
-    let mapping = mapping(reader, &discriminator, &listed)?;
-    Some(Kind::OneOf {
-        discriminator: property,
-        mapping,
-    })
-}
-
 /// From the values of the discriminator to the variants: each of them, and no other component.
 fn mapping(
     reader: &Reader<'_>,
-    discriminator: &Place<'_>,
+    place: &Place<'_>,
     listed: &[String],
 ) -> Option<IndexMap<String, String>> {
-    let Some(place) = discriminator.get("mapping") else {
-        reader.refuse(
-            &discriminator.pointer,
-            "the discriminator has no `mapping`",
-            "write which value leads to which component",
-        );
-        return None;
-    };
-    reader.expect(&place, "an object", Value::as_object)?;
+    reader.expect(place, "an object", Value::as_object)?;
     let mut mapping = IndexMap::new();
     for (value, target) in place.members() {
         let text = reader.expect(&target, "text", Value::as_str)?;
-        let name = text
-            .strip_prefix("#/components/schemas/")
-            .unwrap_or_default();
+        let name = text.strip_prefix("#/components/schemas/").unwrap_or(text);
         if !listed.iter().any(|variant| variant == name) {
             reader.refuse(
                 &target.pointer,
@@ -451,51 +420,4 @@ fn enumeration(reader: &Reader<'_>, alternatives: &[Place<'_>]) -> Option<Kind> 
         enumeration: values.into_iter().map(|(value, _)| value).collect(),
         ..Text::default()
     }))
-}
-
-/// What an alternative is told by, looked at by itself and, for an object, among the others.
-fn sign(reader: &Reader<'_>, raw: &[Value], at: usize) -> Option<Sign> {
-    let schema = &raw[at];
-    Some(match schema.get("type")?.as_str()? {
-        "string" => match texts(reader, schema) {
-            Some(texts) => Sign::Text(texts),
-            None => Sign::String,
-        },
-        "integer" | "number" => Sign::Number,
-        "boolean" => Sign::Boolean,
-        "array" => Sign::Array,
-        "object" => {
-            let is_other = |(index, it): &(usize, &Value)| {
-                *index != at && it.get("type").is_some_and(|it| it == "object")
-            };
-            let others = raw.iter().enumerate().filter(is_other);
-            let others: Vec<&Value> = others.map(|(_, it)| it).collect();
-            if others.is_empty() {
-                return Some(Sign::Object);
-            }
-            // No other alternative admits a value that has the member.
-            let closed = |other: &&Value, member: &str| {
-                let has = other.get("properties").and_then(|it| it.get(member));
-                has.is_none()
-                    && other
-                        .get("additionalProperties")
-                        .is_some_and(|it| it == false)
-            };
-            let members = schema.get("properties")?.as_object()?.keys();
-            let mut own = members.filter(|member| {
-                requires(schema, member) && others.iter().all(|other| closed(other, member))
-            });
-            Sign::Member(own.next()?.clone())
-        }
-        _ => return None,
-    })
-}
-
-/// Whether no value has both signs, and is admitted by both alternatives.
-fn are_apart(one: &Sign, other: &Sign) -> bool {
-    match (one, other) {
-        (Sign::Text(one), Sign::Text(other)) => one.iter().all(|it| !other.contains(it)),
-        (Sign::Text(_) | Sign::String, Sign::Text(_) | Sign::String) => false,
-        (one, other) => one != other,
-    }
 }

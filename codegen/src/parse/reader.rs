@@ -70,6 +70,9 @@ const TOLD: &[&str] = &[
     "example",
     "externalDocs",
     "deprecated",
+    // Told, because no message has what goes the other way ([`super::direction`]).
+    "readOnly",
+    "writeOnly",
 ];
 
 impl Keywords {

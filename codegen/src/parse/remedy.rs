@@ -19,7 +19,6 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         "oneOf" | "properties" | "enum" | "minimum" | "maximum" | "minLength" | "maxLength"
         | "pattern" | "default" => "remove it: it means nothing here",
         "patternProperties" | "propertyNames" => "write the properties by name",
-        "readOnly" | "writeOnly" => "write one component for requests and one for answers",
         "style" | "explode" | "allowReserved" | "allowEmptyValue" => {
             "remove it: parameters are single values, written the usual way of their place"
         }

@@ -104,6 +104,21 @@ fn members_beside_a_list_belong_to_each_alternative() {
 }
 
 #[test]
+fn a_discriminator_has_to_be_there_and_leads_by_values_or_names() {
+    let account = |holder: &str, owner: &str| format!(r#"{{"holder":{holder},"owner":{owner}}}"#);
+    let (bank, person) = (r#"{"type":"bank","code":"c"}"#, r#"{"kind":"Person"}"#);
+    hold!(server, client, Account,
+        account(bank, person) => true,
+        account(r#"{"type":"wallet"}"#, r#"{"kind":"guild"}"#) => true,
+        account(r#"{"code":"c"}"#, person) => false,
+        account("{}", person) => false,
+        account(bank, r#"{"kind":"firm","secret":1}"#) => false,
+        account(bank, r#"{"kind":"Firm"}"#) => false,
+    );
+    hold!(server, client, Bank, r#"{"code":"c"}"# => true);
+}
+
+#[test]
 fn what_nothing_tells_apart_is_told_by_trial() {
     hold!(server, client, Net,
         r#""1.2.3.4/8""# => true,

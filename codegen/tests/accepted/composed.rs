@@ -3,6 +3,97 @@
 /// Types used as operation parameters and responses.
 #[allow(clippy::all)]
 pub mod types {
+    /// Discriminators that are not required, and that have no mapping.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Account {
+        pub holder: AccountHolder,
+        pub owner: AccountOwner,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub id: ::std::option::Option<::std::string::String>,
+    }
+    /// `AccountHolderBank`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct AccountHolderBank {
+        #[serde(rename = "type")]
+        pub type_: BankType,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub code: ::std::option::Option<::std::string::String>,
+    }
+    /// `AccountHolderWallet`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct AccountHolderWallet {
+        #[serde(rename = "type")]
+        pub type_: WalletType,
+    }
+    /// `Bank`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct Bank {
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub type_: ::std::option::Option<BankType>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub code: ::std::option::Option<::std::string::String>,
+    }
+    /// `BankType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum BankType {
+        #[serde(rename = "bank")]
+        Bank,
+    }
+    impl ::std::fmt::Display for BankType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Bank => f.write_str("bank"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for BankType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "bank" => Ok(Self::Bank),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for BankType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for BankType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Born`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Born {
@@ -262,6 +353,76 @@ pub mod types {
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Failure {
         pub message: ::std::string::String,
+    }
+    /// `Firm`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Firm {
+        pub kind: FirmKind,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub secret: ::std::option::Option<::std::string::String>,
+    }
+    /// `FirmKind`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum FirmKind {
+        #[serde(rename = "firm")]
+        Firm,
+        #[serde(rename = "guild")]
+        Guild,
+    }
+    impl ::std::fmt::Display for FirmKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Firm => f.write_str("firm"),
+                Self::Guild => f.write_str("guild"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for FirmKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "firm" => Ok(Self::Firm),
+                "guild" => Ok(Self::Guild),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for FirmKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for FirmKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
     }
     /// `NameOrIdName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -771,6 +932,69 @@ pub mod types {
     pub struct OuterObject2 {
         pub net: Net,
     }
+    /// `Person`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Person {
+        pub kind: PersonKind,
+    }
+    /// `PersonKind`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum PersonKind {
+        Person,
+    }
+    impl ::std::fmt::Display for PersonKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Person => f.write_str("Person"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for PersonKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "Person" => Ok(Self::Person),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PersonKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for PersonKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// What is new, and more.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Pet {
@@ -936,6 +1160,71 @@ pub mod types {
             deserialize_with = "::codegen_runtime::present"
         )]
         pub note: ::std::option::Option<::std::string::String>,
+    }
+    /// `Wallet`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    pub struct Wallet {
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub type_: ::std::option::Option<WalletType>,
+    }
+    /// `WalletType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum WalletType {
+        #[serde(rename = "wallet")]
+        Wallet,
+    }
+    impl ::std::fmt::Display for WalletType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Wallet => f.write_str("wallet"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for WalletType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "wallet" => Ok(Self::Wallet),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for WalletType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for WalletType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
     }
     /// `Word`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -1996,6 +2285,111 @@ pub mod types {
             value.parse()
         }
     }
+    impl ::std::default::Default for BankType {
+        /// What counts when nothing is said.
+        fn default() -> Self {
+            Self::Bank
+        }
+    }
+    /// `AccountHolder`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum AccountHolder {
+        #[allow(missing_docs)]
+        Bank(AccountHolderBank),
+        #[allow(missing_docs)]
+        Wallet(AccountHolderWallet),
+    }
+    impl ::std::convert::From<AccountHolderBank> for AccountHolder {
+        fn from(value: AccountHolderBank) -> Self {
+            Self::Bank(value)
+        }
+    }
+    impl ::std::convert::From<AccountHolderWallet> for AccountHolder {
+        fn from(value: AccountHolderWallet) -> Self {
+            Self::Wallet(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for AccountHolder {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            #[derive(::serde::Deserialize)]
+            struct Discriminator {
+                #[serde(rename = "type")]
+                value: ::std::string::String,
+            }
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+                .map_err(D::Error::custom)?;
+            match discriminator.value.as_str() {
+                "bank" => ::serde_json::from_str(raw.get()).map(Self::Bank),
+                "wallet" => ::serde_json::from_str(raw.get()).map(Self::Wallet),
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `type` of `AccountHolder`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// `AccountOwner`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum AccountOwner {
+        #[allow(missing_docs)]
+        Person(Person),
+        #[allow(missing_docs)]
+        Firm(Firm),
+    }
+    impl ::std::convert::From<Person> for AccountOwner {
+        fn from(value: Person) -> Self {
+            Self::Person(value)
+        }
+    }
+    impl ::std::convert::From<Firm> for AccountOwner {
+        fn from(value: Firm) -> Self {
+            Self::Firm(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for AccountOwner {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            #[derive(::serde::Deserialize)]
+            struct Discriminator {
+                #[serde(rename = "kind")]
+                value: ::std::string::String,
+            }
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+                .map_err(D::Error::custom)?;
+            match discriminator.value.as_str() {
+                "Person" => ::serde_json::from_str(raw.get()).map(Self::Person),
+                "firm" => ::serde_json::from_str(raw.get()).map(Self::Firm),
+                "guild" => ::serde_json::from_str(raw.get()).map(Self::Firm),
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `kind` of `AccountOwner`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     impl ::std::fmt::Display for NameOrIdName {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -2026,6 +2420,16 @@ pub mod types {
             self.0.fmt(f)
         }
     }
+    impl BankType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Bank];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Bank => "bank",
+            }
+        }
+    }
     impl BornType {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Born];
@@ -2054,6 +2458,17 @@ pub mod types {
         pub const fn as_str(&self) -> &'static str {
             match self {
                 Self::Moved => "moved",
+            }
+        }
+    }
+    impl FirmKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Firm, Self::Guild];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Firm => "firm",
+                Self::Guild => "guild",
             }
         }
     }
@@ -2366,6 +2781,16 @@ pub mod types {
             other == self
         }
     }
+    impl PersonKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Person];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Person => "Person",
+            }
+        }
+    }
     impl PetKind {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Cat, Self::Dog];
@@ -2384,6 +2809,16 @@ pub mod types {
         pub const fn as_str(&self) -> &'static str {
             match self {
                 Self::Old => "old",
+            }
+        }
+    }
+    impl WalletType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Wallet];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Wallet => "wallet",
             }
         }
     }
@@ -2672,6 +3107,85 @@ impl ::schemars::JsonSchema for types::Outer {
         let _ = generator.subschema_for::<types::Net>();
         ::codegen_runtime::document_schema(
             "{\"description\":\"Told by trial inside of what is told by trial.\",\"anyOf\":[{\"type\":\"object\",\"required\":[\"range\"],\"properties\":{\"range\":{\"$ref\":\"#/components/schemas/Range\"}}},{\"type\":\"object\",\"required\":[\"net\"],\"properties\":{\"net\":{\"$ref\":\"#/components/schemas/Net\"}}}]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Account {
+    fn schema_name() -> ::std::string::String {
+        "Account".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Account").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Person>();
+        let _ = generator.subschema_for::<types::Firm>();
+        let _ = generator.subschema_for::<types::Bank>();
+        let _ = generator.subschema_for::<types::Wallet>();
+        ::codegen_runtime::document_schema(
+            "{\"description\":\"Discriminators that are not required, and that have no mapping.\",\"type\":\"object\",\"required\":[\"holder\",\"owner\"],\"properties\":{\"holder\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Bank\"},{\"$ref\":\"#/components/schemas/Wallet\"}],\"discriminator\":{\"propertyName\":\"type\",\"mapping\":{\"bank\":\"#/components/schemas/Bank\",\"wallet\":\"Wallet\"}}},\"owner\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Person\"},{\"$ref\":\"#/components/schemas/Firm\"}],\"discriminator\":{\"propertyName\":\"kind\"}},\"id\":{\"type\":\"string\",\"readOnly\":true}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Bank {
+    fn schema_name() -> ::std::string::String {
+        "Bank".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Bank").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"bank\"],\"default\":\"bank\"},\"code\":{\"type\":\"string\"}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Wallet {
+    fn schema_name() -> ::std::string::String {
+        "Wallet".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Wallet").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\",\"enum\":[\"wallet\"]}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Person {
+    fn schema_name() -> ::std::string::String {
+        "Person".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Person").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"Person\"]}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Firm {
+    fn schema_name() -> ::std::string::String {
+        "Firm".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Firm").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"firm\",\"guild\"]},\"secret\":{\"type\":\"string\",\"writeOnly\":true}}}",
         )
     }
 }
@@ -3202,6 +3716,152 @@ impl ::schemars::JsonSchema for types::OuterObject2 {
         )
     }
 }
+impl ::schemars::JsonSchema for types::BankType {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "BankType".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "BankType").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"bank\"],\"default\":\"bank\"}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::AccountHolderBank {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "AccountHolderBank".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "AccountHolderBank").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Bank>();
+        ::codegen_runtime::document_schema(
+            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Bank\"}],\"of\":\"AccountHolder\"}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::WalletType {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "WalletType".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "WalletType").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema("{\"type\":\"string\",\"enum\":[\"wallet\"]}")
+    }
+}
+impl ::schemars::JsonSchema for types::AccountHolderWallet {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "AccountHolderWallet".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "AccountHolderWallet").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Wallet>();
+        ::codegen_runtime::document_schema(
+            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Wallet\"}],\"of\":\"AccountHolder\"}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::AccountHolder {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "AccountHolder".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "AccountHolder").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Bank>();
+        let _ = generator.subschema_for::<types::Wallet>();
+        ::codegen_runtime::document_schema(
+            "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Bank\"},{\"$ref\":\"#/components/schemas/Wallet\"}],\"discriminator\":{\"propertyName\":\"type\",\"mapping\":{\"bank\":\"#/components/schemas/Bank\",\"wallet\":\"Wallet\"}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::AccountOwner {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "AccountOwner".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "AccountOwner").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Person>();
+        let _ = generator.subschema_for::<types::Firm>();
+        ::codegen_runtime::document_schema(
+            "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Person\"},{\"$ref\":\"#/components/schemas/Firm\"}],\"discriminator\":{\"propertyName\":\"kind\"}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::PersonKind {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "PersonKind".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "PersonKind").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema("{\"type\":\"string\",\"enum\":[\"Person\"]}")
+    }
+}
+impl ::schemars::JsonSchema for types::FirmKind {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "FirmKind".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "FirmKind").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"firm\",\"guild\"]}",
+        )
+    }
+}
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {
@@ -3643,6 +4303,141 @@ pub mod schemas {
                 },
             ],
         ),
+        nullable: false,
+    };
+    /// The schema `Account`.
+    pub static Account: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "holder",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&AccountHolder),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "owner",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&AccountOwner),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "id",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::String(Text {
+                            min_length: 0,
+                            max_length: ::std::option::Option::None,
+                            pattern: ::std::option::Option::None,
+                            format: ::std::option::Option::None,
+                            enumeration: &[],
+                        }),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `Bank`.
+    pub static Bank: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "type",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&BankType),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "code",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::String(Text {
+                            min_length: 0,
+                            max_length: ::std::option::Option::None,
+                            pattern: ::std::option::Option::None,
+                            format: ::std::option::Option::None,
+                            enumeration: &[],
+                        }),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: false,
+        }),
+        nullable: false,
+    };
+    /// The schema `Wallet`.
+    pub static Wallet: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "type",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&WalletType),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `Person`.
+    pub static Person: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "kind",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&PersonKind),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `Firm`.
+    pub static Firm: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "kind",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&FirmKind),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "secret",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::String(Text {
+                            min_length: 0,
+                            max_length: ::std::option::Option::None,
+                            pattern: ::std::option::Option::None,
+                            format: ::std::option::Option::None,
+                            enumeration: &[],
+                        }),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
         nullable: false,
     };
     /// The schema `NewPetName`.
@@ -4243,6 +5038,114 @@ pub mod schemas {
                 },
             ],
             additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `BankType`.
+    pub static BankType: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["bank"],
+        }),
+        nullable: false,
+    };
+    /// The schema `AccountHolderBank`.
+    pub static AccountHolderBank: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "type",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&BankType),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "code",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::String(Text {
+                            min_length: 0,
+                            max_length: ::std::option::Option::None,
+                            pattern: ::std::option::Option::None,
+                            format: ::std::option::Option::None,
+                            enumeration: &[],
+                        }),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: false,
+        }),
+        nullable: false,
+    };
+    /// The schema `WalletType`.
+    pub static WalletType: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["wallet"],
+        }),
+        nullable: false,
+    };
+    /// The schema `AccountHolderWallet`.
+    pub static AccountHolderWallet: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "type",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&WalletType),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `AccountHolder`.
+    pub static AccountHolder: Schema = Schema {
+        kind: Kind::OneOf(OneOf {
+            discriminator: "type",
+            variants: &[("bank", &AccountHolderBank), ("wallet", &AccountHolderWallet)],
+        }),
+        nullable: false,
+    };
+    /// The schema `AccountOwner`.
+    pub static AccountOwner: Schema = Schema {
+        kind: Kind::OneOf(OneOf {
+            discriminator: "kind",
+            variants: &[("Person", &Person), ("firm", &Firm), ("guild", &Firm)],
+        }),
+        nullable: false,
+    };
+    /// The schema `PersonKind`.
+    pub static PersonKind: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["Person"],
+        }),
+        nullable: false,
+    };
+    /// The schema `FirmKind`.
+    pub static FirmKind: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["firm", "guild"],
         }),
         nullable: false,
     };

@@ -9,6 +9,114 @@ use progenitor_client::{encode_path, ClientHooks, OperationInfo, RequestBuilderE
 /// Types used as operation parameters and responses.
 #[allow(clippy::all)]
 pub mod types {
+    /// Discriminators that are not required, and that have no mapping.
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Account {
+        pub holder: AccountHolder,
+        pub owner: AccountOwner,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub id: ::std::option::Option<::std::string::String>,
+    }
+    impl Account {
+        pub fn builder() -> builder::Account {
+            Default::default()
+        }
+    }
+    /// `AccountHolderBank`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct AccountHolderBank {
+        #[serde(rename = "type")]
+        pub bank_type: BankType,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub code: ::std::option::Option<::std::string::String>,
+    }
+    impl AccountHolderBank {
+        pub fn builder() -> builder::AccountHolderBank {
+            Default::default()
+        }
+    }
+    /// `AccountHolderWallet`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct AccountHolderWallet {
+        #[serde(rename = "type")]
+        pub wallet_type: WalletType,
+    }
+    impl AccountHolderWallet {
+        pub fn builder() -> builder::AccountHolderWallet {
+            Default::default()
+        }
+    }
+    /// `Bank`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    pub struct Bank {
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub bank_type: ::std::option::Option<BankType>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub code: ::std::option::Option<::std::string::String>,
+    }
+    impl Bank {
+        pub fn builder() -> builder::Bank {
+            Default::default()
+        }
+    }
+    /// `BankType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum BankType {
+        #[serde(rename = "bank")]
+        Bank,
+    }
+    impl ::std::fmt::Display for BankType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Bank => f.write_str("bank"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for BankType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "bank" => Ok(Self::Bank),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for BankType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for BankType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Born`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Born {
@@ -298,6 +406,78 @@ pub mod types {
     impl Failure {
         pub fn builder() -> builder::Failure {
             Default::default()
+        }
+    }
+    /// `Firm`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Firm {
+        pub kind: FirmKind,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub secret: ::std::option::Option<::std::string::String>,
+    }
+    impl Firm {
+        pub fn builder() -> builder::Firm {
+            Default::default()
+        }
+    }
+    /// `FirmKind`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum FirmKind {
+        #[serde(rename = "firm")]
+        Firm,
+        #[serde(rename = "guild")]
+        Guild,
+    }
+    impl ::std::fmt::Display for FirmKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Firm => f.write_str("firm"),
+                Self::Guild => f.write_str("guild"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for FirmKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "firm" => Ok(Self::Firm),
+                "guild" => Ok(Self::Guild),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for FirmKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for FirmKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
         }
     }
     /// `NameOrIdName`
@@ -825,6 +1005,71 @@ pub mod types {
             Default::default()
         }
     }
+    /// `Person`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Person {
+        pub kind: PersonKind,
+    }
+    impl Person {
+        pub fn builder() -> builder::Person {
+            Default::default()
+        }
+    }
+    /// `PersonKind`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum PersonKind {
+        Person,
+    }
+    impl ::std::fmt::Display for PersonKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Person => f.write_str("Person"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for PersonKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "Person" => Ok(Self::Person),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PersonKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for PersonKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// What is new, and more.
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Pet {
@@ -1005,6 +1250,73 @@ pub mod types {
             Default::default()
         }
     }
+    /// `Wallet`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    pub struct Wallet {
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub wallet_type: ::std::option::Option<WalletType>,
+    }
+    impl Wallet {
+        pub fn builder() -> builder::Wallet {
+            Default::default()
+        }
+    }
+    /// `WalletType`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum WalletType {
+        #[serde(rename = "wallet")]
+        Wallet,
+    }
+    impl ::std::fmt::Display for WalletType {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Wallet => f.write_str("wallet"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for WalletType {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "wallet" => Ok(Self::Wallet),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for WalletType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for WalletType {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Word`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -1070,6 +1382,249 @@ pub mod types {
     }
     /// Types for composing complex structures.
     pub mod builder {
+        #[derive(Clone, Debug)]
+        pub struct Account {
+            holder: ::std::result::Result<super::AccountHolder, ::std::string::String>,
+            id: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            owner: ::std::result::Result<super::AccountOwner, ::std::string::String>,
+        }
+        impl ::std::default::Default for Account {
+            fn default() -> Self {
+                Self {
+                    holder: Err("no value supplied for holder".to_string()),
+                    id: Ok(Default::default()),
+                    owner: Err("no value supplied for owner".to_string()),
+                }
+            }
+        }
+        impl Account {
+            pub fn holder<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::AccountHolder>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.holder = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for holder: {e}")
+                    });
+                self
+            }
+            pub fn id<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.id = value
+                    .try_into()
+                    .map_err(|e| format!("error converting supplied value for id: {e}"));
+                self
+            }
+            pub fn owner<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::AccountOwner>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.owner = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for owner: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Account> for super::Account {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Account,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    holder: value.holder?,
+                    id: value.id?,
+                    owner: value.owner?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Account> for Account {
+            fn from(value: super::Account) -> Self {
+                Self {
+                    holder: Ok(value.holder),
+                    id: Ok(value.id),
+                    owner: Ok(value.owner),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct AccountHolderBank {
+            code: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            bank_type: ::std::result::Result<super::BankType, ::std::string::String>,
+        }
+        impl ::std::default::Default for AccountHolderBank {
+            fn default() -> Self {
+                Self {
+                    code: Ok(Default::default()),
+                    bank_type: Err("no value supplied for bank_type".to_string()),
+                }
+            }
+        }
+        impl AccountHolderBank {
+            pub fn code<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.code = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for code: {e}")
+                    });
+                self
+            }
+            pub fn bank_type<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::BankType>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.bank_type = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for bank_type: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<AccountHolderBank> for super::AccountHolderBank {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: AccountHolderBank,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    code: value.code?,
+                    bank_type: value.bank_type?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::AccountHolderBank> for AccountHolderBank {
+            fn from(value: super::AccountHolderBank) -> Self {
+                Self {
+                    code: Ok(value.code),
+                    bank_type: Ok(value.bank_type),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct AccountHolderWallet {
+            wallet_type: ::std::result::Result<super::WalletType, ::std::string::String>,
+        }
+        impl ::std::default::Default for AccountHolderWallet {
+            fn default() -> Self {
+                Self {
+                    wallet_type: Err("no value supplied for wallet_type".to_string()),
+                }
+            }
+        }
+        impl AccountHolderWallet {
+            pub fn wallet_type<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::WalletType>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.wallet_type = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for wallet_type: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<AccountHolderWallet>
+        for super::AccountHolderWallet {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: AccountHolderWallet,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    wallet_type: value.wallet_type?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::AccountHolderWallet> for AccountHolderWallet {
+            fn from(value: super::AccountHolderWallet) -> Self {
+                Self {
+                    wallet_type: Ok(value.wallet_type),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Bank {
+            code: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            bank_type: ::std::result::Result<
+                ::std::option::Option<super::BankType>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Bank {
+            fn default() -> Self {
+                Self {
+                    code: Ok(Default::default()),
+                    bank_type: Ok(Default::default()),
+                }
+            }
+        }
+        impl Bank {
+            pub fn code<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.code = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for code: {e}")
+                    });
+                self
+            }
+            pub fn bank_type<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::BankType>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.bank_type = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for bank_type: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Bank> for super::Bank {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Bank,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    code: value.code?,
+                    bank_type: value.bank_type?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Bank> for Bank {
+            fn from(value: super::Bank) -> Self {
+                Self {
+                    code: Ok(value.code),
+                    bank_type: Ok(value.bank_type),
+                }
+            }
+        }
         #[derive(Clone, Debug)]
         pub struct Born {
             born_type: ::std::result::Result<super::BornType, ::std::string::String>,
@@ -1657,6 +2212,67 @@ pub mod types {
             }
         }
         #[derive(Clone, Debug)]
+        pub struct Firm {
+            kind: ::std::result::Result<super::FirmKind, ::std::string::String>,
+            secret: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Firm {
+            fn default() -> Self {
+                Self {
+                    kind: Err("no value supplied for kind".to_string()),
+                    secret: Ok(Default::default()),
+                }
+            }
+        }
+        impl Firm {
+            pub fn kind<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::FirmKind>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.kind = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for kind: {e}")
+                    });
+                self
+            }
+            pub fn secret<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.secret = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for secret: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Firm> for super::Firm {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Firm,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    kind: value.kind?,
+                    secret: value.secret?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Firm> for Firm {
+            fn from(value: super::Firm) -> Self {
+                Self {
+                    kind: Ok(value.kind),
+                    secret: Ok(value.secret),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct Network {
             either: ::std::result::Result<
                 ::std::option::Option<super::NetworkEither>,
@@ -1989,6 +2605,44 @@ pub mod types {
             }
         }
         #[derive(Clone, Debug)]
+        pub struct Person {
+            kind: ::std::result::Result<super::PersonKind, ::std::string::String>,
+        }
+        impl ::std::default::Default for Person {
+            fn default() -> Self {
+                Self {
+                    kind: Err("no value supplied for kind".to_string()),
+                }
+            }
+        }
+        impl Person {
+            pub fn kind<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::PersonKind>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.kind = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for kind: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Person> for super::Person {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Person,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { kind: value.kind? })
+            }
+        }
+        impl ::std::convert::From<super::Person> for Person {
+            fn from(value: super::Person) -> Self {
+                Self { kind: Ok(value.kind) }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct Pet {
             id: ::std::result::Result<i64, ::std::string::String>,
             kind: ::std::result::Result<
@@ -2278,6 +2932,51 @@ pub mod types {
                 Self {
                     first: Ok(value.first),
                     note: Ok(value.note),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Wallet {
+            wallet_type: ::std::result::Result<
+                ::std::option::Option<super::WalletType>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Wallet {
+            fn default() -> Self {
+                Self {
+                    wallet_type: Ok(Default::default()),
+                }
+            }
+        }
+        impl Wallet {
+            pub fn wallet_type<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::WalletType>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.wallet_type = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for wallet_type: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Wallet> for super::Wallet {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Wallet,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    wallet_type: value.wallet_type?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Wallet> for Wallet {
+            fn from(value: super::Wallet) -> Self {
+                Self {
+                    wallet_type: Ok(value.wallet_type),
                 }
             }
         }
@@ -3278,6 +3977,111 @@ pub mod types {
             value.parse()
         }
     }
+    impl ::std::default::Default for BankType {
+        /// What counts when nothing is said.
+        fn default() -> Self {
+            Self::Bank
+        }
+    }
+    /// `AccountHolder`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum AccountHolder {
+        #[allow(missing_docs)]
+        Bank(AccountHolderBank),
+        #[allow(missing_docs)]
+        Wallet(AccountHolderWallet),
+    }
+    impl ::std::convert::From<AccountHolderBank> for AccountHolder {
+        fn from(value: AccountHolderBank) -> Self {
+            Self::Bank(value)
+        }
+    }
+    impl ::std::convert::From<AccountHolderWallet> for AccountHolder {
+        fn from(value: AccountHolderWallet) -> Self {
+            Self::Wallet(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for AccountHolder {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            #[derive(::serde::Deserialize)]
+            struct Discriminator {
+                #[serde(rename = "type")]
+                value: ::std::string::String,
+            }
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+                .map_err(D::Error::custom)?;
+            match discriminator.value.as_str() {
+                "bank" => ::serde_json::from_str(raw.get()).map(Self::Bank),
+                "wallet" => ::serde_json::from_str(raw.get()).map(Self::Wallet),
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `type` of `AccountHolder`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// `AccountOwner`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum AccountOwner {
+        #[allow(missing_docs)]
+        Person(Person),
+        #[allow(missing_docs)]
+        Firm(Firm),
+    }
+    impl ::std::convert::From<Person> for AccountOwner {
+        fn from(value: Person) -> Self {
+            Self::Person(value)
+        }
+    }
+    impl ::std::convert::From<Firm> for AccountOwner {
+        fn from(value: Firm) -> Self {
+            Self::Firm(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for AccountOwner {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            #[derive(::serde::Deserialize)]
+            struct Discriminator {
+                #[serde(rename = "kind")]
+                value: ::std::string::String,
+            }
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+                .map_err(D::Error::custom)?;
+            match discriminator.value.as_str() {
+                "Person" => ::serde_json::from_str(raw.get()).map(Self::Person),
+                "firm" => ::serde_json::from_str(raw.get()).map(Self::Firm),
+                "guild" => ::serde_json::from_str(raw.get()).map(Self::Firm),
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `kind` of `AccountOwner`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     impl ::std::fmt::Display for NameOrIdName {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -3308,6 +4112,16 @@ pub mod types {
             self.0.fmt(f)
         }
     }
+    impl BankType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Bank];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Bank => "bank",
+            }
+        }
+    }
     impl BornType {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Born];
@@ -3336,6 +4150,17 @@ pub mod types {
         pub const fn as_str(&self) -> &'static str {
             match self {
                 Self::Moved => "moved",
+            }
+        }
+    }
+    impl FirmKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Firm, Self::Guild];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Firm => "firm",
+                Self::Guild => "guild",
             }
         }
     }
@@ -3648,6 +4473,16 @@ pub mod types {
             other == self
         }
     }
+    impl PersonKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Person];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Person => "Person",
+            }
+        }
+    }
     impl PetKind {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Cat, Self::Dog];
@@ -3666,6 +4501,16 @@ pub mod types {
         pub const fn as_str(&self) -> &'static str {
             match self {
                 Self::Old => "old",
+            }
+        }
+    }
+    impl WalletType {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Wallet];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Wallet => "wallet",
             }
         }
     }
