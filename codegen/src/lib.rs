@@ -38,7 +38,7 @@
 //!   itself: one that may be null is an `allOf` of the component with `nullable` beside it.
 //! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a `oneOf`
 //!   or `anyOf`; or `allOf`; or a `$ref`; or none of these, and no limits: any value. `not: {}` is no value at
-//!   all. No other `not`, `multipleOf`, `minProperties`, `maxProperties`, `xml`. A limit of
+//!   all. No other `not`, and no `xml`. A limit of
 //!   one type wants that type beside it. What is `readOnly` is in nothing that requests have, and what is `writeOnly` in
 //!   nothing that answers have, so that the two say nothing more. A component that is a reference says what its target says.
 //! - **Extensions in schemas** (`x-...`) are taken, since the standard's own keywords alone say which values a
@@ -81,7 +81,8 @@
 //!   which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`, `uri-reference` and every other
 //!   are told to readers alone, and so is an unknown format of a number: the standard leaves formats open.
 //! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps
-//!   them; the client's documentation tells them.
+//!   them; the client's documentation tells them. So it is with `multipleOf`, with an `enum` of numbers or booleans,
+//!   and with `minProperties` and `maxProperties`.
 //! - **Null**: `nullable: true` beside a `type` or an `allOf`, in properties, items and maps. An optional
 //!   property that may be null becomes a `Field`, which tells absent, null and value apart; a required one
 //!   becomes an `Option`. The type of a nullable component never holds null itself.

@@ -43,7 +43,7 @@ use serde_json::Value;
 
 use crate::names;
 pub use crate::pointer::Pointer;
-pub use schema::{Alternative, Bound, Bounds, Format, Kind, Schema, Sign, Text, Width};
+pub use schema::{Alternative, Bound, Bounds, Format, Kind, Limit, Schema, Sign, Text, Width};
 
 /// One OpenAPI document of the subset that [`crate`] states.
 #[derive(Clone, Debug)]

@@ -26,6 +26,10 @@ mod composed;
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod inline;
+#[path = "accepted/limits.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod limited;
 #[path = "accepted/named.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
@@ -43,8 +47,8 @@ mod scalars;
 #[rustfmt::skip]
 mod unions;
 
-const CASES: [&str; 7] = [
-    "absence", "composed", "inline", "named", "open", "scalars", "unions",
+const CASES: [&str; 8] = [
+    "absence", "composed", "inline", "limits", "named", "open", "scalars", "unions",
 ];
 
 fn folder() -> PathBuf {

@@ -21,7 +21,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Document, Format, Kind, Location, Operation, Parameter, Response, Schema, Status, Text,
+    Document, Format, Kind, Limit, Location, Operation, Parameter, Response, Schema, Status, Text,
 };
 use crate::names;
 
@@ -243,28 +243,32 @@ fn property(document: &Document, schema: &Schema, required: bool) -> Value {
 }
 
 /// The description, and the limits that no type keeps: the server's request checker does.
-fn described(schema: &Schema) -> Option<String> {
-    let Kind::Array {
+pub(super) fn described(schema: &Schema) -> Option<String> {
+    let mut limits = Vec::new();
+    if let Kind::Array {
         min_items,
         max_items,
         unique_items,
         ..
     } = &schema.kind
-    else {
+    {
+        limits.extend(min_items.map(|limit| format!("at least {limit} items")));
+        limits.extend(max_items.map(|limit| format!("at most {limit} items")));
+        limits.extend(unique_items.then(|| "no item twice".to_owned()));
+    }
+    limits.extend(schema.limits.iter().map(|limit| match limit {
+        Limit::MultipleOf(of) => format!("a multiple of {of}"),
+        Limit::Values(values) => format!("one of {}", values.join(", ")),
+        Limit::MinProperties(least) => format!("at least {least} members"),
+        Limit::MaxProperties(most) => format!("at most {most} members"),
+    }));
+    if limits.is_empty() {
         return schema.description.clone();
-    };
-    let mut limits = Vec::new();
-    limits.extend(min_items.map(|limit| format!("at least {limit} items")));
-    limits.extend(max_items.map(|limit| format!("at most {limit} items")));
-    limits.extend(unique_items.then(|| "no item twice".to_owned()));
-    let limits = (!limits.is_empty()).then(|| format!("Limits: {}.", limits.join(", ")));
-    let parts: Vec<_> = schema
-        .description
-        .iter()
-        .chain(&limits)
-        .map(|it| it.trim())
-        .collect();
-    (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+    let limits = format!("Limits: {}.", limits.join(", "));
+    let description = schema.description.iter().map(|it| it.trim());
+    let parts: Vec<_> = description.chain([limits.as_str()]).collect();
+    Some(parts.join("\n\n"))
 }
 
 fn item(document: &Document, schema: &Schema) -> Value {

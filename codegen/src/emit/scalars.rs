@@ -18,10 +18,7 @@ use super::formats;
 /// ([`crate::model::Document::tried`]), it is as strict as the schema.
 pub(super) fn own(name: &str, schema: &Schema, shared: &Path, is_tried: bool) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
-    let doc = schema
-        .description
-        .clone()
-        .unwrap_or_else(|| format!("`{name}`"));
+    let doc = super::prepare::described(schema).unwrap_or_else(|| format!("`{name}`"));
     match &schema.kind {
         Kind::Integer { width, bounds } => integer(&ident, &doc, *width, bounds),
         Kind::Number { bounds } => number(&ident, &doc, bounds, shared),

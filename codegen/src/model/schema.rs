@@ -13,6 +13,8 @@ use crate::names;
 pub struct Schema {
     /// What it admits, null left aside.
     pub kind: Kind,
+    /// What it asks besides of numbers, booleans and objects. No type keeps it: the server's check does.
+    pub limits: Vec<Limit>,
     /// Whether it admits null besides, by its own words. What a reference leads to may say so, too: see
     /// [`Document::is_nullable`].
     pub nullable: bool,
@@ -89,6 +91,19 @@ pub enum Kind {
     OrNull(String),
     /// The component of this name.
     Ref(String),
+}
+
+/// What no type keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// `multipleOf`: a decimal literal above 0.
+    MultipleOf(String),
+    /// `enum` of numbers or booleans, null left aside: literals.
+    Values(Vec<String>),
+    /// `minProperties`
+    MinProperties(u64),
+    /// `maxProperties`
+    MaxProperties(u64),
 }
 
 /// One of several schemas.

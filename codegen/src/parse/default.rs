@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::model::{Alternative, Format, Kind, Schema, Sign, Text};
 
 use super::bounds;
+use super::limits;
 use super::linear;
 use super::reader::Reader;
 
@@ -46,6 +47,9 @@ fn fault(schemas: &Schemas, schema: &Schema, value: &Value) -> Option<&'static s
         return (!nullable).then_some("null is what leaving it out means");
     }
     let inside = |schema: &Schema, value: &Value| fault(schemas, schema, value);
+    if let Some(fault) = limits::fault(&schema.limits, value) {
+        return Some(fault);
+    }
     match (&schema.kind, value) {
         // A component that was refused has been spoken of.
         (Kind::Any, _) => None,

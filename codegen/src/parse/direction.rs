@@ -14,25 +14,43 @@ use super::reader::Reader;
 
 type Schemas = IndexMap<String, Schema>;
 
+/// A way that bodies go.
+struct Way {
+    /// What marks the properties that do not go it.
+    keyword: &'static str,
+    /// What these are, and what has one.
+    marked: [&'static str; 2],
+    /// The components that go it in an operation.
+    bodies: fn(&Operation) -> Vec<String>,
+}
+
+const WAYS: [Way; 2] = [
+    Way {
+        keyword: "readOnly",
+        marked: ["for answers", "the request"],
+        bodies: |operation| {
+            let body = operation.body.iter();
+            body.map(|it| it.schema.clone()).collect()
+        },
+    },
+    Way {
+        keyword: "writeOnly",
+        marked: ["for requests", "an answer"],
+        bodies: |operation| {
+            let answers = std::iter::once(&operation.success).chain(&operation.errors);
+            answers.filter_map(|it| it.schema.clone()).collect()
+        },
+    },
+];
+
 /// Refuses what goes the wrong way.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
-    let sent = |it: &Operation| {
-        it.body
-            .iter()
-            .map(|it| it.schema.clone())
-            .collect::<Vec<_>>()
-    };
-    let answered = |it: &Operation| {
-        let answers = std::iter::once(&it.success).chain(&it.errors);
-        answers
-            .filter_map(|it| it.schema.clone())
-            .collect::<Vec<_>>()
-    };
-    let ways: [(&str, &str, &str, &dyn Fn(&Operation) -> Vec<String>); 2] = [
-        ("readOnly", "for answers", "the request", &sent),
-        ("writeOnly", "for requests", "an answer", &answered),
-    ];
-    for (keyword, way, other, bodies) in ways {
+    for Way {
+        keyword,
+        marked: [way, other],
+        bodies,
+    } in WAYS
+    {
         let mut seen = HashSet::new();
         for operation in operations {
             let mut open = bodies(operation);

@@ -18,12 +18,16 @@ mod bounds;
 mod default;
 mod direction;
 mod graph;
+mod limits;
 /// As the runtime has it.
 #[path = "../../runtime/src/schema/linear.rs"]
 mod linear;
 mod link;
 mod look;
 mod made;
+/// As the runtime has it.
+#[path = "../../runtime/src/schema/multiple.rs"]
+mod multiple;
 mod names;
 mod object;
 mod one_of;

@@ -13,10 +13,23 @@ use crate::names::part;
 
 use super::one_of;
 use super::reader::{Keywords, Place, Reader};
-use super::schema;
+use super::schema::{self, Said};
 
 const OBJECT: Keywords = Keywords::of_schema(
     "a schema of type object",
+    &[
+        "type",
+        "nullable",
+        "default",
+        "properties",
+        "required",
+        "additionalProperties",
+        "minProperties",
+        "maxProperties",
+    ],
+);
+const PARTIAL: Keywords = Keywords::of_schema(
+    "a part of an object",
     &[
         "type",
         "nullable",
@@ -118,6 +131,7 @@ fn refuse_required(reader: &Reader<'_>, name: &str, pointer: &Pointer) {
 fn anything(pointer: &Pointer) -> Schema {
     Schema {
         kind: Kind::Any,
+        limits: Vec::new(),
         nullable: false,
         description: None,
         default: None,
@@ -264,7 +278,7 @@ pub(super) fn only_reference(reader: &Reader<'_>, place: &Place<'_>) -> Option<O
 }
 
 /// An `allOf`, and whether it admits null by what it consists of.
-pub(super) fn all_of(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<(Kind, bool)> {
+pub(super) fn all_of(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Said> {
     let place = reader.object(place.clone(), &ALL_OF)?;
     let list = place.get("allOf")?;
     reader.expect(&list, "a list", Value::as_array)?;
@@ -281,7 +295,7 @@ pub(super) fn all_of(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Opti
         if is_union && union.is_none() && list.items().count() > 1 {
             union = Some(item);
         } else if is_partial(&item) {
-            reader.object(item.clone(), &OBJECT)?;
+            reader.object(item.clone(), &PARTIAL)?;
             parts.push(Part::Members(members(reader, &item, name)?));
         } else {
             let schema = match item.get("$ref") {
@@ -293,7 +307,11 @@ pub(super) fn all_of(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Opti
         }
     }
     if let (None, [Part::Schema(only)]) = (&union, parts.as_slice()) {
-        return Some((only.kind.clone(), only.nullable));
+        return Some(Said {
+            kind: only.kind.clone(),
+            limits: only.limits.clone(),
+            nullable: only.nullable,
+        });
     }
     let admits_null = |it: &Part| matches!(it, Part::Schema(schema) if schema.nullable);
     let nullable = parts.iter().all(admits_null);
@@ -309,8 +327,8 @@ pub(super) fn all_of(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Opti
             name,
             Some(parts).filter(|it| !it.is_empty()),
         ),
-        None if parts.is_empty() => Some((Kind::Any, false)),
-        None => Some((whole(reader, &list.pointer, parts)?, nullable)),
+        None if parts.is_empty() => Some(Said::plain(Kind::Any, false)),
+        None => Some(Said::plain(whole(reader, &list.pointer, parts)?, nullable)),
     }
 }
 
@@ -354,7 +372,7 @@ pub(super) fn own(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<
 /// An alternative that has more parts elsewhere.
 pub(super) fn alternative(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Members> {
     if is_partial(place) {
-        reader.object(place.clone(), &OBJECT)?;
+        reader.object(place.clone(), &PARTIAL)?;
         return members(reader, place, name);
     }
     let schema = match place.get("$ref") {
@@ -366,6 +384,14 @@ pub(super) fn alternative(reader: &Reader<'_>, place: &Place<'_>, name: &str) ->
 
 /// The members of a schema that is an object.
 fn as_members(reader: &Reader<'_>, pointer: &Pointer, schema: Schema) -> Option<Members> {
+    if !schema.limits.is_empty() {
+        reader.refuse(
+            pointer,
+            "a part limits how many members there are, which are those of all parts",
+            "write `minProperties` and `maxProperties` nowhere in the parts",
+        );
+        return None;
+    }
     match schema.kind {
         Kind::Object {
             properties,

@@ -27,7 +27,7 @@ use super::names;
 use super::object::{self, Members};
 use super::reader::{Keywords, Place, Reader};
 use super::scalar;
-use super::schema;
+use super::schema::{self, Said};
 
 const ONE_OF: Keywords = Keywords::of_schema(
     "a `oneOf`",
@@ -47,7 +47,7 @@ const DISCRIMINATOR: Keywords =
     Keywords::of_schema("a discriminator", &["propertyName", "mapping"]);
 
 /// A `oneOf` or an `anyOf`, and whether it admits null.
-pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<(Kind, bool)> {
+pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Said> {
     let place = reader.object(place.clone(), &ONE_OF)?;
     let beside = object::MEMBERS.iter().filter(|it| place.get(it).is_some());
     let beside: Vec<_> = beside.copied().collect();
@@ -69,7 +69,7 @@ pub(super) fn with(
     place: &Place<'_>,
     name: &str,
     parts: Option<Vec<Members>>,
-) -> Option<(Kind, bool)> {
+) -> Option<Said> {
     let list = place.get("oneOf").or_else(|| place.get("anyOf"))?;
     reader.expect(&list, "a list", Value::as_array)?;
     if let (Some(_), Some(any_of)) = (place.get("oneOf"), place.get("anyOf")) {
@@ -96,7 +96,11 @@ pub(super) fn with(
             Some(_) => schema::said(reader, only, &reader.reference(only, "schemas")?)?,
             None => schema::any(reader, only.clone(), name)?,
         };
-        return Some((schema.kind, true));
+        return Some(Said {
+            kind: schema.kind,
+            limits: schema.limits,
+            nullable: true,
+        });
     }
     let union = Union {
         reader,
@@ -107,7 +111,7 @@ pub(super) fn with(
         is_exclusive: place.get("oneOf").is_some(),
     };
     let kind = union.kind(place.get("discriminator"))?;
-    Some((kind, nullable))
+    Some(Said::plain(kind, nullable))
 }
 
 /// The alternatives of one list.
@@ -257,6 +261,7 @@ impl Union<'_, '_> {
         )?;
         let schema = Schema {
             kind,
+            limits: Vec::new(),
             nullable: false,
             description: reader.text(place, "description"),
             default: None,

@@ -7,9 +7,8 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
             "write all properties in one object; `allOf` is for one reference that stands inside of \
              something"
         }
-        "not" | "multipleOf" | "minProperties" | "maxProperties" => {
-            "remove it, and say it in the description: no generated type could keep it"
-        }
+        "not" => "remove it, and say it in the description: no generated type could keep it",
+        "multipleOf" | "minProperties" | "maxProperties" => "remove it: it means nothing here",
         "discriminator" => {
             "write it beside a `oneOf` of the components that it leads to, or remove it"
         }

@@ -19,6 +19,8 @@ const NUMERIC: &[&str] = &[
     "maximum",
     "exclusiveMinimum",
     "exclusiveMaximum",
+    "multipleOf",
+    "enum",
 ];
 const INTEGER: Keywords = Keywords::of_schema("a schema of type integer", NUMERIC);
 const NUMBER: Keywords = Keywords::of_schema("a schema of type number", NUMERIC);

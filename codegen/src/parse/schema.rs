@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::model::{Kind, Schema};
+use crate::model::{Kind, Limit, Schema};
 use crate::names::part;
 
+use super::limits;
 use super::object;
 use super::one_of;
 use super::reader::{Keywords, Place, Reader};
@@ -12,8 +13,10 @@ use super::scalar;
 
 const ANY_TYPE: &[&str] = &["boolean", "integer", "number", "string", "array", "object"];
 
-const BOOLEAN: Keywords =
-    Keywords::of_schema("a schema of type boolean", &["type", "nullable", "default"]);
+const BOOLEAN: Keywords = Keywords::of_schema(
+    "a schema of type boolean",
+    &["type", "nullable", "default", "enum"],
+);
 const ARRAY: Keywords = Keywords::of_schema(
     "a schema of type array",
     &[
@@ -28,6 +31,24 @@ const ARRAY: Keywords = Keywords::of_schema(
 );
 const ANY: Keywords = Keywords::of_schema("a schema without a type", &["nullable", "default"]);
 const NEVER: Keywords = Keywords::of_schema("a schema that nothing is", &["not"]);
+
+/// What a schema says, put together of what it consists of.
+pub(super) struct Said {
+    pub(super) kind: Kind,
+    pub(super) limits: Vec<Limit>,
+    pub(super) nullable: bool,
+}
+
+impl Said {
+    /// Without limits.
+    pub(super) fn plain(kind: Kind, nullable: bool) -> Said {
+        Said {
+            kind,
+            limits: Vec::new(),
+            nullable,
+        }
+    }
+}
 
 /// A schema under `components/schemas`. It is read once, however many others say what it says.
 pub(super) fn component(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
@@ -108,6 +129,7 @@ pub(super) fn named(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option
         Kind::Ref(target) => {
             let schema = Schema {
                 kind: Kind::OrNull(target),
+                limits: Vec::new(),
                 nullable: false,
                 ..schema
             };
@@ -120,6 +142,7 @@ pub(super) fn named(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option
 fn reference(place: Place<'_>, name: String) -> Schema {
     Schema {
         kind: Kind::Ref(name),
+        limits: Vec::new(),
         nullable: false,
         description: None,
         default: None,
@@ -132,17 +155,23 @@ fn reference(place: Place<'_>, name: String) -> Schema {
 /// A schema that is no reference.
 pub(super) fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
     let flag = reader.flag(&place, "nullable");
-    let (kind, nullable) = if place.get("allOf").is_some() {
+    let Said {
+        kind,
+        mut limits,
+        nullable,
+    } = if place.get("allOf").is_some() {
         object::all_of(reader, &place, name)?
     } else if place.get("oneOf").or_else(|| place.get("anyOf")).is_some() {
         one_of::read(reader, &place, name)?
     } else {
-        (of_type(reader, &place, name)?, false)
+        Said::plain(of_type(reader, &place, name)?, false)
     };
+    limits.extend(limits::read(reader, &place, &kind));
     // Null is among all values.
     let nullable = (flag || nullable) && !matches!(kind, Kind::Any);
     Some(Schema {
         kind,
+        limits,
         nullable,
         description: place
             .get("description")

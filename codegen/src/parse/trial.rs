@@ -3,7 +3,7 @@
 //! The request checker tries the schemas, and the types of both sides try themselves. The two agree, and neither
 //! takes long, where
 //!
-//! 1. no alternative leads to a limit that no type keeps: those of a list;
+//! 1. no alternative leads to a limit that no type keeps: those of a list, and [`super::limits`];
 //! 2. no alternative contains the list again, since each level would multiply the tries of the next;
 //! 3. a value is held against few schemas, those that alternatives try in turn included.
 //!
@@ -127,6 +127,9 @@ fn led<'a>(schemas: &'a Schemas, name: &'a str) -> HashSet<&'a str> {
 
 /// Whether the schema's own text has a limit that no type keeps.
 fn has_limits(schema: &Schema) -> bool {
+    if !schema.limits.is_empty() {
+        return true;
+    }
     match &schema.kind {
         Kind::Array {
             items,

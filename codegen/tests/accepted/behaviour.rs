@@ -6,7 +6,7 @@ use codegen_runtime::{Any, Field};
 
 use crate::client::{composed as client, named as client_named, open as client_open};
 use crate::union_types::passes;
-use crate::{composed as server, named, open};
+use crate::{composed as server, limited, named, open};
 
 /// Holds texts against a schema and the two types made of it.
 macro_rules! hold {
@@ -201,4 +201,49 @@ fn names_that_rust_has_not_are_kept_on_the_wire() {
         serde_json::to_string(&built).unwrap(),
         r#"{"@type":"t","_b":"*","userId":"u"}"#
     );
+}
+
+#[test]
+fn limits_that_no_type_keeps_are_checked() {
+    let both = |text: &str| {
+        // The types keep none of them.
+        let _: limited::types::Thing = serde_json::from_str(text).unwrap();
+        told(&limited::schemas::Thing, text)
+    };
+    for (text, violations) in [
+        (
+            r#"{"price":0.10,"level":3,"share":0.50,"sure":true,"labels":{"a":"b"},"dozens":36}"#,
+            "",
+        ),
+        (r#"{"share":null,"list":[0,-2,4]}"#, ""),
+        (r#"{"share":1.0}"#, ""),
+        ("{}", " minProperties"),
+        (r#"{"price":0.105}"#, "/price multipleOf"),
+        (r#"{"level":4}"#, "/level enum"),
+        (r#"{"share":0.7}"#, "/share enum"),
+        (r#"{"sure":false}"#, "/sure enum"),
+        (r#"{"labels":{}}"#, "/labels minProperties"),
+        (
+            r#"{"labels":{"a":"","b":"","c":""}}"#,
+            "/labels maxProperties",
+        ),
+        (r#"{"dozens":13}"#, "/dozens multipleOf"),
+        (
+            r#"{"list":[1,2,3]}"#,
+            "/list/0 multipleOf, /list/2 multipleOf",
+        ),
+    ] {
+        assert_eq!(both(text), violations, "{text}");
+    }
+    assert_eq!(
+        self::told(&limited::schemas::Thing, r#"{"level":"1"}"#),
+        "/level type, /level enum"
+    );
+    assert_eq!(self::told(&limited::schemas::Same, "13"), " multipleOf");
+    let step = limited::OPERATIONS[0]
+        .parameters
+        .iter()
+        .map(|it| &it.schema);
+    let step: Vec<_> = step.map(|it| self::told(it, "3")).collect();
+    assert_eq!(step, [" multipleOf", " enum"]);
 }

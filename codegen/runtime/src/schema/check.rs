@@ -106,6 +106,13 @@ impl Check<'_> {
         let expected = match (&schema.kind, value) {
             (_, Value::Null) if schema.nullable => return,
             (Kind::Ref(schema), value) => return self.value(schema, value, place),
+            (Kind::Limited(schema, limits), value) => {
+                self.value(schema, value, place);
+                for limit in limits.iter().filter(|it| !it.is_kept(value)) {
+                    self.report(place, limit.keyword(), || limit.message(value));
+                }
+                return;
+            }
             (Kind::Boolean, Value::Boolean(_)) => return,
             (Kind::Integer(bounds), Value::Number(literal)) if is_whole(literal) => {
                 return self.number(bounds, literal, place);
@@ -377,7 +384,7 @@ fn characters(count: usize) -> String {
 /// The most values of a list that a message names.
 pub(super) const MAX_NAMED: usize = 12;
 
-fn not_one_of(allowed: &[&str], came: &str) -> String {
+pub(super) fn not_one_of(allowed: &[&str], came: &str) -> String {
     let named = allowed[..allowed.len().min(MAX_NAMED)].join(", ");
     let more = match allowed.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),

@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml composed.yaml inline.yaml named.yaml open.yaml scalars.yaml unions.yaml
+//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml composed.yaml inline.yaml limits.yaml named.yaml open.yaml scalars.yaml unions.yaml
 //! ```
 
 #[allow(
@@ -39,6 +39,17 @@ pub mod composed;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod inline;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod limits;
 #[allow(
     missing_docs,
     clippy::all,
