@@ -31,7 +31,7 @@
 //!   where the document declares any), at most one security requirement of one scheme, one 2xx answer by
 //!   number, and answers by number of 4xx and 5xx, by `4XX` and `5XX`, and by `default`, all of these with
 //!   one schema. An answer of the narrower status counts. Where no errors are listed, errors have no body.
-//! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their
+//! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are texts all, written the usual way of their
 //!   place; no `content`. Numbers with a fraction are not taken in a query. No text is null, so that
 //!   `nullable` says nothing. A header `Authorization` is taken where there are no security schemes.
 //! - **Bodies**: `application/json`; a request body is `required`, and no body is a component that is `nullable` by

@@ -61,6 +61,8 @@ pub(super) fn own(document: &Document, name: &str, schema: &Schema) -> TokenStre
             }
         }
     });
+    let is_text = schema.is_text(&document.schemas);
+    let as_text = is_text.then(|| as_text(&ident, &variants));
     quote! {
         #[doc = #doc]
         #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
@@ -70,6 +72,41 @@ pub(super) fn own(document: &Document, name: &str, schema: &Schema) -> TokenStre
         }
         #(#conversions)*
         #reading
+        #as_text
+    }
+}
+
+/// To and from text, for alternatives that are texts all: these stand in parameters.
+fn as_text(ident: &Ident, variants: &[Variant<'_>]) -> TokenStream {
+    let names = variants.iter().map(|it| &it.name);
+    let made = quote!(::std::result::Result<Self, self::error::ConversionError>);
+    quote! {
+        impl ::std::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    #(Self::#names(value) => value.fmt(f),)*
+                }
+            }
+        }
+        impl ::std::str::FromStr for #ident {
+            type Err = self::error::ConversionError;
+            fn from_str(value: &str) -> #made {
+                ::serde_json::from_value(::serde_json::Value::from(value))
+                    .map_err(|e| format!("{value:?}: {e}").into())
+            }
+        }
+        impl ::std::convert::TryFrom<&str> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(value: &str) -> #made {
+                value.parse()
+            }
+        }
+        impl ::std::convert::TryFrom<::std::string::String> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(value: ::std::string::String) -> #made {
+                value.parse()
+            }
+        }
     }
 }
 

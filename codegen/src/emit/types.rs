@@ -102,6 +102,9 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
         if prepare::is_own(schema) {
             let name = crate::names::of_type(name);
             let impls = match schema.kind {
+                Kind::Union(_) if schema.is_text(&document.schemas) => {
+                    vec![TypeImpl::Display, TypeImpl::FromStr]
+                }
                 Kind::OneOf { .. }
                 | Kind::Union(_)
                 | Kind::Null

@@ -283,6 +283,24 @@ impl Schema {
         self.referred(false)
     }
 
+    /// Whether all of its values are texts that may be shown.
+    pub(crate) fn is_text(&self, schemas: &IndexMap<String, Schema>) -> bool {
+        let (mut seen, mut open) = (Vec::new(), vec![self]);
+        while let Some(schema) = open.pop() {
+            match &schema.kind {
+                Kind::String(text) if text.format != Some(Format::Password) => {}
+                Kind::Ref(_) | Kind::Union(_) => {
+                    let names = schema.references().into_iter();
+                    let new: Vec<_> = names.filter(|it| !seen.contains(it)).collect();
+                    open.extend(new.iter().filter_map(|it| schemas.get(*it)));
+                    seen.extend(new);
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
     /// Whether something in its own text is any value.
     pub(crate) fn has_any(&self) -> bool {
         match &self.kind {

@@ -263,6 +263,7 @@ fn check_single_value(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema, i
         Kind::Object { .. } | Kind::Map(_) | Kind::OneOf { .. } => {
             "an object cannot be written here"
         }
+        Kind::Union(_) if target.is_text(schemas) => return,
         Kind::Union(_) => "one of several types cannot be written here",
         Kind::Null => "null cannot be written here",
         Kind::Any | Kind::Never | Kind::OrNull(_) => "a value of any type cannot be written here",

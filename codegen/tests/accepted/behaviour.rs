@@ -247,3 +247,22 @@ fn limits_that_no_type_keeps_are_checked() {
     let step: Vec<_> = step.map(|it| self::told(it, "3")).collect();
     assert_eq!(step, [" multipleOf", " enum"]);
 }
+
+#[test]
+fn texts_of_several_kinds_stand_in_parameters() {
+    use server::types::{GetPetXWay, NameOrId};
+    let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
+    assert!(matches!(id.parse(), Ok(NameOrId::Id(_))));
+    assert!(matches!("rex".parse(), Ok(NameOrId::Name(_))));
+    for text in [id, "rex"] {
+        let read = text.parse::<NameOrId>().map(|it| it.to_string());
+        assert_eq!(read.ok().as_deref(), Some(text));
+        let read = text
+            .parse::<client::types::NameOrId>()
+            .map(|it| it.to_string());
+        assert_eq!(read.ok().as_deref(), Some(text));
+    }
+    assert!("Rex".parse::<NameOrId>().is_err());
+    assert_eq!(GetPetXWay::try_from("up").unwrap().to_string(), "up");
+    assert!(GetPetXWay::try_from("left").is_err());
+}

@@ -424,6 +424,132 @@ pub mod types {
             value.parse()
         }
     }
+    /// `GetPetXWayString`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum GetPetXWayString {
+        #[serde(rename = "up")]
+        Up,
+        #[serde(rename = "down")]
+        Down,
+    }
+    impl ::std::fmt::Display for GetPetXWayString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Up => f.write_str("up"),
+                Self::Down => f.write_str("down"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for GetPetXWayString {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "up" => Ok(Self::Up),
+                "down" => Ok(Self::Down),
+                _ => {
+                    Err(
+                        ::codegen_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for GetPetXWayString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWayString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `GetPetXWayString2`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct GetPetXWayString2(::std::string::String);
+    impl ::std::ops::Deref for GetPetXWayString2 {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<GetPetXWayString2> for ::std::string::String {
+        fn from(value: GetPetXWayString2) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for GetPetXWayString2 {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl GetPetXWayString2 {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 2usize && value.chars().count() > 2usize {
+                return Err("longer than 2 characters".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for GetPetXWayString2 {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWayString2 {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for GetPetXWayString2 {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
+        }
+    }
     /// `NameOrIdName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -1483,6 +1609,39 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    impl ::std::fmt::Display for Net {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::Net4(value) => value.fmt(f),
+                Self::Net6(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Net {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Net {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Net {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `NameOrId`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -1539,6 +1698,39 @@ pub mod types {
                 }
             }
                 .map_err(D::Error::custom)
+        }
+    }
+    impl ::std::fmt::Display for NameOrId {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::Id(value) => value.fmt(f),
+                Self::Name(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for NameOrId {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for NameOrId {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for NameOrId {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
         }
     }
     /// `Range`
@@ -2155,6 +2347,39 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    impl ::std::fmt::Display for NetworkWhen {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::String(value) => value.fmt(f),
+                Self::String2(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for NetworkWhen {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for NetworkWhen {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for NetworkWhen {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `NetworkShape`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -2390,6 +2615,90 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    /// `GetPetXWay`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum GetPetXWay {
+        #[allow(missing_docs)]
+        String(GetPetXWayString),
+        #[allow(missing_docs)]
+        String2(GetPetXWayString2),
+    }
+    impl ::std::convert::From<GetPetXWayString> for GetPetXWay {
+        fn from(value: GetPetXWayString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl ::std::convert::From<GetPetXWayString2> for GetPetXWay {
+        fn from(value: GetPetXWayString2) -> Self {
+            Self::String2(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for GetPetXWay {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                _ => {
+                    let first = ::std::option::Option::None
+                        .or_else(|| {
+                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                        })
+                        .or_else(|| {
+                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                        });
+                    first
+                        .ok_or_else(|| ::serde_json::Error::custom(
+                            "this is none of the alternatives of `GetPetXWay`",
+                        ))
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    impl ::std::fmt::Display for GetPetXWay {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::String(value) => value.fmt(f),
+                Self::String2(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for GetPetXWay {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for GetPetXWay {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWay {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::fmt::Display for GetPetXWayString2 {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
     impl ::std::fmt::Display for NameOrIdName {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -2470,6 +2779,66 @@ pub mod types {
                 Self::Firm => "firm",
                 Self::Guild => "guild",
             }
+        }
+    }
+    impl GetPetXWayString {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Up, Self::Down];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Up => "up",
+                Self::Down => "down",
+            }
+        }
+    }
+    impl GetPetXWayString2 {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for GetPetXWayString2 {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for GetPetXWayString2 {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for GetPetXWayString2 {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<GetPetXWayString2> for str {
+        fn eq(&self, other: &GetPetXWayString2) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for GetPetXWayString2 {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<GetPetXWayString2> for &str {
+        fn eq(&self, other: &GetPetXWayString2) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for GetPetXWayString2 {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<GetPetXWayString2> for ::std::string::String {
+        fn eq(&self, other: &GetPetXWayString2) -> bool {
+            other == self
         }
     }
     impl NameOrIdName {
@@ -3862,6 +4231,58 @@ impl ::schemars::JsonSchema for types::FirmKind {
         )
     }
 }
+impl ::schemars::JsonSchema for types::GetPetXWayString {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "GetPetXWayString".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "GetPetXWayString").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"up\",\"down\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::GetPetXWayString2 {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "GetPetXWayString2".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "GetPetXWayString2").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema("{\"type\":\"string\",\"maxLength\":2}")
+    }
+}
+impl ::schemars::JsonSchema for types::GetPetXWay {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "GetPetXWay".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "GetPetXWay").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::codegen_runtime::document_schema(
+            "{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"up\",\"down\"]},{\"type\":\"string\",\"maxLength\":2}]}",
+        )
+    }
+}
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {
@@ -5149,6 +5570,44 @@ pub mod schemas {
         }),
         nullable: false,
     };
+    /// The schema `GetPetXWayString`.
+    pub static GetPetXWayString: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["up", "down"],
+        }),
+        nullable: false,
+    };
+    /// The schema `GetPetXWayString2`.
+    pub static GetPetXWayString2: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::Some(2),
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &[],
+        }),
+        nullable: false,
+    };
+    /// The schema `GetPetXWay`.
+    pub static GetPetXWay: Schema = Schema {
+        kind: Kind::Union(
+            &[
+                Alternative {
+                    sign: Sign::Fits { alone: false },
+                    schema: &GetPetXWayString,
+                },
+                Alternative {
+                    sign: Sign::Fits { alone: false },
+                    schema: &GetPetXWayString2,
+                },
+            ],
+        ),
+        nullable: false,
+    };
 }
 /// `PUT /pets`
 pub static PUT_PET: codegen_runtime::Operation = codegen_runtime::Operation {
@@ -5210,8 +5669,88 @@ pub static ADD_NETWORK: codegen_runtime::Operation = codegen_runtime::Operation 
         },
     ],
 };
+/// `GET /pets/{pet}`
+pub static GET_PET: codegen_runtime::Operation = codegen_runtime::Operation {
+    id: "get_pet",
+    method: codegen_runtime::http::Method::GET,
+    path: "/pets/{pet}",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: ::std::option::Option::None,
+    parameters: &[
+        codegen_runtime::Parameter {
+            name: "pet",
+            location: codegen_runtime::Location::Path,
+            required: true,
+            description: ::std::option::Option::None,
+            schema: {
+                use codegen_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Ref(&NameOrId),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+        codegen_runtime::Parameter {
+            name: "net",
+            location: codegen_runtime::Location::Query,
+            required: false,
+            description: ::std::option::Option::None,
+            schema: {
+                use codegen_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Ref(&Net),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+        codegen_runtime::Parameter {
+            name: "X-Way",
+            location: codegen_runtime::Location::Header,
+            required: false,
+            description: ::std::option::Option::None,
+            schema: {
+                use codegen_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Ref(&GetPetXWay),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+    ],
+    body: ::std::option::Option::None,
+    success: codegen_runtime::Listed {
+        status: codegen_runtime::Status::Code(200u16),
+        description: "The pet.",
+        headers: &[],
+    },
+    errors: &[
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Class(4u16),
+            description: "Why not.",
+            headers: &[],
+        },
+        codegen_runtime::Listed {
+            status: codegen_runtime::Status::Class(5u16),
+            description: "Why not.",
+            headers: &[],
+        },
+    ],
+};
 /// Every operation of the document, in its order.
-pub static OPERATIONS: &[&codegen_runtime::Operation] = &[&PUT_PET, &ADD_NETWORK];
+pub static OPERATIONS: &[&codegen_runtime::Operation] = &[
+    &PUT_PET,
+    &ADD_NETWORK,
+    &GET_PET,
+];
 /// A checked request for `put_pet`.
 #[derive(Clone, Debug)]
 pub struct PutPetRequest {
@@ -5274,6 +5813,57 @@ impl codegen_runtime::Request for AddNetworkRequest {
         generator: &mut schemars::r#gen::SchemaGenerator,
     ) -> ::std::vec::Vec<schemars::schema::Schema> {
         ::std::vec![]
+    }
+}
+/// A checked request for `get_pet`.
+#[derive(Clone, Debug)]
+pub struct GetPetRequest {
+    /// pet
+    pub pet: types::NameOrId,
+    /// net
+    pub net: ::std::option::Option<types::Net>,
+    /// X-Way
+    pub x_way: ::std::option::Option<types::GetPetXWay>,
+}
+/// The checked headers of a request for `get_pet`.
+#[derive(Clone, Debug)]
+pub struct GetPetHeaders {
+    /// X-Way
+    pub x_way: ::std::option::Option<types::GetPetXWay>,
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Request for GetPetRequest {
+    type Headers = GetPetHeaders;
+    type Body = ();
+    fn operation() -> &'static codegen_runtime::Operation {
+        &GET_PET
+    }
+    fn headers(
+        headers: &codegen_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
+        Ok(GetPetHeaders {
+            x_way: headers.optional("X-Way")?,
+        })
+    }
+    fn build(
+        path: &codegen_runtime::Parameters<'_>,
+        query: &codegen_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
+        Ok(Self {
+            pet: path.required("pet")?,
+            net: query.optional("net")?,
+            x_way: headers.x_way,
+        })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![
+            generator.subschema_for:: < types::NameOrId > (), generator.subschema_for:: <
+            types::Net > (), generator.subschema_for:: < types::GetPetXWay > ()
+        ]
     }
 }
 /// The success of `put_pet`: 200.
@@ -5351,6 +5941,44 @@ impl codegen_runtime::Success for AddNetworkAnswer {
         ::std::vec![]
     }
 }
+/// The success of `get_pet`: 200.
+///
+/// The pet.
+#[derive(Clone, Debug)]
+pub struct GetPetAnswer {
+    headers: codegen_runtime::http::HeaderMap,
+    body: types::Pet,
+}
+impl GetPetAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: types::Pet) -> Self {
+        let headers = codegen_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl codegen_runtime::Success for GetPetAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Pet>;
+    fn operation() -> &'static codegen_runtime::Operation {
+        &GET_PET
+    }
+    fn into_parts(
+        self,
+    ) -> ::std::result::Result<
+        (codegen_runtime::http::HeaderMap, ::std::option::Option<::std::vec::Vec<u8>>),
+        serde_json::Error,
+    > {
+        let body = ::std::option::Option::Some(codegen_runtime::json_body(&self.body)?);
+        Ok((self.headers, body))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// The operations of "Composed" 1.
 ///
 /// A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.
@@ -5413,9 +6041,22 @@ pub trait ComposedApi: Sized + Send + Sync + 'static {
             codegen_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `GET /pets/{pet}`
+    fn get_pet(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: codegen_runtime::Unchecked<GetPetRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            GetPetAnswer,
+            codegen_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
 }
 /// The operations of each path.
-static PATHS: &[&[&codegen_runtime::Operation]] = &[&[&PUT_PET, &ADD_NETWORK]];
+static PATHS: &[&[&codegen_runtime::Operation]] = &[
+    &[&PUT_PET, &ADD_NETWORK],
+    &[&GET_PET],
+];
 /// Adds the operations of an implementation of [`ComposedApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
 /// When the description holds an endpoint already that is in the way.
@@ -5457,11 +6098,32 @@ pub fn register<A: ComposedApi>(
                 .await
         }),
     )?;
+    api.register(
+        codegen_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
+            request: codegen_runtime::Captured<GetPetRequest>|
+        async move {
+            codegen_runtime::serve(
+                    &context,
+                    || A::public(&context, &GET_PET),
+                    |()| A::get_pet(&context, request.unchecked()),
+                    |rejection| A::failure(&context, &GET_PET, rejection),
+                    |answer, latency| A::answered(&context, &GET_PET, answer, latency),
+                )
+                .await
+        }),
+    )?;
     codegen_runtime::register_absent_methods::<
         _,
         PutPetRequest,
         _,
         _,
     >(api, PATHS[0usize], A::failure, A::answered)?;
+    codegen_runtime::register_absent_methods::<
+        _,
+        GetPetRequest,
+        _,
+        _,
+    >(api, PATHS[1usize], A::failure, A::answered)?;
     Ok(())
 }

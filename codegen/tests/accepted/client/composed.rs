@@ -480,6 +480,129 @@ pub mod types {
             value.parse()
         }
     }
+    /// `GetPetXWayString`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum GetPetXWayString {
+        #[serde(rename = "up")]
+        Up,
+        #[serde(rename = "down")]
+        Down,
+    }
+    impl ::std::fmt::Display for GetPetXWayString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Up => f.write_str("up"),
+                Self::Down => f.write_str("down"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for GetPetXWayString {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "up" => Ok(Self::Up),
+                "down" => Ok(Self::Down),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for GetPetXWayString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWayString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `GetPetXWayString2`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct GetPetXWayString2(::std::string::String);
+    impl ::std::ops::Deref for GetPetXWayString2 {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<GetPetXWayString2> for ::std::string::String {
+        fn from(value: GetPetXWayString2) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for GetPetXWayString2 {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl GetPetXWayString2 {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 2usize && value.chars().count() > 2usize {
+                return Err("longer than 2 characters".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for GetPetXWayString2 {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWayString2 {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for GetPetXWayString2 {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
+        }
+    }
     /// `NameOrIdName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
     #[serde(transparent)]
@@ -3175,6 +3298,39 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    impl ::std::fmt::Display for Net {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::Net4(value) => value.fmt(f),
+                Self::Net6(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Net {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Net {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Net {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `NameOrId`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -3231,6 +3387,39 @@ pub mod types {
                 }
             }
                 .map_err(D::Error::custom)
+        }
+    }
+    impl ::std::fmt::Display for NameOrId {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::Id(value) => value.fmt(f),
+                Self::Name(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for NameOrId {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for NameOrId {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for NameOrId {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
         }
     }
     /// `Range`
@@ -3847,6 +4036,39 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    impl ::std::fmt::Display for NetworkWhen {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::String(value) => value.fmt(f),
+                Self::String2(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for NetworkWhen {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for NetworkWhen {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for NetworkWhen {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `NetworkShape`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(untagged)]
@@ -4082,6 +4304,90 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    /// `GetPetXWay`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum GetPetXWay {
+        #[allow(missing_docs)]
+        String(GetPetXWayString),
+        #[allow(missing_docs)]
+        String2(GetPetXWayString2),
+    }
+    impl ::std::convert::From<GetPetXWayString> for GetPetXWay {
+        fn from(value: GetPetXWayString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl ::std::convert::From<GetPetXWayString2> for GetPetXWay {
+        fn from(value: GetPetXWayString2) -> Self {
+            Self::String2(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for GetPetXWay {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                _ => {
+                    let first = ::std::option::Option::None
+                        .or_else(|| {
+                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                        })
+                        .or_else(|| {
+                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                        });
+                    first
+                        .ok_or_else(|| ::serde_json::Error::custom(
+                            "this is none of the alternatives of `GetPetXWay`",
+                        ))
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    impl ::std::fmt::Display for GetPetXWay {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match self {
+                Self::String(value) => value.fmt(f),
+                Self::String2(value) => value.fmt(f),
+            }
+        }
+    }
+    impl ::std::str::FromStr for GetPetXWay {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            ::serde_json::from_value(::serde_json::Value::from(value))
+                .map_err(|e| format!("{value:?}: {e}").into())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for GetPetXWay {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for GetPetXWay {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::fmt::Display for GetPetXWayString2 {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
     impl ::std::fmt::Display for NameOrIdName {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -4162,6 +4468,66 @@ pub mod types {
                 Self::Firm => "firm",
                 Self::Guild => "guild",
             }
+        }
+    }
+    impl GetPetXWayString {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Up, Self::Down];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Up => "up",
+                Self::Down => "down",
+            }
+        }
+    }
+    impl GetPetXWayString2 {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for GetPetXWayString2 {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for GetPetXWayString2 {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for GetPetXWayString2 {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<GetPetXWayString2> for str {
+        fn eq(&self, other: &GetPetXWayString2) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for GetPetXWayString2 {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<GetPetXWayString2> for &str {
+        fn eq(&self, other: &GetPetXWayString2) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for GetPetXWayString2 {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<GetPetXWayString2> for ::std::string::String {
+        fn eq(&self, other: &GetPetXWayString2) -> bool {
+            other == self
         }
     }
     impl NameOrIdName {
@@ -4637,6 +5003,19 @@ impl Client {
     pub fn add_network(&self) -> builder::AddNetwork<'_> {
         builder::AddNetwork::new(self)
     }
+    /// Sends a `GET` request to `/pets/{pet}`
+    ///
+    /// ```ignore
+    /// let response = client.get_pet()
+    ///     .pet(pet)
+    ///     .net(net)
+    ///     .x_way(x_way)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn get_pet(&self) -> builder::GetPet<'_> {
+        builder::GetPet::new(self)
+    }
 }
 /// Types for composing operation parameters.
 #[allow(clippy::all)]
@@ -4789,6 +5168,107 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 204u16 => Ok(ResponseValue::empty(response)),
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::get_pet`]
+    ///
+    /// [`Client::get_pet`]: super::Client::get_pet
+    #[derive(Debug, Clone)]
+    pub struct GetPet<'a> {
+        client: &'a super::Client,
+        pet: Result<types::NameOrId, String>,
+        net: Result<Option<types::Net>, String>,
+        x_way: Result<Option<types::GetPetXWay>, String>,
+    }
+    impl<'a> GetPet<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                pet: Err("pet was not initialized".to_string()),
+                net: Ok(None),
+                x_way: Ok(None),
+            }
+        }
+        pub fn pet<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::NameOrId>,
+        {
+            self.pet = value
+                .try_into()
+                .map_err(|_| "conversion to `NameOrId` for pet failed".to_string());
+            self
+        }
+        pub fn net<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Net>,
+        {
+            self.net = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `Net` for net failed".to_string());
+            self
+        }
+        pub fn x_way<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::GetPetXWay>,
+        {
+            self.x_way = value
+                .try_into()
+                .map(Some)
+                .map_err(|_| "conversion to `GetPetXWay` for x_way failed".to_string());
+            self
+        }
+        /// Sends a `GET` request to `/pets/{pet}`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Pet>, Error<types::Failure>> {
+            let Self { client, pet, net, x_way } = self;
+            let pet = pet.map_err(Error::InvalidRequest)?;
+            let net = net.map_err(Error::InvalidRequest)?;
+            let x_way = x_way.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/pets/{}", client.baseurl, encode_path(& pet.to_string()),
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
+            if let Some(value) = x_way {
+                header_map.append("X-Way", value.to_string().try_into()?);
+            }
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .get(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .query(&progenitor_client::QueryParam::new("net", &net))
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "get_pet",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(
