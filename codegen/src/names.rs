@@ -5,7 +5,7 @@
 //! become one name of Rust are refused when the document is read, not by the compiler. [`is_plain`]
 //! keeps to the names for which the rules cannot differ.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use heck::{ToPascalCase, ToSnakeCase};
 
@@ -44,15 +44,21 @@ pub fn variants<'n>(values: impl IntoIterator<Item = &'n str>) -> Vec<String> {
 
 fn distinct(names: Vec<String>, between: &str) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
+    let mut numbers: HashMap<String, u64> = HashMap::new();
     let all: HashSet<String> = names.iter().cloned().collect();
     let mut one = |name: String| {
-        let numbered = (2_u64..).map(|number| format!("{name}{between}{number}"));
-        let mut free = numbered.filter(|it| !all.contains(it));
-        let mut candidates = std::iter::once(name.clone()).chain(&mut free);
-        // One of them is free, since there are more than can be taken.
-        candidates
-            .find(|it| taken.insert(it.clone()))
-            .unwrap_or_default()
+        if taken.insert(name.clone()) {
+            return name;
+        }
+        // Numbers that were tried before are not tried again, so that many of one name take no longer.
+        let number = numbers.entry(name.clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let numbered = format!("{name}{between}{number}");
+            if !all.contains(&numbered) && taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
     };
     names.into_iter().map(&mut one).collect()
 }

@@ -15,7 +15,7 @@
 //! 10. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
 //! 11. No member of the client is called `type_` that could have a better name ([`members`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
@@ -289,25 +289,27 @@ impl Mender<'_> {
         let Kind::Object { properties, .. } = &self.document.schemas[name].kind else {
             return;
         };
-        let order = names::fields(properties.keys().map(String::as_str));
+        let fields = names::fields(properties.keys().map(String::as_str));
+        let places: HashMap<&str, usize> = fields.iter().map(String::as_str).zip(0..).collect();
+        let place = |it: &Field| {
+            let name = it.ident.as_ref().map(Ident::to_string);
+            name.and_then(|it| places.get(it.as_str()).copied())
+        };
         let syn::Fields::Named(members) = &mut item.fields else {
             return;
         };
-        let seen = properties.keys().zip(&order);
-        for (property, field) in seen.filter(|(it, field)| prepare::seen_field(it, field) != *it) {
-            let is_this = |it: &&mut Field| it.ident.as_ref().is_some_and(|it| it == field);
-            if let Some(member) = members.named.iter_mut().find(is_this) {
-                member
-                    .attrs
-                    .push(parse_quote!(#[serde(rename = #property)]));
+        let mut sorted: Vec<_> = std::mem::take(&mut members.named).into_iter().collect();
+        for member in &mut sorted {
+            let Some(at) = place(member) else { continue };
+            let property = properties.get_index(at).map(|(it, _)| it);
+            if let Some(property) =
+                property.filter(|it| prepare::seen_field(it, &fields[at]) != **it)
+            {
+                let renamed = parse_quote!(#[serde(rename = #property)]);
+                member.attrs.push(renamed);
             }
         }
-        let mut sorted: Vec<_> = std::mem::take(&mut members.named).into_iter().collect();
-        sorted.sort_by_key(|it| {
-            order
-                .iter()
-                .position(|name| it.ident.as_ref().is_some_and(|ident| ident == name))
-        });
+        sorted.sort_by_cached_key(place);
         members.named = sorted.into_iter().collect();
     }
 }

@@ -4,6 +4,7 @@
 //! Problems are found here only among schemas that are right by themselves; a component that was
 //! refused already is left alone.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
@@ -21,14 +22,15 @@ const MAX_DEPTH: usize = 32;
 type Schemas = IndexMap<String, Schema>;
 
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
-    check_depth(reader, schemas);
+    if check_depth(reader, schemas) {
+        trial::check(reader, schemas);
+    }
     for schema in schemas.values() {
         default::check(reader, schemas, schema);
         if let Kind::Union(alternatives) = &schema.kind {
             for alternative in alternatives {
                 check_alternative(reader, schemas, &alternative.schema);
             }
-            trial::check(reader, schemas, schema);
         }
         if let Kind::OneOf {
             discriminator,
@@ -62,8 +64,10 @@ pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operation
     }
 }
 
-/// Refuses references that run in circles, so that a type would hold itself, and those that run too deep.
-fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
+/// Refuses references that run in circles, so that a type would hold itself, and those that run too deep. Whether
+/// none does.
+fn check_depth(reader: &Reader<'_>, schemas: &Schemas) -> bool {
+    let is_shallow = Cell::new(true);
     let waiting = settle(schemas, Schema::held, |_| {});
     for circle in circles(schemas, &waiting) {
         reader.refuse(
@@ -73,12 +77,14 @@ fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
         );
     }
     settle(schemas, Schema::references, |name| {
+        is_shallow.set(false);
         reader.refuse(
             &schemas[name].pointer,
             format!("more than {MAX_DEPTH} references follow each other from here"),
             "nest components less deeply",
         );
     });
+    is_shallow.get()
 }
 
 /// Components settle one by one, each after all that it refers to; those that never do are in a circle, or

@@ -6,8 +6,9 @@ use crate::model::Sign;
 
 use super::reader::Reader;
 
-/// How many references and `allOf`s may follow each other in an alternative that is looked at.
-const MAX_LOOKS: usize = 16;
+/// How many references may follow each other, and how many parts an `allOf` may have, its parts' parts included,
+/// in an alternative that is looked at.
+const MAX_LOOKS: usize = 64;
 
 /// Whether a schema is null and nothing else.
 pub(super) fn is_null(schema: &Value) -> bool {
@@ -16,19 +17,20 @@ pub(super) fn is_null(schema: &Value) -> bool {
 
 /// What a schema says after its references are followed and its `allOf`s put together: enough to tell
 /// alternatives apart, and no more.
-pub(super) fn flat(reader: &Reader<'_>, schema: &Value, depth: usize) -> Value {
-    if depth > MAX_LOOKS {
+pub(super) fn flat(reader: &Reader<'_>, schema: &Value) -> Value {
+    put_together(reader, schema, &mut MAX_LOOKS.clone())
+}
+
+fn put_together(reader: &Reader<'_>, schema: &Value, looks: &mut usize) -> Value {
+    let schema = followed(reader, schema);
+    *looks = looks.saturating_sub(1);
+    if *looks == 0 {
         return Value::Null;
-    }
-    let reference = schema.get("$ref").and_then(Value::as_str);
-    if let Some(name) = reference.and_then(|it| it.strip_prefix("#/components/schemas/")) {
-        let component = reader.component("schemas", name);
-        return component.map_or(Value::Null, |it| flat(reader, it.value, depth + 1));
     }
     let mut whole = schema.clone();
     let parts = whole.as_object_mut().and_then(|it| it.remove("allOf"));
     for part in parts.iter().filter_map(Value::as_array).flatten() {
-        let part = flat(reader, part, depth + 1);
+        let part = put_together(reader, part, looks);
         for (keyword, value) in part.as_object().into_iter().flatten() {
             match (&mut whole[keyword], value) {
                 (Value::Object(members), Value::Object(more)) => {
@@ -48,7 +50,27 @@ pub(super) fn flat(reader: &Reader<'_>, schema: &Value, depth: usize) -> Value {
 
 /// The texts that a schema lists, if it is an enumeration of strings.
 pub(super) fn texts(reader: &Reader<'_>, schema: &Value) -> Option<Vec<String>> {
-    let schema = flat(reader, schema, 0);
+    let schema = followed(reader, schema);
+    if schema.get("allOf").is_some() {
+        return listed(&flat(reader, schema));
+    }
+    listed(schema)
+}
+
+/// Where the references of a schema lead, one behind the other.
+fn followed<'a>(reader: &Reader<'a>, mut schema: &'a Value) -> &'a Value {
+    for _ in 0..MAX_LOOKS {
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        let name = reference.and_then(|it| it.strip_prefix("#/components/schemas/"));
+        match name.and_then(|it| reader.component("schemas", it)) {
+            Some(component) => schema = component.value,
+            None => break,
+        }
+    }
+    schema
+}
+
+fn listed(schema: &Value) -> Option<Vec<String>> {
     let is_text = schema.get("type").is_none_or(|it| it == "string");
     if !is_text || schema.get("nullable").is_some_and(|it| it == true) {
         return None;

@@ -52,7 +52,7 @@ pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
     let beside = object::MEMBERS.iter().filter(|it| place.get(it).is_some());
     let beside: Vec<_> = beside.copied().collect();
     let list = place.get("oneOf").or_else(|| place.get("anyOf"))?;
-    let is_object = |it: Place<'_>| flat(reader, it.value, 0)["type"] == "object";
+    let is_object = |it: Place<'_>| flat(reader, it.value)["type"] == "object";
     let says_nothing = place.get("type").is_some_and(|it| it.value == "object")
         && beside.len() == 1
         && list.items().all(is_object);
@@ -87,7 +87,7 @@ pub(super) fn with(
     }
     let (raw, places): (Vec<Value>, Vec<Place<'_>>) = all
         .iter()
-        .map(|it| (flat(reader, it.value, 0), it.clone()))
+        .map(|it| (flat(reader, it.value), it.clone()))
         .filter(|(raw, _)| !is_null(raw) || parts.is_some())
         .unzip();
     let nullable = places.len() < all.len();

@@ -32,6 +32,9 @@ const ARRAY: Keywords = Keywords::of_schema(
 const ANY: Keywords = Keywords::of_schema("a schema without a type", &["nullable", "default"]);
 const NEVER: Keywords = Keywords::of_schema("a schema that nothing is", &["not"]);
 
+/// How many components may say what the next one says. Reading recurses.
+const MAX_SAID: usize = 32;
+
 /// What a schema says, put together of what it consists of.
 pub(super) struct Said {
     pub(super) kind: Kind,
@@ -78,6 +81,14 @@ pub(super) fn said(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
             &place.pointer,
             format!("`{name}` would have to say what it says itself"),
             "break the circle of references",
+        );
+        return None;
+    }
+    if reader.made.open() > MAX_SAID && reader.made.said(name).is_none() {
+        reader.refuse(
+            &place.pointer,
+            format!("more than {MAX_SAID} components say what the next one says"),
+            "refer to the last of them",
         );
         return None;
     }

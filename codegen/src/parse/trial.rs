@@ -23,21 +23,23 @@ type Schemas = IndexMap<String, Schema>;
 /// How many schemas one value may be held against.
 const MAX_TRIES: usize = 64;
 
-/// Judges the alternatives of one list that are told by trial.
-pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, union: &Schema) {
+/// Judges the alternatives of all lists that are told by trial.
+pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
     let mut tries = Tries {
         schemas,
         counted: HashMap::new(),
     };
+    for (name, union) in schemas {
+        check_one(reader, &mut tries, name, union);
+    }
+}
+
+fn check_one<'a>(reader: &Reader<'_>, tries: &mut Tries<'a>, name: &str, union: &'a Schema) {
+    let schemas = tries.schemas;
     let mut sum = 0_usize;
     for alternative in union.tried() {
         let led = led(schemas, alternative);
-        let is_union = |it: &&str| {
-            schemas
-                .get(*it)
-                .is_some_and(|it| it.pointer == union.pointer)
-        };
-        if led.iter().any(is_union) {
+        if led.contains(name) {
             reader.refuse(
                 &union.pointer,
                 format!("nothing tells `{alternative}` from the other alternatives, and it contains them again"),
@@ -56,7 +58,7 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, union: &Schema) {
             );
             return;
         }
-        sum = sum.saturating_add(tries.of(&led));
+        sum = sum.saturating_add(tries.of(&led, 0));
     }
     if let Some(name) = swallowed(schemas, union) {
         reader.refuse(
@@ -151,8 +153,11 @@ struct Tries<'a> {
 
 impl<'a> Tries<'a> {
     /// For the value of a schema that leads to these components.
-    fn of(&mut self, led: &HashSet<&'a str>) -> usize {
+    fn of(&mut self, led: &HashSet<&'a str>, depth: usize) -> usize {
         let schemas = self.schemas;
+        if depth > MAX_TRIES {
+            return depth;
+        }
         let mut most = 1;
         for name in led {
             let Some(schema) = schemas.get(*name) else {
@@ -167,9 +172,9 @@ impl<'a> Tries<'a> {
                 self.counted.insert(name, 0);
                 let alternatives = schema.tried().map(|it| self::led(schemas, it));
                 let alternatives: Vec<_> = alternatives.collect();
-                let sum = alternatives
-                    .iter()
-                    .fold(0_usize, |sum, it| sum.saturating_add(self.of(it)));
+                let sum = alternatives.iter().fold(0_usize, |sum, it| {
+                    sum.saturating_add(self.of(it, depth + 1))
+                });
                 self.counted.insert(name, sum);
                 sum
             });
