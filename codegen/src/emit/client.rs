@@ -145,7 +145,7 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
     let (open, used) = match is_open(documents) {
         true => (
             "mod any;\n",
-            "#[doc(hidden)]\npub use any::present;\npub use any::Any;\n",
+            "pub use any::Any;\n#[doc(hidden)]\npub use any::present;\n",
         ),
         false => ("", ""),
     };

@@ -100,9 +100,9 @@ mod decimal;
 mod field;
 mod time;
 
+pub use any::Any;
 #[doc(hidden)]
 pub use any::present;
-pub use any::Any;
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
