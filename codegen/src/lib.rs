@@ -46,7 +46,8 @@
 //! - **Websockets**: 101 is the success of a GET without a body, `x-dropshot-websocket` or not. The handler
 //!   gets the connection once the request has been checked. `content` of a 101 says nothing; beside the mark,
 //!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
-//! - **Parameters**: in path, query and header, with a scalar `schema`, written the usual way of their place;
+//! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are all texts, written the usual way of
+//!   their place;
 //!   in a query also with a list of scalars, whose name comes before each item; no `content`. Numbers with a
 //!   fraction are not taken in a query. No text is null, so that `nullable` says nothing. A header
 //!   `Authorization` is taken where there are no security schemes.
@@ -66,30 +67,52 @@
 //!
 //!   Errors are JSON.
 //! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a `oneOf`
-//!   or `anyOf`; or a `$ref`; or `allOf` of one `$ref`, beside `description`, `default` or `nullable`. No
-//!   `not`, `multipleOf`, `minProperties`, `maxProperties`, `readOnly`, `writeOnly`, `xml`.
-//! - **`oneOf` and `anyOf`** are the same, since no value may have the looks of two alternatives. They are
-//!   told apart by the first of these that works for all: a `discriminator` with its `mapping`; that all
-//!   are enumerations of strings, which become one; a tag, which is a property that each requires as an
-//!   enumeration of strings that no other has; for each, the type that it alone has, the texts that it
-//!   lists, or a required member that only it may have (`additionalProperties: false` in the others). No
-//!   alternative is null. The type is an `enum` with a variant for each.
-//! - **Objects** have `properties`; those whose members have any name have `additionalProperties` with a
-//!   schema instead.
+//!   or `anyOf`; or `allOf`; or a `$ref`; or none of these, and no limits: any value. `not: {}` is no value at
+//!   all. No other `not`, and no `xml`. A limit of
+//!   one type wants that type beside it. What is `readOnly` is in nothing that requests have, and what is `writeOnly` in
+//!   nothing that answers have, so that the two say nothing more. A component that is a reference says what its target says.
+//! - **Extensions in schemas** (`x-...`) are taken, since the standard's own keywords alone say which values a
+//!   schema admits.
+//! - **`oneOf` and `anyOf`** are told apart by the first of these that works for all: a `discriminator`, by its
+//!   `mapping`, the values that the variants list, or their names (it has to be there, also where a variant does not
+//!   require it); that all are enumerations of strings, which become one; a tag, which is a property that each
+//!   requires as an enumeration of strings that no other has; for each, the type that it alone has, the texts
+//!   that it lists, or a required member that only it may have (`additionalProperties: false` in the others); and
+//!   last, for those that have their type in common, by trial: of a `oneOf`, a value passes exactly one (one
+//!   that could be two is refused when it comes), of an `anyOf` the first that it passes, in the document's order,
+//!   is meant. Trial is refused where types keep less than schemas (lists with limits), where an alternative
+//!   contains the list again, where a value would be held against more than 64 schemas, and where a `oneOf` could
+//!   never mean an alternative. An alternative that is null makes the whole nullable; none is null besides.
+//!   Properties beside the list are those of each alternative. The type is an `enum` with a variant for each.
+//! - **`allOf`** of one item says what that says, with `description`, `default` or `nullable` beside it. Of several,
+//!   it is an object with the members of all: the same member alike in all parts (or any value, or any text, in all
+//!   but one), and none that a part with `additionalProperties: false` does not have.
+//! - **Objects** have `properties`, or `additionalProperties` with a schema, or neither: then they have
+//!   any members.
+//! - **Any value** is an `Any`, which keeps the text; null is among its values, and a member that may be left out is an
+//!   `Option` of it.
 //! - **Null alone** is a string whose `enum` is `[null]`, as schemars writes it.
-//! - **Names**: objects, `oneOf`s and every scalar with a limit, a format, an enumeration or a default become
-//!   types. Those that stand inline are named by their place: the component (or the operationId), and what
-//!   leads there from it: property names, `Item` for the items of a list, `Value` for the members of a map,
-//!   the tag, the member or the type of an alternative, the names of parameters and headers, `Body`,
-//!   `Response`, `Error`. So `owner: { type: object, ... }` in `Crate` is `CrateOwner`, and what `addCrate`
-//!   is sent is `AddCrateBody`. In what several operations refer to, the names begin with that, and
-//!   `Parameter`, `Header`, `Response` or `Body`. Where a name is taken, a number follows.
+//! - **Names of properties and values** that are none of Rust: what is not a letter A-Z or a-z or a digit is between
+//!   words, a `+` or a `-` at the beginning is `plus` or `minus`, an `x` begins what no letter begins, and where two
+//!   become the same, a number follows the later: `@type` is `type_`, `_links` `links`, `3d` `x3d`, and `user_id` behind
+//!   `userId` `user_id_2`; as values, `+1` is `Plus1`. On the wire they are as written ([`names::fields`],
+//!   [`names::variants`]).
+//! - **Names**: objects, `oneOf`s and every scalar with a limit, a format, an enumeration or a default become types.
+//!   Those that stand inline are named by their place: the component (or the operationId), and what leads
+//!   there from it: property names, `Item` for the items of a list, `Value` for the members of a map, the
+//!   tag, the member, the title or the type of an alternative, the names of parameters and headers, `Body`,
+//!   `Response`, `Error`. So `owner: { type: object, ... }` in
+//!   `Crate` is `CrateOwner`, and what `addCrate` is sent is `AddCrateBody`. In what several operations
+//!   refer to, the names begin with that, and `Parameter`, `Header`, `Response` or `Body`. Where a name is
+//!   taken, a number follows.
 //! - **Integers** are held in what their format says: `int8` to `int64`, `uint8` to `uint64` (`uint`
 //!   is that, too), and `int64` without one. **Numbers** are exact decimals, whatever their `format` says.
 //! - **Formats of strings**: `uuid`, `date-time`, `date`, `ip`, `ipv4`, `ipv6`, `password` (a secret,
-//!   which `Debug` does not show), and `uri` and `uri-reference` (told to readers).
+//!   which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`, `uri-reference` and every other
+//!   are told to readers alone, and so is an unknown format of a number: the standard leaves formats open.
 //! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps
-//!   them; the client's documentation tells them.
+//!   them; the client's documentation tells them. So it is with `multipleOf`, with an `enum` of numbers or booleans,
+//!   and with `minProperties` and `maxProperties`.
 //! - **Null**: `nullable: true` beside a `type` or an `allOf`, in properties, items and maps. An optional
 //!   property that may be null becomes a `Field`, which tells absent, null and value apart; a required one
 //!   becomes an `Option`. The type of a nullable component never holds null itself.
@@ -99,7 +122,7 @@
 //!   `description`, `title`, `example`, `examples`, `externalDocs`, `termsOfService`, and `deprecated` of
 //!   parameters, headers and schemas.
 //! - **`$ref`** within the document, to parameters, headers, responses, request bodies, examples
-//!   and schemas, with no siblings. Schemas refer to each other in circles through lists, maps and
+//!   and schemas, with no siblings but descriptive ones, which change nothing. Schemas refer to each other in circles through lists, maps and
 //!   alternatives only: elsewhere, a type would contain itself.
 
 pub mod model;

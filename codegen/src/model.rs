@@ -9,11 +9,11 @@
 //!   and those to schemas are [`Kind::Ref`]s that [`Document::schemas`] holds;
 //! - references run in circles through lists, maps and variants only, so that every type has a size, and
 //!   none leads to another reference;
-//! - every component, operation, property and parameter has a Rust name of its own
+//! - every component, operation, property, value of an enumeration and parameter has a Rust name of its own
 //!   ([`crate::names`]);
 //! - a scalar that is constrained in any way is a component, so that every check has a type. Inline
 //!   schemas are references, plain booleans, integers, numbers and strings, and lists and maps of
-//!   inline schemas;
+//!   inline schemas; so is any value;
 //! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
 //!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
@@ -28,6 +28,9 @@
 //! - A schema that needs a type and stands inline becomes a component, under a name that is made of its
 //!   place ([`Schema::is_made`], [`crate::names::part`]). Emission knows no inline objects.
 //! - `allOf` of one reference is that reference, with the `nullable` and the `default` beside it.
+//! - A component that says what another says, and an `allOf` of several, are what they say: an object with the
+//!   members of all parts. Properties beside a list of alternatives are in each alternative.
+//! - An alternative that is null makes the whole nullable.
 //! - A bound that the format of an integer implies is not a bound.
 //! - `nullable` of a parameter says nothing, since no text is null.
 //!
@@ -41,7 +44,7 @@ use serde_json::Value;
 
 use crate::names;
 pub use crate::pointer::Pointer;
-pub use schema::{Alternative, Bound, Bounds, Format, Kind, Schema, Sign, Text, Width};
+pub use schema::{Alternative, Bound, Bounds, Format, Kind, Limit, Schema, Sign, Text, Width};
 
 /// One OpenAPI document of the subset that [`crate`] states.
 #[derive(Clone, Debug)]
@@ -435,6 +438,20 @@ impl Document {
             }
         }
         false
+    }
+
+    /// The components whose types decide by themselves whether a value is one of theirs: the alternatives that
+    /// are told by trial, and all that these lead to.
+    #[must_use]
+    pub(crate) fn tried(&self) -> IndexSet<&str> {
+        let alternatives = self.schemas.values().flat_map(Schema::tried);
+        let (mut seen, mut open) = (IndexSet::new(), alternatives.collect::<Vec<_>>());
+        while let Some(name) = open.pop() {
+            if seen.insert(name) {
+                open.extend(self.references(name));
+            }
+        }
+        seen
     }
 
     /// Whether the schema, or the component that it refers to, admits null.

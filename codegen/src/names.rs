@@ -5,6 +5,8 @@
 //! become one name of Rust are refused when the document is read, not by the compiler. [`is_plain`]
 //! keeps to the names for which the rules cannot differ.
 
+use std::collections::{HashMap, HashSet};
+
 use heck::{ToPascalCase, ToSnakeCase};
 
 /// The Rust type for this name: `share-link` and `shareLink` become `ShareLink`.
@@ -18,6 +20,65 @@ pub fn of_type(name: &str) -> String {
 #[must_use]
 pub fn value(name: &str) -> String {
     escape(name.to_snake_case())
+}
+
+/// The fields of Rust for the properties of an object, in their order: [`value`] of what [`plain`] makes of
+/// each. Where two become the same, `_2` follows the later, or the next number that is free.
+#[must_use]
+pub fn fields<'n>(properties: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    let names = properties.into_iter().map(|it| plain(it).to_snake_case());
+    distinct(names.collect(), "_")
+        .into_iter()
+        .map(escape)
+        .collect()
+}
+
+/// The variants of Rust for the values of an enumeration, in their order: [`of_type`] of what [`plain`] makes of
+/// each. Where two become the same, `2` follows the later, or the next number that is free.
+#[must_use]
+pub fn variants<'n>(values: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    let names = values.into_iter().map(|it| plain(it).to_pascal_case());
+    let names = names.map(|it| if it == "Self" { "Self_".to_owned() } else { it });
+    distinct(names.collect(), "")
+}
+
+fn distinct(names: Vec<String>, between: &str) -> Vec<String> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut numbers: HashMap<String, u64> = HashMap::new();
+    let all: HashSet<String> = names.iter().cloned().collect();
+    let mut one = |name: String| {
+        if taken.insert(name.clone()) {
+            return name;
+        }
+        // Numbers that were tried before are not tried again, so that many of one name take no longer.
+        let number = numbers.entry(name.clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let numbered = format!("{name}{between}{number}");
+            if !all.contains(&numbered) && taken.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    };
+    names.into_iter().map(&mut one).collect()
+}
+
+/// The words of a name that is none of Rust: what is neither a letter A-Z or a-z nor a digit is between words,
+/// but a `+` or a `-` at the beginning is a word. Where no letter begins it, an `x` does.
+#[must_use]
+pub fn plain(name: &str) -> String {
+    let (sign, rest) = match name.chars().next() {
+        Some('+') => ("plus ", &name[1..]),
+        Some('-') => ("minus ", &name[1..]),
+        _ => ("", name),
+    };
+    let letter = |it: char| if it.is_ascii_alphanumeric() { it } else { ' ' };
+    let words: String = sign.chars().chain(rest.chars().map(letter)).collect();
+    let words = words.trim();
+    match words.starts_with(|it: char| it.is_ascii_alphabetic()) {
+        true => words.to_owned(),
+        false => format!("x{words}"),
+    }
 }
 
 /// The name of an inline schema: that of what it stands in, and the part that it is of it. `Crate` and

@@ -13,6 +13,8 @@ use codegen::Document;
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod absence;
+#[path = "accepted/behaviour.rs"]
+mod behaviour;
 #[path = "accepted/bodies.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
@@ -20,10 +22,26 @@ mod bodies;
 #[path = "accepted/client/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod client;
+#[path = "accepted/composed.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod composed;
 #[path = "accepted/inline.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
 mod inline;
+#[path = "accepted/limits.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod limited;
+#[path = "accepted/named.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod named;
+#[path = "accepted/open.rs"]
+#[allow(dead_code, unused_imports)]
+#[rustfmt::skip]
+mod open;
 #[path = "accepted/scalars.rs"]
 #[allow(dead_code, unused_imports)]
 #[rustfmt::skip]
@@ -37,8 +55,9 @@ mod security;
 #[rustfmt::skip]
 mod unions;
 
-const CASES: [&str; 6] = [
-    "absence", "bodies", "inline", "scalars", "security", "unions",
+const CASES: [&str; 10] = [
+    "absence", "bodies", "composed", "inline", "limits", "named", "open", "scalars", "security",
+    "unions",
 ];
 
 fn folder() -> PathBuf {
@@ -233,7 +252,7 @@ mod union_types {
     use crate::unions::{schemas, types as server};
 
     /// Whether a text comes back as it was by way of the type, and passes the check: never one of them alone.
-    fn passes<T: DeserializeOwned + Serialize>(schema: &Schema, text: &str) -> bool {
+    pub(crate) fn passes<T: DeserializeOwned + Serialize>(schema: &Schema, text: &str) -> bool {
         let checked = check(schema, &parse(text.as_bytes()).unwrap()).is_empty();
         let read = serde_json::from_str::<T>(text);
         assert_eq!(checked, read.is_ok(), "{text}");

@@ -3,7 +3,7 @@
 //! The generator (`codegen`) writes, for each document, static data and little glue; everything that
 //! is the same for all documents is here, once:
 //!
-//! - exact numbers and three-valued members: [`Decimal`], [`Field`]; times as text: [`rfc3339`];
+//! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text: [`rfc3339`];
 //!   what to say of a text that is none of those that there are: [`none_of`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
@@ -20,6 +20,7 @@ pub mod schema;
 #[doc(hidden)]
 pub use {bytes::Bytes, http};
 
+mod any;
 mod body;
 mod choice;
 mod content;
@@ -40,6 +41,7 @@ mod time;
 mod violation;
 mod websocket;
 
+pub use any::{Any, present};
 pub use body::{DEADLINE, DRAIN_BYTES, DRAIN_TIME, MAX_BYTES, RequestBody};
 pub use choice::none_of;
 pub use content::{FromBody, Multipart, Optional, Unread};

@@ -15,8 +15,7 @@ use std::collections::HashSet;
 use http::HeaderMap;
 use http::request::Parts;
 use percent_encoding::percent_decode;
-use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde::de::DeserializeOwned;
 
 use crate::json::Value;
 use crate::operation::{Location, Operation, Parameter};
@@ -116,15 +115,11 @@ impl<'a> Parameters<'a> {
             return Ok(None);
         };
         let value = match parameter.schema.read_text(text) {
-            Value::String(text) => {
-                let text: StrDeserializer<'_, serde_json::Error> =
-                    text.as_ref().into_deserializer();
-                T::deserialize(text)
-            }
+            text @ Value::String(_) => text.take().ok(),
             // What is no string is a JSON literal.
-            _ => serde_json::from_str(text),
+            _ => serde_json::from_str(text).ok(),
         };
-        value.map(Some).map_err(|_| RequestError::internal())
+        value.map(Some).ok_or_else(RequestError::internal)
     }
 }
 

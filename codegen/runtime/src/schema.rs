@@ -5,7 +5,9 @@
 //! against one.
 
 mod check;
+mod limits;
 mod linear;
+mod multiple;
 mod regex;
 mod sign;
 
@@ -53,6 +55,12 @@ pub enum Kind {
     Union(&'static [Alternative]),
     /// Null, and nothing else.
     Null,
+    /// Any value.
+    Any,
+    /// No value.
+    Never,
+    /// What another schema admits, within limits of its own.
+    Limited(&'static Schema, &'static [Limit]),
     /// What another schema admits, including its null.
     Ref(&'static Schema),
 }
@@ -105,6 +113,19 @@ pub enum Format {
     Ipv4,
     /// RFC 4291, section 2.2.
     Ipv6,
+}
+
+/// A limit of numbers, booleans or objects.
+#[derive(Debug)]
+pub enum Limit {
+    /// `multipleOf`: a decimal literal.
+    MultipleOf(&'static str),
+    /// `enum` of what is no text: literals.
+    Values(&'static [&'static str]),
+    /// `minProperties`
+    MinProperties(usize),
+    /// `maxProperties`
+    MaxProperties(usize),
 }
 
 /// What is said about a list.
@@ -175,6 +196,11 @@ pub enum Sign {
     Object,
     /// An object that has this member.
     Member(&'static str),
+    /// Nothing but that the value passes the alternative.
+    Fits {
+        /// Whether it may pass no other.
+        alone: bool,
+    },
 }
 
 /// A regular expression of ECMA-262, not anchored, compiled when it is first used.
@@ -223,7 +249,7 @@ impl Schema {
     /// A text that is no value of that type stays a text, for [`check`] to refuse.
     pub(crate) fn read_text<'a>(&self, text: &'a str) -> Value<'a> {
         match &self.kind {
-            Kind::Ref(schema) => schema.read_text(text),
+            Kind::Ref(schema) | Kind::Limited(schema, _) => schema.read_text(text),
             Kind::Boolean if text == "true" => Value::Boolean(true),
             Kind::Boolean if text == "false" => Value::Boolean(false),
             Kind::Integer(_) | Kind::Number(_) if Number::scan(text).is_ok() => Value::Number(text),

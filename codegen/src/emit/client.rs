@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::model::Pointer;
+use crate::model::{Pointer, Schema};
 use crate::{Document, Problem, Problems};
 
 use super::patch::Shared;
@@ -16,6 +16,9 @@ const SHARED: [(&str, &str); 4] = [
     ("field.rs", include_str!("../../runtime/src/field.rs")),
     ("time.rs", include_str!("../../runtime/src/time.rs")),
 ];
+
+/// What they share besides where a document needs it.
+const OPEN: (&str, &str) = ("any.rs", include_str!("../../runtime/src/any.rs"));
 
 /// What the generator emits cannot have: documentation of every builder method, and links that
 /// work in text that was written for another reader.
@@ -59,12 +62,22 @@ pub(crate) fn modules(
             super::doc::visible(&(head + &prettyplease::unparse(&file))),
         );
     }
-    for (name, text) in SHARED {
+    let shared = SHARED.into_iter().chain(is_open(documents).then_some(OPEN));
+    for (name, text) in shared {
         let origin = origin(&format!("codegen/runtime/src/{name}"));
         modules.insert(name.to_owned(), format!("// {origin}\n\n{text}"));
     }
     modules.insert("mod.rs".to_owned(), root(documents, inner, mock));
     Ok(modules)
+}
+
+/// Whether a document has values of any kind, or alternatives that are told by trial.
+fn is_open(documents: &[Document]) -> bool {
+    let any = |document: &Document| {
+        let mut schemas = document.schemas.values();
+        schemas.any(Schema::has_any) || !document.tried().is_empty()
+    };
+    documents.iter().any(any)
 }
 
 /// The file of a document's mock, and its text.
@@ -129,6 +142,16 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
             let _ = writeln!(text, "{gate}pub mod {}_mock;", document.module);
         }
     }
-    text + "mod choice;\nmod decimal;\nmod field;\nmod time;\n\nuse choice::none_of;\n\
+    let (open, used) = match is_open(documents) {
+        true => (
+            "mod any;\n",
+            "pub use any::Any;\n#[doc(hidden)]\npub use any::present;\n",
+        ),
+        false => ("", ""),
+    };
+    text + open
+        + "mod choice;\nmod decimal;\nmod field;\nmod time;\n\n"
+        + used
+        + "use choice::none_of;\n\
             pub use decimal::{Decimal, DecimalError};\npub use field::Field;\npub use time::rfc3339;\n"
 }

@@ -3,7 +3,7 @@
 //! `type` would become `type_`. When such a member refers to a component, it takes its name from there:
 //! `type: { $ref: ProductType }` becomes `product_type`, which is what a programmer looks for, and what a
 //! hand-written half of the client calls it, too. On the wire it is still `type`. The server's glue goes
-//! by [`names::value`] and keeps it.
+//! by [`names::fields`] and keeps it.
 
 use proc_macro2::Ident;
 use quote::format_ident;
@@ -19,15 +19,14 @@ pub(super) fn named(items: &mut [Item], document: &Document) {
         let Kind::Object { properties, .. } = &schema.kind else {
             continue;
         };
-        let taken: Vec<_> = properties.keys().map(|it| names::value(it)).collect();
-        for (property, schema) in properties {
-            let old = names::value(property);
+        let taken = names::fields(properties.keys().map(String::as_str));
+        for (old, schema) in taken.iter().zip(properties.values()) {
             let Kind::Ref(component) = &schema.kind else {
                 continue;
             };
             let new = names::value(component);
             if old.ends_with('_') && !taken.contains(&new) {
-                rename(items, &names::of_type(name), &old, &new);
+                rename(items, &names::of_type(name), old, &new);
             }
         }
     }
@@ -56,7 +55,7 @@ fn rename(items: &mut [Item], owner: &str, old: &str, new: &str) {
     }
 }
 
-fn ends_in(ty: &Type, name: &str) -> bool {
+pub(super) fn ends_in(ty: &Type, name: &str) -> bool {
     let Type::Path(path) = ty else { return false };
     path.path
         .segments

@@ -2,8 +2,8 @@
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
-//!    the client's names in [`members`], its [`bodies`] and [`errors`], and adds the types that this crate makes by itself ([`scalars`],
-//!    [`formats`], [`one_of`]).
+//!    the client's names in [`members`], its [`bodies`] and [`errors`], and adds the types that this crate makes by
+//!    itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
 
@@ -15,6 +15,7 @@ mod errors;
 mod formats;
 mod members;
 mod one_of;
+mod open;
 mod patch;
 mod prepare;
 mod scalars;
@@ -22,6 +23,7 @@ mod schemas;
 mod server;
 mod strings;
 mod types;
+mod values;
 
 use crate::{Document, Problems};
 

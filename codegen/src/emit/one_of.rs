@@ -61,6 +61,8 @@ pub(super) fn own(document: &Document, name: &str, schema: &Schema) -> TokenStre
             }
         }
     });
+    let is_text = schema.is_text(&document.schemas);
+    let as_text = is_text.then(|| as_text(&ident, &variants));
     quote! {
         #[doc = #doc]
         #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
@@ -70,6 +72,41 @@ pub(super) fn own(document: &Document, name: &str, schema: &Schema) -> TokenStre
         }
         #(#conversions)*
         #reading
+        #as_text
+    }
+}
+
+/// To and from text, for alternatives that are texts all: these stand in parameters.
+fn as_text(ident: &Ident, variants: &[Variant<'_>]) -> TokenStream {
+    let names = variants.iter().map(|it| &it.name);
+    let made = quote!(::std::result::Result<Self, self::error::ConversionError>);
+    quote! {
+        impl ::std::fmt::Display for #ident {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    #(Self::#names(value) => value.fmt(f),)*
+                }
+            }
+        }
+        impl ::std::str::FromStr for #ident {
+            type Err = self::error::ConversionError;
+            fn from_str(value: &str) -> #made {
+                ::serde_json::from_value(::serde_json::Value::from(value))
+                    .map_err(|e| format!("{value:?}: {e}").into())
+            }
+        }
+        impl ::std::convert::TryFrom<&str> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(value: &str) -> #made {
+                value.parse()
+            }
+        }
+        impl ::std::convert::TryFrom<::std::string::String> for #ident {
+            type Error = self::error::ConversionError;
+            fn try_from(value: ::std::string::String) -> #made {
+                value.parse()
+            }
+        }
     }
 }
 
@@ -86,7 +123,7 @@ pub(super) fn null(name: &str, schema: &Schema) -> TokenStream {
     }
 }
 
-fn described(name: &str, schema: &Schema) -> String {
+pub(super) fn described(name: &str, schema: &Schema) -> String {
     let told = schema.description.clone();
     told.unwrap_or_else(|| format!("`{name}`"))
 }
@@ -180,6 +217,7 @@ fn by_sign<'v>(
     variant: impl Fn(&str) -> Option<&'v Ident>,
 ) -> TokenStream {
     let (mut texts, mut members, mut types) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut fitting, mut is_exclusive) = (Vec::new(), false);
     for Alternative { sign, schema } in alternatives {
         let variant = variant(schema);
         let read = quote!(::serde_json::from_str(raw.get()).map(Self::#variant));
@@ -193,9 +231,14 @@ fn by_sign<'v>(
             Sign::Boolean => types.push(quote!(b't' | b'f' => #read,)),
             Sign::Array => types.push(quote!(b'[' => #read,)),
             Sign::Object => types.push(quote!(b'{' => #read,)),
+            Sign::Fits { alone } => {
+                is_exclusive = *alone;
+                fitting.push(quote!(::serde_json::from_str(raw.get()).ok().map(Self::#variant)));
+            }
         }
     }
     let none = format!("this is none of the alternatives of `{name}`");
+    let trial = tried(name, &fitting, is_exclusive, &none);
     let none = quote!(_ => return Err(D::Error::custom(#none)),);
     let texts = (!texts.is_empty()).then(|| {
         quote! {
@@ -230,9 +273,35 @@ fn by_sign<'v>(
             #texts
             #members
             #(#types)*
-            #none
+            #trial
         }
         .map_err(D::Error::custom)
     };
     deserialize(name, &reading)
+}
+
+/// The arm of alternatives that nothing tells apart but whether they can be read: the first, or the only one.
+fn tried(name: &str, fitting: &[TokenStream], is_exclusive: bool, none: &str) -> TokenStream {
+    if fitting.is_empty() {
+        return quote!(_ => return Err(D::Error::custom(#none)),);
+    }
+    if !is_exclusive {
+        return quote! {
+            _ => {
+                let first = ::std::option::Option::None #(.or_else(|| #fitting))*;
+                first.ok_or_else(|| ::serde_json::Error::custom(#none))
+            }
+        };
+    }
+    let several = format!("this could be more than one of the alternatives of `{name}`");
+    quote! {
+        _ => {
+            let mut fitting = [#(#fitting),*].into_iter().flatten();
+            match (fitting.next(), fitting.next()) {
+                (Some(only), None) => Ok(only),
+                (None, _) => Err(::serde_json::Error::custom(#none)),
+                _ => Err(::serde_json::Error::custom(#several)),
+            }
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //!    `Option<Field<T>>` and becomes a `Field<T>`, in structs, builders and bounds alike.
 //! 2. The members concerned get the serde attributes that keep absent, null and value apart.
 //! 3. Members stand, and are written, in the document's order instead of the alphabet's.
+//!    Those whose names are none of Rust are called on the wire as the document has it; so are values ([`values`]).
 //! 4. `Debug` of secrets shows nothing.
 //! 5. Every string can be displayed but a secret: typify leaves those with limits out.
 //! 6. The client sends no header that the document does not have: progenitor's `api-version`.
@@ -14,7 +15,7 @@
 //! 10. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
 //! 11. No member of the client is called `type_` that could have a better name ([`members`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
@@ -26,8 +27,8 @@ use syn::{
 use crate::model::{Document, Format, Kind};
 use crate::names;
 
-use super::prepare::MARKER;
-use super::{checked, members, strings};
+use super::prepare::{self, MARKER};
+use super::{checked, members, strings, values};
 
 /// Patches a whole file.
 pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
@@ -40,11 +41,17 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
         })
         .map(|(name, _)| names::of_type(name))
         .collect();
+    let open = document.schemas.iter();
+    let open = open.filter(|(_, schema)| matches!(schema.kind, Kind::Any));
+    let open = open.map(|(name, _)| names::of_type(name)).collect();
     Mender {
         document,
         shared,
         modules: Vec::new(),
         secrets,
+        tried: document.tried().into_iter().map(names::of_type).collect(),
+        open,
+        is_tried: false,
     }
     .visit_file_mut(file);
 }
@@ -109,6 +116,12 @@ struct Mender<'a> {
     modules: Vec<String>,
     // In one order, so that the same document always makes the same text.
     secrets: BTreeSet<String>,
+    /// The types that decide by themselves whether a value is one of theirs.
+    tried: BTreeSet<String>,
+    /// The types that hold any value, null among them.
+    open: BTreeSet<String>,
+    /// Whether what is visited is a member of one of the tried.
+    is_tried: bool,
 }
 
 impl VisitMut for Mender<'_> {
@@ -126,6 +139,7 @@ impl VisitMut for Mender<'_> {
                 .cloned()
                 .collect();
             items.extend(hidden.iter().map(displayed));
+            values::renamed(items, self.document);
             checked::strings(items);
             strings::convenient(items, &self.shared.path(self.modules.len()));
             if matches!(self.shared, Shared::Parent) {
@@ -142,7 +156,9 @@ impl VisitMut for Mender<'_> {
             }
             self.order(item);
         }
+        self.is_tried = self.tried.contains(&item.ident.to_string());
         visit_mut::visit_item_struct_mut(self, item);
+        self.is_tried = false;
     }
 
     fn visit_field_mut(&mut self, field: &mut Field) {
@@ -224,7 +240,7 @@ impl Mender<'_> {
         };
     }
 
-    /// The serde attributes of a member that may be null, or be an absent list.
+    /// The serde attributes of a member that may be null or absent.
     fn attributes(&self, field: &mut Field) {
         let optional = argument(&field.ty, "Option").is_some();
         let inner = argument(&field.ty, "Option").unwrap_or(&field.ty);
@@ -237,6 +253,14 @@ impl Mender<'_> {
         } else if is_marker(inner, "Nullable") && !optional {
             // A function of its own makes serde insist that the member is there.
             parse_quote!(#[serde(deserialize_with = "::std::option::Option::deserialize")])
+        } else if optional && (self.is_tried || self.is_open(inner)) {
+            let shared = self.shared.path(self.modules.len());
+            let present = quote::quote!(#shared::present).to_string().replace(' ', "");
+            parse_quote!(#[serde(
+                default,
+                skip_serializing_if = "::std::option::Option::is_none",
+                deserialize_with = #present
+            )])
         } else {
             return;
         };
@@ -251,7 +275,15 @@ impl Mender<'_> {
         field.attrs.push(attribute);
     }
 
-    /// Puts the members of a struct into the document's order.
+    /// Whether this is a type that holds null as a value.
+    fn is_open(&self, ty: &Type) -> bool {
+        let Type::Path(path) = ty else { return false };
+        let last = path.path.segments.last().map(|it| it.ident.to_string());
+        is_marker(ty, "Any") || last.is_some_and(|it| self.open.contains(&it))
+    }
+
+    /// Puts the members of a struct into the document's order, and gives those back their names that typify was
+    /// given others of.
     fn order(&self, item: &mut ItemStruct) {
         let of_this = |name: &&String| item.ident == names::of_type(name);
         let Some(name) = self.document.schemas.keys().find(of_this) else {
@@ -260,16 +292,27 @@ impl Mender<'_> {
         let Kind::Object { properties, .. } = &self.document.schemas[name].kind else {
             return;
         };
-        let order: Vec<_> = properties.keys().map(|it| names::value(it)).collect();
+        let fields = names::fields(properties.keys().map(String::as_str));
+        let places: HashMap<&str, usize> = fields.iter().map(String::as_str).zip(0..).collect();
+        let place = |it: &Field| {
+            let name = it.ident.as_ref().map(Ident::to_string);
+            name.and_then(|it| places.get(it.as_str()).copied())
+        };
         let syn::Fields::Named(members) = &mut item.fields else {
             return;
         };
         let mut sorted: Vec<_> = std::mem::take(&mut members.named).into_iter().collect();
-        sorted.sort_by_key(|it| {
-            order
-                .iter()
-                .position(|name| it.ident.as_ref().is_some_and(|ident| ident == name))
-        });
+        for member in &mut sorted {
+            let Some(at) = place(member) else { continue };
+            let property = properties.get_index(at).map(|(it, _)| it);
+            if let Some(property) =
+                property.filter(|it| prepare::seen_field(it, &fields[at]) != **it)
+            {
+                let renamed = parse_quote!(#[serde(rename = #property)]);
+                member.attrs.push(renamed);
+            }
+        }
+        sorted.sort_by_cached_key(place);
         members.named = sorted.into_iter().collect();
     }
 }

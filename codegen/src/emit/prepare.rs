@@ -7,10 +7,12 @@
 //! - a component that this crate emits by itself (a number, an integer, a UUID, a time, an address, a
 //!   `oneOf`) is replaced by [`own`]: `::patch::types::Amount`;
 //! - null, lists, maps and decimals are [`marker`]s: `::patch::Field<T>`, `::patch::Nullable<T>`,
-//!   `::patch::List<T>`, `::patch::Map<T>`, `::patch::Optional<T>` and
-//!   `::patch::Decimal`. typify knows no third state between
+//!   `::patch::List<T>`, `::patch::Map<T>`, `::patch::Optional<T>`, `::patch::Decimal` and `::patch::Any`.
+//!   typify knows no third state between
 //!   a value and nothing, cannot tell an absent list from an empty one, and makes every number an
 //!   `f64`;
+//! - properties and values of enumerations whose names typify would make something else of are called by
+//!   the names of Rust that they get;
 //! - defaults are gone. They say what the server does with an absent value, and would make typify
 //!   forget that it is absent.
 //!
@@ -20,9 +22,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Body, Content, Document, Format, Kind, Location, Operation, Parameter, Response, Schema,
+    Body, Content, Document, Format, Kind, Limit, Location, Operation, Parameter, Response, Schema,
     Status, Text,
 };
+use crate::names;
 
 /// The crate that does not exist, whose items are rewritten later.
 pub(super) const MARKER: &str = "patch";
@@ -34,7 +37,9 @@ pub(super) fn is_own(schema: &Schema) -> bool {
         | Kind::Number { .. }
         | Kind::OneOf { .. }
         | Kind::Union(_)
-        | Kind::Null => true,
+        | Kind::Null
+        | Kind::Any
+        | Kind::Never => true,
         Kind::String(text) => !matches!(text.format, None | Some(Format::Password | Format::Uri)),
         _ => false,
     }
@@ -202,18 +207,20 @@ fn component(document: &Document, schema: &Schema) -> Value {
             required,
             additional,
         } => {
-            let properties: Map<String, Value> = properties
-                .iter()
-                .map(|(name, schema)| {
-                    (
-                        name.clone(),
-                        property(document, schema, required.contains(name)),
-                    )
-                })
-                .collect();
+            let fields = names::fields(properties.keys().map(String::as_str));
+            let seen = |name: &String| {
+                let at = properties.get_index_of(name).unwrap_or_default();
+                seen_field(name, &fields[at]).to_owned()
+            };
+            let members = properties.iter().map(|(name, schema)| {
+                let member = property(document, schema, required.contains(name));
+                (seen(name), member)
+            });
+            let members: Map<String, Value> = members.collect();
+            let required: Vec<_> = required.iter().map(seen).collect();
             json!({
                 "type": "object",
-                "properties": properties,
+                "properties": members,
                 "required": required,
                 "additionalProperties": additional,
             })
@@ -229,11 +236,29 @@ fn component(document: &Document, schema: &Schema) -> Value {
     value
 }
 
+/// The name by which typify sees a property: its own, unless typify would make another field of it.
+pub(super) fn seen_field<'n>(name: &'n str, field: &'n str) -> &'n str {
+    let is_own = names::is_plain(name) && names::value(name) == field;
+    if is_own { name } else { field }
+}
+
+/// The values by which typify sees an enumeration: its own, unless typify would make other variants of them.
+pub(super) fn seen_values(text: &Text) -> Vec<String> {
+    let variants = text.variants();
+    let is_own = |(value, variant): (&String, &String)| {
+        names::is_plain(&value.replace(' ', "-")) && names::of_type(value) == *variant
+    };
+    match text.enumeration.iter().zip(&variants).all(is_own) {
+        true => text.enumeration.clone(),
+        false => variants,
+    }
+}
+
 fn string(text: &Text) -> Value {
     let mut value = json!({ "type": "string" });
     if !text.enumeration.is_empty() {
         // The values were checked against the other keywords when the document was read.
-        value["enum"] = json!(text.enumeration);
+        value["enum"] = json!(seen_values(text));
         return value;
     }
     for (keyword, limit) in [
@@ -263,28 +288,32 @@ fn property(document: &Document, schema: &Schema, required: bool) -> Value {
 }
 
 /// The description, and the limits that no type keeps: the server's request checker does.
-fn described(schema: &Schema) -> Option<String> {
-    let Kind::Array {
+pub(super) fn described(schema: &Schema) -> Option<String> {
+    let mut limits = Vec::new();
+    if let Kind::Array {
         min_items,
         max_items,
         unique_items,
         ..
     } = &schema.kind
-    else {
+    {
+        limits.extend(min_items.map(|limit| format!("at least {limit} items")));
+        limits.extend(max_items.map(|limit| format!("at most {limit} items")));
+        limits.extend(unique_items.then(|| "no item twice".to_owned()));
+    }
+    limits.extend(schema.limits.iter().map(|limit| match limit {
+        Limit::MultipleOf(of) => format!("a multiple of {of}"),
+        Limit::Values(values) => format!("one of {}", values.join(", ")),
+        Limit::MinProperties(least) => format!("at least {least} members"),
+        Limit::MaxProperties(most) => format!("at most {most} members"),
+    }));
+    if limits.is_empty() {
         return schema.description.clone();
-    };
-    let mut limits = Vec::new();
-    limits.extend(min_items.map(|limit| format!("at least {limit} items")));
-    limits.extend(max_items.map(|limit| format!("at most {limit} items")));
-    limits.extend(unique_items.then(|| "no item twice".to_owned()));
-    let limits = (!limits.is_empty()).then(|| format!("Limits: {}.", limits.join(", ")));
-    let parts: Vec<_> = schema
-        .description
-        .iter()
-        .chain(&limits)
-        .map(|it| it.trim())
-        .collect();
-    (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+    let limits = format!("Limits: {}.", limits.join(", "));
+    let description = schema.description.iter().map(|it| it.trim());
+    let parts: Vec<_> = description.chain([limits.as_str()]).collect();
+    Some(parts.join("\n\n"))
 }
 
 fn item(document: &Document, schema: &Schema) -> Value {
@@ -301,6 +330,7 @@ fn inline(document: &Document, schema: &Schema) -> Value {
     match &schema.kind {
         Kind::Ref(name) => reference(name),
         Kind::Number { .. } => marker("Decimal", None),
+        Kind::Any => marker("Any", None),
         Kind::Array { items, .. } => marker("List", Some(item(document, items))),
         Kind::Map(values) => marker("Map", Some(item(document, values))),
         Kind::Integer { width, .. } => json!({ "type": "integer", "format": width.format() }),

@@ -14,17 +14,15 @@ use crate::names;
 
 use super::formats;
 
-/// The type of a scalar component that [`super::prepare::is_own`].
-pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
+/// The type of a scalar component that [`super::prepare::is_own`]. Where alternatives are told by it
+/// ([`crate::model::Document::tried`]), it is as strict as the schema.
+pub(super) fn own(name: &str, schema: &Schema, shared: &Path, is_tried: bool) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
-    let doc = schema
-        .description
-        .clone()
-        .unwrap_or_else(|| format!("`{name}`"));
+    let doc = super::prepare::described(schema).unwrap_or_else(|| format!("`{name}`"));
     match &schema.kind {
         Kind::Integer { width, bounds } => integer(&ident, &doc, *width, bounds),
         Kind::Number { bounds } => number(&ident, &doc, bounds, shared),
-        Kind::String(text) => formats::own(&ident, &doc, text.format, shared),
+        Kind::String(text) => formats::own(&ident, &doc, text.format, shared, is_tried),
         // Nothing else is emitted here.
         _ => TokenStream::new(),
     }
@@ -52,8 +50,9 @@ pub(super) fn default(name: &str, schema: &Schema, shared: &Path) -> Option<Toke
             let value = default.as_str()?;
             quote!(Self(#value.to_owned()))
         }
-        Kind::String(_) => {
-            let variant = format_ident!("{}", names::of_type(default.as_str()?));
+        Kind::String(text) => {
+            let at = text.enumeration.iter().position(|it| it == default)?;
+            let variant = format_ident!("{}", text.variants().get(at)?);
             quote!(Self::#variant)
         }
         _ => return None,

@@ -4,7 +4,7 @@
 //! implementation makes of a type would be a second description beside the document's, and another
 //! one; so the types repeat the document. Two things are not the same in schemars' dialect of JSON
 //! Schema: an exclusive bound is a number of its own, and a user of `$ref` has to ask for its
-//! target, so that it is among the components. A component that is made of a schema that stands inline is
+//! target, so that it is among the components. (Besides, the types that go without saying are written.) A component that is made of a schema that stands inline is
 //! none for dropshot, either: it is published where it stands.
 
 use proc_macro2::TokenStream;
@@ -27,6 +27,7 @@ fn implementation(document: &Document, name: &str, schema: &Schema) -> TokenStre
     let ident = format_ident!("{}", names::of_type(name));
     let mut references = Vec::new();
     collect(document, schema, &mut references);
+    written(document, &schema.json, &mut references);
     let inline = schema.is_made.then(|| {
         quote! {
             fn is_referenceable() -> bool {
@@ -84,6 +85,40 @@ fn collect<'a>(document: &'a Document, schema: &'a Schema, found: &mut Vec<&'a s
     }
 }
 
+/// The components that the text of a schema refers to besides: the parts of an `allOf`.
+fn written<'a>(document: &'a Document, schema: &Value, found: &mut Vec<&'a str>) {
+    match schema {
+        Value::Object(members) => {
+            let target = members.get("$ref").and_then(Value::as_str);
+            let name = target.and_then(|it| it.strip_prefix("#/components/schemas/"));
+            let component = name.and_then(|it| document.schemas.get_key_value(it));
+            if let Some((name, _)) = component.filter(|(it, _)| !found.contains(&it.as_str())) {
+                found.push(name);
+            }
+            let schemas = members
+                .iter()
+                .filter(|(name, _)| *name != "example" && *name != "default");
+            schemas.for_each(|(_, it)| written(document, it, found));
+        }
+        Value::Array(items) => items.iter().for_each(|it| written(document, it, found)),
+        _ => {}
+    }
+}
+
+/// Writes the type that goes without saying: dropshot drops what limits values of no type.
+fn imply(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut().filter(|it| !it.contains_key("type")) else {
+        return;
+    };
+    let values = members.get("enum").and_then(Value::as_array);
+    let implied = match values {
+        Some(values) if values.iter().all(Value::is_string) => "string",
+        None if members.contains_key("properties") || members.contains_key("required") => "object",
+        _ => return,
+    };
+    members.insert("type".to_owned(), implied.into());
+}
+
 /// The schema as schemars writes it.
 pub(super) fn in_dialect(schema: &Value) -> Value {
     let mut schema = schema.clone();
@@ -100,6 +135,7 @@ pub(super) fn in_dialect(schema: &Value) -> Value {
             members.insert(exclusive.to_owned(), value);
         }
     }
+    imply(&mut schema);
     for keyword in ["items", "additionalProperties"] {
         if let Some(inner) = schema.get_mut(keyword) {
             *inner = in_dialect(inner);

@@ -73,7 +73,9 @@ fn scalar_type(schema: &Schema) -> TokenStream {
         | Kind::Map(_)
         | Kind::OneOf { .. }
         | Kind::Union(_)
-        | Kind::Null => quote!(::std::string::String),
+        | Kind::Null
+        | Kind::Any
+        | Kind::Never => quote!(::std::string::String),
     }
 }
 

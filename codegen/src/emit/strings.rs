@@ -41,12 +41,14 @@ pub(super) fn is_string(item: &ItemStruct) -> bool {
     }
 }
 
-/// Whether the enumeration is one of texts: a `oneOf` has no `FromStr`.
+/// Whether the enumeration is one of texts: the variants of a `oneOf` hold something.
 fn is_of_texts(item: &ItemEnum, items: &[Item]) -> bool {
-    items.iter().any(|other| match other {
-        Item::Impl(it) => implements(it, "FromStr") && is_type(&it.self_ty, &item.ident),
-        _ => false,
-    })
+    let is_value = |it: &syn::Variant| matches!(it.fields, Fields::Unit);
+    item.variants.iter().all(is_value)
+        && items.iter().any(|other| match other {
+            Item::Impl(it) => implements(it, "FromStr") && is_type(&it.self_ty, &item.ident),
+            _ => false,
+        })
 }
 
 fn implements(item: &ItemImpl, name: &str) -> bool {

@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{bodies, errors, one_of, patch, scalars};
+use super::{bodies, errors, one_of, open, patch, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,12 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
         if prepare::is_own(schema) {
             let name = crate::names::of_type(name);
             let impls = match schema.kind {
-                Kind::OneOf { .. } | Kind::Union(_) | Kind::Null => Vec::new(),
+                Kind::Union(_) if schema.is_text(&document.schemas) => {
+                    vec![TypeImpl::Display, TypeImpl::FromStr]
+                }
+                Kind::OneOf { .. } | Kind::Union(_) | Kind::Null | Kind::Any | Kind::Never => {
+                    Vec::new()
+                }
                 _ => vec![TypeImpl::Display, TypeImpl::FromStr],
             };
             settings.with_replacement(&name, prepare::own(&name), impls.into_iter());
@@ -118,12 +123,17 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 /// The types that this crate emits by itself, and the defaults of all.
 fn own_types(document: &Document, shared: &Path) -> TokenStream {
     let errors = errors::types(document);
+    let tried = document.tried();
     let schemas = document.schemas.iter();
     let types = schemas.map(|(name, schema)| {
         let own = match &schema.kind {
             Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema),
             Kind::Null => one_of::null(name, schema),
-            _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
+            Kind::Any => open::any(name, schema, shared),
+            Kind::Never => open::never(name, schema),
+            _ if prepare::is_own(schema) => {
+                scalars::own(name, schema, shared, tried.contains(name.as_str()))
+            }
             _ => TokenStream::new(),
         };
         let default = scalars::default(name, schema, shared);

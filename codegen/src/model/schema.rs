@@ -6,12 +6,15 @@ use serde_json::Value;
 #[cfg(doc)]
 use super::Document;
 use super::Pointer;
+use crate::names;
 
 /// A schema, and where it stands.
 #[derive(Clone, Debug)]
 pub struct Schema {
     /// What it admits, null left aside.
     pub kind: Kind,
+    /// What it asks besides of numbers, booleans and objects. No type keeps it: the server's check does.
+    pub limits: Vec<Limit>,
     /// Whether it admits null besides, by its own words. What a reference leads to may say so, too: see
     /// [`Document::is_nullable`].
     pub nullable: bool,
@@ -80,8 +83,25 @@ pub enum Kind {
     Union(Vec<Alternative>),
     /// Null, and nothing else; always a component.
     Null,
+    /// Any value, null among them.
+    Any,
+    /// No value at all; always a component.
+    Never,
     /// The component of this name.
     Ref(String),
+}
+
+/// What no type keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// `multipleOf`: a decimal literal above 0.
+    MultipleOf(String),
+    /// `enum` of numbers or booleans, null left aside: literals.
+    Values(Vec<String>),
+    /// `minProperties`
+    MinProperties(u64),
+    /// `maxProperties`
+    MaxProperties(u64),
 }
 
 /// One of several schemas.
@@ -110,6 +130,11 @@ pub enum Sign {
     Object,
     /// An object that has this member. Others may have it, too, but are refused then.
     Member(String),
+    /// Nothing but that the value passes the alternative.
+    Fits {
+        /// Whether it may pass no other alternative: the list is a `oneOf`. Otherwise the first that it passes is meant.
+        alone: bool,
+    },
 }
 
 /// What holds a whole number.
@@ -234,6 +259,14 @@ impl Width {
     }
 }
 
+impl Text {
+    /// The variants of Rust for the values of the enumeration.
+    #[must_use]
+    pub fn variants(&self) -> Vec<String> {
+        names::variants(self.enumeration.iter().map(String::as_str))
+    }
+}
+
 impl Schema {
     /// The components that the schema refers to, at any depth of its own text.
     #[must_use]
@@ -246,6 +279,45 @@ impl Schema {
     #[must_use]
     pub(crate) fn held(&self) -> Vec<&str> {
         self.referred(false)
+    }
+
+    /// Whether all of its values are texts that may be shown.
+    pub(crate) fn is_text(&self, schemas: &IndexMap<String, Schema>) -> bool {
+        let (mut seen, mut open) = (Vec::new(), vec![self]);
+        while let Some(schema) = open.pop() {
+            match &schema.kind {
+                Kind::String(text) if text.format != Some(Format::Password) => {}
+                Kind::Ref(_) | Kind::Union(_) => {
+                    let names = schema.references().into_iter();
+                    let new: Vec<_> = names.filter(|it| !seen.contains(it)).collect();
+                    open.extend(new.iter().filter_map(|it| schemas.get(*it)));
+                    seen.extend(new);
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether something in its own text is any value.
+    pub(crate) fn has_any(&self) -> bool {
+        match &self.kind {
+            Kind::Any => true,
+            Kind::Object { properties, .. } => properties.values().any(Schema::has_any),
+            Kind::Array { items: inner, .. } | Kind::Map(inner) => inner.has_any(),
+            _ => false,
+        }
+    }
+
+    /// The alternatives that are told by trial.
+    pub(crate) fn tried(&self) -> impl Iterator<Item = &str> {
+        let alternatives = match &self.kind {
+            Kind::Union(alternatives) => alternatives.as_slice(),
+            _ => &[],
+        };
+        let is_tried = |it: &&Alternative| matches!(it.sign, Sign::Fits { .. });
+        let tried = alternatives.iter().filter(is_tried);
+        tried.map(|it| it.schema.as_str())
     }
 
     fn referred(&self, elsewhere: bool) -> Vec<&str> {

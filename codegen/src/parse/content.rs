@@ -12,7 +12,7 @@ use crate::model::{Content, Kind, Operation, Schema};
 
 use super::answer;
 use super::graph::{self, Schemas};
-use super::reader::{Keywords, Place, Reader};
+use super::reader::{self, Keywords, Place, Reader};
 use super::schema;
 
 const MEDIA_TYPE: Keywords = Keywords::new("a media type", &["schema"], &["example", "examples"]);
@@ -67,14 +67,24 @@ fn one<'a>(
         value: reader.anything,
         pointer: place.pointer.child("schema"),
     });
-    let component = || schema::named(reader, schema.clone(), name);
+    let never_null = || {
+        let (component, nullable) = component(reader, schema.clone(), name)?;
+        if nullable {
+            reader.refuse(
+                &schema.pointer.child("nullable"),
+                "no form and no text is null",
+                "remove `nullable`",
+            );
+        }
+        Some(component)
+    };
     let content = match (media, side) {
         ("application/json", _) => {
-            let (name, nullable) = json(reader, schema, name)?;
+            let (name, nullable) = component(reader, schema, name)?;
             return Some((Content::Json(name), nullable));
         }
-        ("application/x-www-form-urlencoded", Side::Request) => component().map(Content::Form),
-        ("text/plain", _) if !is_of_bytes(&place) => component().map(Content::Text),
+        ("application/x-www-form-urlencoded", Side::Request) => never_null().map(Content::Form),
+        ("text/plain", _) if !is_of_bytes(&place) => never_null().map(Content::Text),
         ("multipart/form-data", Side::Request) => {
             check_bytes(reader, &place, "the handler reads the parts").then_some(Content::Multipart)
         }
@@ -92,8 +102,9 @@ fn one<'a>(
     content.map(|content| (content, false))
 }
 
-/// The component that JSON is, and whether it may be null besides.
-fn json<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<(String, bool)> {
+/// The component that a body is: the one that it refers to, or the one that is made of it; and whether it may be null
+/// besides.
+fn component<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<(String, bool)> {
     let schema = schema::inline(reader, place, name)?;
     let nullable = schema.nullable;
     let name = match schema.kind {
@@ -137,7 +148,7 @@ fn check_bytes(reader: &Reader<'_>, place: &Place<'_>, why: &str) -> bool {
     let is_file = |(name, value): (&str, Place<'_>)| match name {
         "type" => value.value == "string",
         "format" => value.value == "binary",
-        _ => schema::TOLD.contains(&name),
+        _ => reader::TOLD.contains(&name),
     };
     let whole = schema.value == &json!({}) || schema.value["format"] == "binary";
     let is_plain = whole && schema.value.is_object() && schema.members().all(is_file);

@@ -3,9 +3,10 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use crate::model::{Format, Kind, Schema, Sign, Text};
+use crate::model::{Alternative, Format, Kind, Schema, Sign, Text};
 
 use super::bounds;
+use super::limits;
 use super::linear;
 use super::reader::Reader;
 
@@ -34,7 +35,7 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema) {
 }
 
 fn fault(schemas: &Schemas, schema: &Schema, value: &Value) -> Option<&'static str> {
-    if value.is_null() && matches!(schema.kind, Kind::Null) {
+    if value.is_null() && matches!(schema.kind, Kind::Null | Kind::Any) {
         return None;
     }
     if value.is_null() {
@@ -42,12 +43,16 @@ fn fault(schemas: &Schemas, schema: &Schema, value: &Value) -> Option<&'static s
             Kind::Ref(name) => schemas.get(name)?,
             _ => schema,
         };
-        let nullable = schema.nullable || target.nullable;
+        let nullable = schema.nullable || target.nullable || matches!(target.kind, Kind::Any);
         return (!nullable).then_some("null is what leaving it out means");
     }
     let inside = |schema: &Schema, value: &Value| fault(schemas, schema, value);
+    if let Some(fault) = limits::fault(&schema.limits, value) {
+        return Some(fault);
+    }
     match (&schema.kind, value) {
         // A component that was refused has been spoken of.
+        (Kind::Any, _) => None,
         (Kind::Ref(name), value) => inside(schemas.get(name)?, value),
         (Kind::Boolean, Value::Bool(_)) => None,
         (Kind::Integer { width, bounds }, Value::Number(number)) => {
@@ -105,7 +110,19 @@ fn fault(schemas: &Schemas, schema: &Schema, value: &Value) -> Option<&'static s
             }
         }
         (Kind::Union(alternatives), value) => {
-            let meant = alternatives.iter().find(|it| has(&it.sign, value));
+            let passes = |it: &Alternative| {
+                let schema = schemas.get(&it.schema);
+                schema.is_some_and(|it| inside(it, value).is_none())
+            };
+            let is_meant = |it: &&Alternative| match it.sign {
+                Sign::Fits { .. } => passes(it),
+                _ => has(&it.sign, value),
+            };
+            let mut meant = alternatives.iter().filter(is_meant);
+            let (meant, other) = (meant.next(), meant.next());
+            if other.is_some() && meant.is_some_and(|it| it.sign == Sign::Fits { alone: true }) {
+                return Some("it could be more than one of the alternatives");
+            }
             match meant {
                 Some(it) => inside(schemas.get(&it.schema)?, value),
                 None => Some("it is none of the alternatives"),

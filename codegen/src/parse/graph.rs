@@ -4,6 +4,7 @@
 //! Problems are found here only among schemas that are right by themselves; a component that was
 //! refused already is left alone.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
@@ -13,6 +14,7 @@ use crate::model::{Kind, Location, Operation, Parameter, Schema};
 use super::content;
 use super::default;
 use super::reader::Reader;
+use super::trial;
 
 /// How many references may follow each other. What walks along them (types, checks, comparisons)
 /// recurses, and a generated type nested deeper than this has no reader.
@@ -21,7 +23,9 @@ const MAX_DEPTH: usize = 32;
 pub(super) type Schemas = IndexMap<String, Schema>;
 
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
-    check_depth(reader, schemas);
+    if check_depth(reader, schemas) {
+        trial::check(reader, schemas);
+    }
     for schema in schemas.values() {
         default::check(reader, schemas, schema);
         if let Kind::Union(alternatives) = &schema.kind {
@@ -66,8 +70,10 @@ pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operation
     }
 }
 
-/// Refuses references that run in circles, so that a type would hold itself, and those that run too deep.
-fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
+/// Refuses references that run in circles, so that a type would hold itself, and those that run too deep. Whether
+/// none does.
+fn check_depth(reader: &Reader<'_>, schemas: &Schemas) -> bool {
+    let is_shallow = Cell::new(true);
     let waiting = settle(schemas, Schema::held, |_| {});
     for circle in circles(schemas, &waiting) {
         reader.refuse(
@@ -77,12 +83,14 @@ fn check_depth(reader: &Reader<'_>, schemas: &Schemas) {
         );
     }
     settle(schemas, Schema::references, |name| {
+        is_shallow.set(false);
         reader.refuse(
             &schemas[name].pointer,
             format!("more than {MAX_DEPTH} references follow each other from here"),
             "nest components less deeply",
         );
     });
+    is_shallow.get()
 }
 
 /// Components settle one by one, each after all that it refers to; those that never do are in a circle, or
@@ -297,8 +305,10 @@ pub(super) fn check_single_value(
         Kind::Object { .. } | Kind::Map(_) | Kind::OneOf { .. } => {
             "an object cannot be written here"
         }
+        Kind::Union(_) if target.is_text(schemas) => return,
         Kind::Union(_) => "one of several types cannot be written here",
         Kind::Null => "null cannot be written here",
+        Kind::Any | Kind::Never => "a value of any type cannot be written here",
         Kind::Number { .. } if in_query => {
             "a number with a fraction is not understood in a query or a form"
         }

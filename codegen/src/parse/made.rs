@@ -5,7 +5,7 @@
 //! schema has the name already, a number follows. A schema that is met again, because something that
 //! several refer to contains it, keeps its name; so does one that says the same under the same name.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
@@ -18,6 +18,9 @@ use crate::names;
 pub(super) struct Made {
     schemas: RefCell<IndexMap<String, Schema>>,
     places: RefCell<HashMap<Pointer, String>>,
+    /// What the components of the document say that were read, or are being read (nothing).
+    said: RefCell<HashMap<String, Option<Option<Schema>>>>,
+    open: Cell<usize>,
     /// The Rust names that are taken.
     taken: RefCell<HashSet<String>>,
 }
@@ -26,6 +29,32 @@ impl Made {
     /// Keeps a name of Rust from being given.
     pub(super) fn reserve(&self, name: &str) {
         self.taken.borrow_mut().insert(names::of_type(name));
+    }
+
+    /// What a component of the document says, if it was read before: nothing, if it was refused.
+    #[allow(clippy::option_option)]
+    pub(super) fn said(&self, name: &str) -> Option<Option<Schema>> {
+        self.said.borrow().get(name).cloned().flatten()
+    }
+
+    /// How many components of the document are being read, each for another one.
+    pub(super) fn open(&self) -> usize {
+        self.open.get()
+    }
+
+    /// Whether a component of the document is being read.
+    pub(super) fn is_open(&self, name: &str) -> bool {
+        self.said.borrow().get(name).is_some_and(Option::is_none)
+    }
+
+    /// Keeps what a component of the document says; nothing while it is being read.
+    #[allow(clippy::option_option)]
+    pub(super) fn say(&self, name: &str, schema: Option<Option<Schema>>) {
+        match schema.is_none() {
+            true => self.open.set(self.open.get() + 1),
+            false => self.open.set(self.open.get().saturating_sub(1)),
+        }
+        self.said.borrow_mut().insert(name.to_owned(), schema);
     }
 
     /// The name of the schema that stands here, if it was met before.

@@ -3,10 +3,12 @@
 //! 1. [`text`]: YAML or JSON to one JSON value.
 //! 2. This file: the document, from top to bottom. Components come first, because operations look
 //!    into them.
-//! 3. [`schema`], [`scalar`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
+//! 3. [`schema`], [`scalar`], [`object`] and [`one_of`]: each schema by itself. What needs a type and stands inline becomes a
 //!    component ([`made`]).
 //! 4. [`operation`], [`answer`], [`content`], [`security`], [`link`] and [`paths`]: operations.
-//! 5. [`graph`]: schemas among each other, and as operations use them; [`default`]: their defaults.
+//! 5. [`graph`]: schemas among each other, and as operations use them; [`trial`]: alternatives that nothing
+//!    but their schemas tells apart; [`default`]: their defaults;
+//!    [`direction`]: what goes one way only.
 //! 6. [`names`]: what would collide in Rust.
 //!
 //! Every object is read by [`reader`], with a closed list of keywords.
@@ -15,13 +17,20 @@ mod answer;
 mod bounds;
 mod content;
 mod default;
+mod direction;
 mod graph;
+mod limits;
 /// As the runtime has it.
 #[path = "../../runtime/src/schema/linear.rs"]
 mod linear;
 mod link;
+mod look;
 mod made;
+/// As the runtime has it.
+#[path = "../../runtime/src/schema/multiple.rs"]
+mod multiple;
 mod names;
+mod object;
 mod one_of;
 mod operation;
 mod paths;
@@ -31,6 +40,7 @@ mod scalar;
 mod schema;
 mod security;
 mod text;
+mod trial;
 
 use std::path::Path;
 
@@ -187,6 +197,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     schemas.extend(reader.made.take());
     graph::check(reader, &schemas);
     graph::check_operations(reader, &schemas, &operations);
+    direction::check(reader, &schemas, &operations);
     link::check(reader, &paths, &operations);
     names::check_errors(reader, &schemas, &operations);
     names::check_functions(reader, &operations, &scheme_places);

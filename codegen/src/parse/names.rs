@@ -3,7 +3,7 @@
 //! Each function looks at the names of one scope, as Rust will see them: two that become the same
 //! are refused at the second, and so are those that would hide what generated code relies upon.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::model::{Location, Operation, Pointer, error_hook};
 use crate::names::{is_phrase, is_plain, of_type, value};
@@ -111,19 +111,17 @@ pub(super) fn check_components(reader: &Reader<'_>, schemas: &Place<'_>) {
         .for_each(|(name, place)| scope.add(name, of_type, &place.pointer));
 }
 
-pub(super) fn check_properties(reader: &Reader<'_>, properties: &Place<'_>) {
-    let mut scope = Scope::new(reader, "property", &[]);
-    properties
-        .members()
-        .for_each(|(name, place)| scope.add(name, value, &place.pointer));
-}
-
+/// Values of an enumeration have names of their own making ([`crate::names::variants`]); each stands there once.
 pub(super) fn check_variants(reader: &Reader<'_>, values: &[(String, Pointer)]) {
-    let mut scope = Scope::new(reader, "variant", &["Self_"]);
-    // Values are not names elsewhere, and may be several words.
-    scope.plain = |value| is_plain(&value.replace(' ', "-"));
-    for (name, pointer) in values {
-        scope.add(name, of_type, pointer);
+    let mut seen = HashSet::new();
+    for (value, pointer) in values {
+        if !seen.insert(value) {
+            reader.refuse(
+                pointer,
+                format!("`{value}` is listed twice"),
+                "list it once",
+            );
+        }
     }
 }
 
@@ -257,6 +255,10 @@ fn check_case<'n>(reader: &Reader<'_>, names: impl Iterator<Item = (&'n str, &'n
 
 /// The module made of the document. In a client, it stands beside what all clients have.
 pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
-    let mut scope = Scope::new(reader, "module", &["choice", "decimal", "field", "time"]);
+    let mut scope = Scope::new(
+        reader,
+        "module",
+        &["any", "choice", "decimal", "field", "time"],
+    );
     scope.add(module, value, &Pointer::default());
 }

@@ -1,38 +1,75 @@
-//! `oneOf` and `anyOf`: which alternative a value is has to be plain from a look at the value.
+//! `oneOf` and `anyOf`: which alternative a value is.
 //!
 //! The ways to tell, the first that works for all alternatives:
 //!
-//! 1. a `discriminator` with its `mapping`: the author says how;
+//! 1. a `discriminator`: the author says how, by its `mapping`, the values that the variants list, or their names;
 //! 2. all are enumerations of strings: together they are one;
 //! 3. a tag: a property that every alternative requires, as an enumeration of strings that no other has;
-//! 4. a [`Sign`] of each: its type, the texts that it lists, or a member that only it may have.
+//! 4. a [`Sign`] of each: its type, the texts that it lists, or a member that only it may have;
+//! 5. trial, for those that have their type in common: of a `oneOf` the only one that the value passes, of an
+//!    `anyOf` the first. [`super::graph`] sees to it that the trial is exact, and short.
 //!
-//! No two alternatives admit a value with the same tag or sign, so that exactly one is meant, and `oneOf`
-//! and `anyOf` are the same. Where nothing tells two apart, the document is refused: a reader would have to
-//! guess as well. What a tag or a sign is, the text of the document decides before alternatives are read,
-//! since those that stand inline are named after it.
+//! In all but the last, no two alternatives admit a value with the same tag or sign, so that exactly one is
+//! meant, and `oneOf` and `anyOf` are the same. What a tag or a sign is, the text of the document decides before
+//! alternatives are read, since those that stand inline are named after it.
+//!
+//! An alternative that is null alone makes the whole nullable. What stands beside the list is part of
+//! each alternative ([`super::object`]).
 
 use indexmap::IndexMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::model::{Alternative, Kind, Sign, Text};
+use crate::model::{Alternative, Kind, Schema, Sign, Text};
 use crate::names::part;
 
+use super::look::{are_apart, flat, is_null, kind_of, requires, sign, texts};
 use super::names;
+use super::object::{self, Members};
 use super::reader::{Keywords, Place, Reader};
 use super::scalar;
-use super::schema::{self, TOLD};
+use super::schema::{self, Said};
 
-const ONE_OF: Keywords = Keywords::new(
+const ONE_OF: Keywords = Keywords::of_schema(
     "a `oneOf`",
-    &["oneOf", "anyOf", "discriminator", "nullable", "default"],
-    TOLD,
+    &[
+        "oneOf",
+        "anyOf",
+        "discriminator",
+        "nullable",
+        "default",
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+    ],
 );
-const DISCRIMINATOR: Keywords = Keywords::new("a discriminator", &["propertyName", "mapping"], &[]);
+const DISCRIMINATOR: Keywords =
+    Keywords::of_schema("a discriminator", &["propertyName", "mapping"]);
 
-/// A `oneOf` or an `anyOf`.
-pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
+/// A `oneOf` or an `anyOf`, and whether it admits null.
+pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Said> {
     let place = reader.object(place.clone(), &ONE_OF)?;
+    let beside = object::MEMBERS.iter().filter(|it| place.get(it).is_some());
+    let beside: Vec<_> = beside.copied().collect();
+    let list = place.get("oneOf").or_else(|| place.get("anyOf"))?;
+    let is_object = |it: Place<'_>| flat(reader, it.value)["type"] == "object";
+    let says_nothing = place.get("type").is_some_and(|it| it.value == "object")
+        && beside.len() == 1
+        && list.items().all(is_object);
+    let parts = match beside.is_empty() || says_nothing {
+        true => None,
+        false => Some(vec![object::own(reader, &place, name)?]),
+    };
+    with(reader, &place, name, parts)
+}
+
+/// A list of alternatives each of which has these parts besides.
+pub(super) fn with(
+    reader: &Reader<'_>,
+    place: &Place<'_>,
+    name: &str,
+    parts: Option<Vec<Members>>,
+) -> Option<Said> {
     let list = place.get("oneOf").or_else(|| place.get("anyOf"))?;
     reader.expect(&list, "a list", Value::as_array)?;
     if let (Some(_), Some(any_of)) = (place.get("oneOf"), place.get("anyOf")) {
@@ -43,108 +80,300 @@ pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
         );
         return None;
     }
-    let alternatives: Vec<Place<'_>> = list.items().collect();
-    if alternatives.is_empty() {
+    let all: Vec<Place<'_>> = list.items().collect();
+    if all.is_empty() {
         reader.refuse(&list.pointer, "the `oneOf` has no variants", "list them");
         return None;
     }
-    if let Some(discriminator) = place.get("discriminator") {
-        return discriminated(reader, &alternatives, discriminator);
+    let (raw, places): (Vec<Value>, Vec<Place<'_>>) = all
+        .iter()
+        .map(|it| (flat(reader, it.value), it.clone()))
+        .filter(|(raw, _)| !is_null(raw) || parts.is_some())
+        .unzip();
+    let nullable = places.len() < all.len();
+    if let (true, [only]) = (nullable, places.as_slice()) {
+        let schema = match only.get("$ref") {
+            Some(_) => schema::said(reader, only, &reader.reference(only, "schemas")?)?,
+            None => schema::any(reader, only.clone(), name)?,
+        };
+        return Some(Said {
+            kind: schema.kind,
+            limits: schema.limits,
+            nullable: true,
+        });
     }
-    let raw: Vec<&Value> = alternatives.iter().map(|it| target(reader, it)).collect();
-    if raw.iter().all(|it| texts(reader, it).is_some()) {
-        return enumeration(reader, &alternatives);
-    }
-    match tag(reader, &raw) {
-        Some((tag, values)) => tagged(reader, &alternatives, tag, values, name),
-        None => signed(reader, &alternatives, &raw, name),
-    }
-}
-
-/// The schema itself, or the component that it refers to, as the document has it.
-fn target<'a>(reader: &Reader<'a>, place: &Place<'a>) -> &'a Value {
-    let reference = place.value.get("$ref").and_then(Value::as_str);
-    let name = reference.and_then(|it| it.strip_prefix("#/components/schemas/"));
-    let component = name.and_then(|it| reader.component("schemas", it));
-    component.map_or(place.value, |it| it.value)
-}
-
-/// The texts that a schema lists, if it is an enumeration of strings.
-fn texts<'a>(reader: &Reader<'a>, schema: &'a Value) -> Option<Vec<&'a str>> {
-    let place = Place {
-        value: schema,
-        pointer: crate::model::Pointer::default(),
+    let union = Union {
+        reader,
+        name,
+        places: &places,
+        raw: &raw,
+        parts,
+        is_exclusive: place.get("oneOf").is_some(),
     };
-    let schema = target(reader, &place);
-    if schema.get("type")? != "string" || schema.get("nullable").is_some_and(|it| it == true) {
-        return None;
-    }
-    let list = schema.get("enum")?.as_array()?;
-    let texts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-    texts.filter(|it| !it.is_empty())
+    let kind = union.kind(place.get("discriminator"))?;
+    Some(Said::plain(kind, nullable))
 }
 
-fn requires(schema: &Value, property: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|names| names.iter().any(|it| it == property))
+/// The alternatives of one list.
+struct Union<'u, 'a> {
+    reader: &'u Reader<'a>,
+    /// The name of the whole.
+    name: &'u str,
+    places: &'u [Place<'a>],
+    /// What each says, references followed.
+    raw: &'u [Value],
+    /// What stands beside the list.
+    parts: Option<Vec<Members>>,
+    /// Whether a value may pass one alternative only.
+    is_exclusive: bool,
 }
 
-/// Step 1.
-fn discriminated(
-    reader: &Reader<'_>,
-    alternatives: &[Place<'_>],
-    discriminator: Place<'_>,
-) -> Option<Kind> {
-    let mut listed = Vec::new();
-    for variant in alternatives {
-        if variant.get("$ref").is_none() {
-            reader.refuse(
-                &variant.pointer,
-                "the variant has no name, and a discriminator leads to names",
-                "move it under components/schemas, and refer to it",
-            );
-            return None;
+impl Union<'_, '_> {
+    fn kind(&self, discriminator: Option<Place<'_>>) -> Option<Kind> {
+        if let Some(discriminator) = discriminator {
+            if self.parts.is_some() {
+                self.reader.refuse(
+                    &discriminator.pointer,
+                    "a discriminator leads to components, and these have more properties, which stand beside the list",
+                    "remove the discriminator: alternatives are told apart by a property that each requires, as \
+                     an `enum` of its own",
+                );
+                return None;
+            }
+            return self.discriminated(discriminator);
         }
-        let name = reader.reference(variant, "schemas")?;
-        if listed.contains(&name) {
-            reader.refuse(
-                &variant.pointer,
-                format!("the variant `{name}` is listed twice"),
-                "list it once",
-            );
+        let is_enumeration = |it| texts(self.reader, it).is_some();
+        if self.parts.is_none() && self.raw.iter().all(is_enumeration) {
+            return enumeration(self.reader, self.places);
         }
-        listed.push(name);
+        match self.tag() {
+            Some((tag, values)) => self.tagged(tag, values),
+            None => self.signed(),
+        }
     }
-    let discriminator = reader.object(discriminator, &DISCRIMINATOR)?;
-    let property = reader.required_text(&discriminator, "propertyName")?;
-    let mapping = mapping(reader, &discriminator, &listed)?;
-    Some(Kind::OneOf {
-        discriminator: property,
-        mapping,
-    })
+
+    /// Step 1. A variant that may leave the property out is taken with the property required: the standard
+    /// has it that a value without it means nothing.
+    fn discriminated(&self, discriminator: Place<'_>) -> Option<Kind> {
+        let reader = self.reader;
+        let listed = self.listed()?;
+        let discriminator = reader.object(discriminator, &DISCRIMINATOR)?;
+        let property = reader.required_text(&discriminator, "propertyName")?;
+        let named = match discriminator.get("mapping") {
+            Some(place) => mapping(reader, &place, &listed)?,
+            None => self.implied(&listed, &property),
+        };
+        let mut components: IndexMap<String, String> = IndexMap::new();
+        let mut mapping = IndexMap::new();
+        for (value, variant) in named {
+            let known = components.get(&variant).cloned();
+            let component = match known {
+                Some(known) => known,
+                None => {
+                    let at = listed.iter().position(|it| *it == variant)?;
+                    let raw = &self.raw[at];
+                    let has = raw["properties"].get(&property).is_some();
+                    if has && !requires(raw, &property) {
+                        let pointer = discriminator.pointer.child("propertyName");
+                        let required = Members::requiring(&property, pointer);
+                        self.with_parts(at, &part(self.name, &value), &[required])?
+                    } else {
+                        variant.clone()
+                    }
+                }
+            };
+            components.insert(variant, component.clone());
+            mapping.insert(value, component);
+        }
+        Some(Kind::OneOf {
+            discriminator: property,
+            mapping,
+        })
+    }
+
+    /// The variants, which a discriminator knows by their names.
+    fn listed(&self) -> Option<Vec<String>> {
+        let reader = self.reader;
+        let mut listed = Vec::new();
+        for variant in self.places {
+            if variant.get("$ref").is_none() {
+                reader.refuse(
+                    &variant.pointer,
+                    "the variant has no name, and a discriminator leads to names",
+                    "move it under components/schemas, and refer to it",
+                );
+                return None;
+            }
+            let name = reader.reference(variant, "schemas")?;
+            if listed.contains(&name) {
+                reader.refuse(
+                    &variant.pointer,
+                    format!("the variant `{name}` is listed twice"),
+                    "list it once",
+                );
+            }
+            listed.push(name);
+        }
+        Some(listed)
+    }
+
+    /// Which value leads to which variant where nothing says so: those that the variant lists, or its name.
+    fn implied(&self, listed: &[String], property: &str) -> IndexMap<String, String> {
+        let mut mapping = IndexMap::new();
+        for (raw, name) in self.raw.iter().zip(listed) {
+            let values = texts(self.reader, &raw["properties"][property]);
+            for value in values.unwrap_or_else(|| vec![name.clone()]) {
+                mapping.insert(value, name.clone());
+            }
+        }
+        mapping
+    }
+
+    /// The component of an alternative.
+    fn component(&self, at: usize, name: &str) -> Option<String> {
+        let (reader, place) = (self.reader, self.places.get(at)?);
+        let Some(parts) = &self.parts else {
+            let schema = schema::inline(reader, place.clone(), name)?;
+            if schema.nullable {
+                reader.refuse(
+                    &place.pointer,
+                    "an alternative may not be null besides",
+                    "write `nullable` beside the list",
+                );
+                return None;
+            }
+            return Some(match schema.kind {
+                Kind::Ref(name) => name,
+                _ => reader.made.add(name, schema),
+            });
+        };
+        self.with_parts(at, name, parts)
+    }
+
+    /// The component of an alternative that has these parts besides.
+    fn with_parts(&self, at: usize, name: &str, parts: &[Members]) -> Option<String> {
+        let (reader, place) = (self.reader, self.places.get(at)?);
+        let own = object::alternative(reader, place, name)?;
+        let kind = object::whole(
+            reader,
+            &place.pointer,
+            parts.iter().cloned().chain([own]).collect(),
+        )?;
+        let schema = Schema {
+            kind,
+            limits: Vec::new(),
+            nullable: false,
+            description: reader.text(place, "description"),
+            default: None,
+            json: json!({ "allOf": [place.value], "of": self.name }),
+            is_made: true,
+            pointer: place.pointer.clone(),
+        };
+        Some(reader.made.add(name, schema))
+    }
+
+    /// The first property that tells the alternatives apart, and its values in each.
+    fn tag(&self) -> Option<(&str, Vec<Vec<String>>)> {
+        let values = |property: &str| -> Option<Vec<Vec<String>>> {
+            let of_one = |schema: &Value| {
+                let values = texts(self.reader, schema.get("properties")?.get(property)?)?;
+                requires(schema, property).then_some(values)
+            };
+            let all: Vec<Vec<String>> = self.raw.iter().map(of_one).collect::<Option<_>>()?;
+            are_disjoint(all.iter().flatten()).then_some(all)
+        };
+        let properties = self.raw.first()?.get("properties")?.as_object()?;
+        properties
+            .keys()
+            .find_map(|property| Some((property.as_str(), values(property)?)))
+    }
+
+    /// Step 3.
+    fn tagged(&self, tag: &str, values: Vec<Vec<String>>) -> Option<Kind> {
+        let mut mapping = IndexMap::new();
+        for (at, values) in values.into_iter().enumerate() {
+            let component = self.component(at, &part(self.name, values.first()?));
+            for value in values {
+                mapping.insert(value, component.clone()?);
+            }
+        }
+        Some(Kind::OneOf {
+            discriminator: tag.to_owned(),
+            mapping,
+        })
+    }
+
+    /// Steps 4 and 5.
+    fn signed(&self) -> Option<Kind> {
+        let looks: Vec<Option<Sign>> = (0..self.raw.len())
+            .map(|at| sign(self.reader, self.raw, at))
+            .collect();
+        let apart = |(at, it): (usize, &Option<Sign>)| {
+            let others = looks[..at].iter();
+            it.as_ref()
+                .is_some_and(|it| others.flatten().all(|other| are_apart(it, other)))
+        };
+        let are_apart = looks.iter().enumerate().all(apart);
+        let mut found: Vec<Alternative> = Vec::new();
+        let mut is_whole = true;
+        for (at, look) in looks.iter().enumerate() {
+            let sign = match look {
+                Some(sign) if are_apart || self.has_own_type(at) => sign.clone(),
+                _ => Sign::Fits {
+                    alone: self.is_exclusive,
+                },
+            };
+            let title = self.raw[at].get("title").and_then(Value::as_str);
+            let label = match (&sign, title) {
+                (Sign::Member(member), _) => member.as_str(),
+                (Sign::Fits { .. }, Some(title)) => title,
+                _ => kind_of(&self.raw[at]).unwrap_or("value"),
+            };
+            let Some(schema) = self.component(at, &part(self.name, label)) else {
+                is_whole = false;
+                continue;
+            };
+            if found.iter().any(|it| it.schema == schema) {
+                self.reader.refuse(
+                    &self.places[at].pointer,
+                    format!("the variant `{schema}` is listed twice"),
+                    "list it once",
+                );
+                is_whole = false;
+            }
+            found.push(Alternative { sign, schema });
+        }
+        is_whole.then_some(Kind::Union(found))
+    }
+
+    /// Whether no other alternative has values of the type that this one has.
+    fn has_own_type(&self, at: usize) -> bool {
+        let own = kind_of(&self.raw[at]);
+        let mut others = self
+            .raw
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != at);
+        own.is_some() && others.all(|(_, it)| kind_of(it).is_some_and(|it| Some(it) != own))
+    }
+}
+
+fn are_disjoint<'v>(values: impl Iterator<Item = &'v String>) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    values.into_iter().all(|it| seen.insert(it))
 }
 
 /// From the values of the discriminator to the variants: each of them, and no other component.
 fn mapping(
     reader: &Reader<'_>,
-    discriminator: &Place<'_>,
+    place: &Place<'_>,
     listed: &[String],
 ) -> Option<IndexMap<String, String>> {
-    let Some(place) = discriminator.get("mapping") else {
-        reader.refuse(
-            &discriminator.pointer,
-            "the discriminator has no `mapping`",
-            "write which value leads to which component",
-        );
-        return None;
-    };
-    reader.expect(&place, "an object", Value::as_object)?;
+    reader.expect(place, "an object", Value::as_object)?;
     let mut mapping = IndexMap::new();
     for (value, target) in place.members() {
         let text = reader.expect(&target, "text", Value::as_str)?;
-        let name = text
-            .strip_prefix("#/components/schemas/")
-            .unwrap_or_default();
+        let name = text.strip_prefix("#/components/schemas/").unwrap_or(text);
         if !listed.iter().any(|variant| variant == name) {
             reader.refuse(
                 &target.pointer,
@@ -196,133 +425,4 @@ fn enumeration(reader: &Reader<'_>, alternatives: &[Place<'_>]) -> Option<Kind> 
         enumeration: values.into_iter().map(|(value, _)| value).collect(),
         ..Text::default()
     }))
-}
-
-/// The first property that tells the alternatives apart, and its values in each.
-fn tag<'a>(reader: &Reader<'a>, raw: &[&'a Value]) -> Option<(&'a str, Vec<Vec<&'a str>>)> {
-    let values = |property: &str| -> Option<Vec<Vec<&'a str>>> {
-        let of_one = |schema: &&'a Value| {
-            let values = texts(reader, schema.get("properties")?.get(property)?)?;
-            requires(schema, property).then_some(values)
-        };
-        let all: Vec<Vec<&str>> = raw.iter().map(of_one).collect::<Option<_>>()?;
-        are_disjoint(all.iter().flatten()).then_some(all)
-    };
-    let properties = raw.first()?.get("properties")?.as_object()?;
-    properties
-        .keys()
-        .find_map(|property| Some((property.as_str(), values(property)?)))
-}
-
-fn are_disjoint<'v>(values: impl Iterator<Item = &'v &'v str>) -> bool {
-    let mut seen = std::collections::HashSet::new();
-    values.into_iter().all(|it| seen.insert(*it))
-}
-
-/// Step 3.
-fn tagged(
-    reader: &Reader<'_>,
-    alternatives: &[Place<'_>],
-    tag: &str,
-    values: Vec<Vec<&str>>,
-    name: &str,
-) -> Option<Kind> {
-    let mut mapping = IndexMap::new();
-    for (place, values) in alternatives.iter().zip(values) {
-        let label = values.first()?;
-        let component = schema::named(reader, place.clone(), &part(name, label));
-        for value in values {
-            mapping.insert(value.to_owned(), component.clone()?);
-        }
-    }
-    Some(Kind::OneOf {
-        discriminator: tag.to_owned(),
-        mapping,
-    })
-}
-
-/// Step 4.
-fn signed(
-    reader: &Reader<'_>,
-    alternatives: &[Place<'_>],
-    raw: &[&Value],
-    name: &str,
-) -> Option<Kind> {
-    let mut found: Vec<Alternative> = Vec::new();
-    let mut whole = true;
-    for (at, place) in alternatives.iter().enumerate() {
-        let sign = sign(reader, raw, at);
-        let sign = sign.filter(|it| found.iter().all(|other| are_apart(it, &other.sign)));
-        let Some(sign) = sign else {
-            reader.refuse(
-                &place.pointer,
-                "nothing tells this alternative from the others",
-                "give all of them a required property of type string with an `enum` that no other has; \
-                 or a type of their own; or a required member that only one has, with \
-                 `additionalProperties: false` in the others",
-            );
-            whole = false;
-            continue;
-        };
-        let label = match &sign {
-            Sign::Member(member) => member.as_str(),
-            Sign::Text(_) | Sign::String => "string",
-            Sign::Number => "number",
-            Sign::Boolean => "boolean",
-            Sign::Array => "list",
-            Sign::Object => "object",
-        };
-        match schema::named(reader, place.clone(), &part(name, label)) {
-            Some(schema) => found.push(Alternative { sign, schema }),
-            None => whole = false,
-        }
-    }
-    whole.then_some(Kind::Union(found))
-}
-
-/// What an alternative is told by, looked at by itself and, for an object, among the others.
-fn sign(reader: &Reader<'_>, raw: &[&Value], at: usize) -> Option<Sign> {
-    let schema = raw[at];
-    Some(match schema.get("type")?.as_str()? {
-        "string" => match texts(reader, schema) {
-            Some(texts) => Sign::Text(texts.into_iter().map(str::to_owned).collect()),
-            None => Sign::String,
-        },
-        "integer" | "number" => Sign::Number,
-        "boolean" => Sign::Boolean,
-        "array" => Sign::Array,
-        "object" => {
-            let is_other = |(index, it): &(usize, &&Value)| {
-                *index != at && it.get("type").is_some_and(|it| it == "object")
-            };
-            let others = raw.iter().enumerate().filter(is_other);
-            let others: Vec<&Value> = others.map(|(_, it)| *it).collect();
-            if others.is_empty() {
-                return Some(Sign::Object);
-            }
-            // No other alternative admits a value that has the member.
-            let closed = |other: &&Value, member: &str| {
-                let has = other.get("properties").and_then(|it| it.get(member));
-                has.is_none()
-                    && other
-                        .get("additionalProperties")
-                        .is_some_and(|it| it == false)
-            };
-            let members = schema.get("properties")?.as_object()?.keys();
-            let mut own = members.filter(|member| {
-                requires(schema, member) && others.iter().all(|other| closed(other, member))
-            });
-            Sign::Member(own.next()?.clone())
-        }
-        _ => return None,
-    })
-}
-
-/// Whether no value has both signs, and is admitted by both alternatives.
-fn are_apart(one: &Sign, other: &Sign) -> bool {
-    match (one, other) {
-        (Sign::Text(one), Sign::Text(other)) => one.iter().all(|it| !other.contains(it)),
-        (Sign::Text(_) | Sign::String, Sign::Text(_) | Sign::String) => false,
-        (one, other) => one != other,
-    }
 }

@@ -66,6 +66,18 @@ const EXTENSIONS: &[&str] = &[
     "x-tagGroups",
 ];
 
+/// What every schema may tell.
+pub(super) const TOLD: &[&str] = &[
+    "title",
+    "description",
+    "example",
+    "externalDocs",
+    "deprecated",
+    // Told, because no message has what goes the other way ([`super::direction`]).
+    "readOnly",
+    "writeOnly",
+];
+
 impl Keywords {
     /// A list without extensions.
     pub(super) const fn new(
@@ -78,6 +90,15 @@ impl Keywords {
             read,
             told,
             extensions: false,
+        }
+    }
+
+    /// The list of a schema. What begins with `x-` says nothing about which values it admits: the standard
+    /// has none of these.
+    pub(super) const fn of_schema(what: &'static str, read: &'static [&'static str]) -> Self {
+        Self {
+            extensions: true,
+            ..Self::new(what, read, TOLD)
         }
     }
 
@@ -327,9 +348,22 @@ impl<'a> Reader<'a> {
 
     /// The name of the component that `$ref` leads to, which exists.
     pub(super) fn reference(&self, place: &Place<'a>, section: &str) -> Option<String> {
-        const REFERENCE: Keywords = Keywords::new("a reference", &["$ref"], &[]);
-        let place = self.object(place.clone(), &REFERENCE)?;
-        let target = self.required_text(&place, "$ref")?;
+        // The standard ignores what stands beside a `$ref`. What only tells may be ignored; what limits may not.
+        const REFERENCE: Keywords = Keywords::of_schema("a reference", &["$ref", "summary"]);
+        self.expect(place, "an object", Value::as_object)?;
+        for (name, member) in place.members().filter(|(name, _)| !REFERENCE.know(name)) {
+            self.refuse(
+                &member.pointer,
+                format!("`{name}` stands beside a `$ref`, where the standard ignores it"),
+                match name {
+                    "nullable" | "default" => {
+                        "write `allOf` of one item, the reference, and keep this beside it"
+                    }
+                    _ => "remove it, or write it where the reference leads to",
+                },
+            );
+        }
+        let target = self.required_text(place, "$ref")?;
         let prefix = format!("#/components/{section}/");
         let name = target.strip_prefix(&prefix).unwrap_or_default();
         let name = name.replace("~1", "/").replace("~0", "~");

@@ -7,8 +7,10 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
             "write all properties in one object; `allOf` is for one reference that stands inside of \
              something"
         }
-        "not" | "multipleOf" | "minProperties" | "maxProperties" => {
-            "remove it, and say it in the description: no generated type could keep it"
+        "not" => "remove it, and say it in the description: no generated type could keep it",
+        "multipleOf" | "minProperties" | "maxProperties" => "remove it: it means nothing here",
+        "discriminator" => {
+            "write it beside a `oneOf` of the components that it leads to, or remove it"
         }
         "const" => "write an `enum` of one value",
         "examples" => "write `example`: `examples` is of OpenAPI 3.1 here",
@@ -16,7 +18,6 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         "oneOf" | "properties" | "enum" | "minimum" | "maximum" | "minLength" | "maxLength"
         | "pattern" | "default" => "remove it: it means nothing here",
         "patternProperties" | "propertyNames" => "write the properties by name",
-        "readOnly" | "writeOnly" => "write one component for requests and one for answers",
         "style" | "explode" | "allowReserved" | "allowEmptyValue" => {
             "remove it: parameters are single values, written the usual way of their place"
         }

@@ -10,13 +10,6 @@ use super::linear;
 use super::names;
 use super::reader::{Keywords, Place, Reader};
 
-const TOLD: &[&str] = &[
-    "title",
-    "description",
-    "example",
-    "externalDocs",
-    "deprecated",
-];
 const NUMERIC: &[&str] = &[
     "type",
     "nullable",
@@ -26,10 +19,12 @@ const NUMERIC: &[&str] = &[
     "maximum",
     "exclusiveMinimum",
     "exclusiveMaximum",
+    "multipleOf",
+    "enum",
 ];
-const INTEGER: Keywords = Keywords::new("a schema of type integer", NUMERIC, TOLD);
-const NUMBER: Keywords = Keywords::new("a schema of type number", NUMERIC, TOLD);
-const STRING: Keywords = Keywords::new(
+const INTEGER: Keywords = Keywords::of_schema("a schema of type integer", NUMERIC);
+const NUMBER: Keywords = Keywords::of_schema("a schema of type number", NUMERIC);
+const STRING: Keywords = Keywords::of_schema(
     "a schema of type string",
     &[
         "type",
@@ -41,7 +36,6 @@ const STRING: Keywords = Keywords::new(
         "pattern",
         "enum",
     ],
-    TOLD,
 );
 
 /// Whether a type made of it would have something to check.
@@ -78,9 +72,12 @@ const FORMATS: &[(&str, Format)] = &[
     ("uri-reference", Format::Uri),
 ];
 
+/// What `format: byte` says (RFC 4648, section 4).
+const BASE64: &str = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+
 pub(super) fn integer(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &INTEGER)?;
-    let width = format(reader, &place, WIDTHS)?.unwrap_or(Width::I64);
+    let width = format(reader, &place, WIDTHS).unwrap_or(Width::I64);
     let bounds = bounds::read(reader, &place, &bounds::whole(width))?;
     let bounds = bounds::beyond(width, bounds);
     Some(Kind::Integer { width, bounds })
@@ -88,7 +85,7 @@ pub(super) fn integer(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
 
 pub(super) fn number(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &NUMBER)?;
-    format(reader, &place, &[("float", ()), ("double", ())])?;
+    reader.text(&place, "format");
     let bounds = bounds::read(reader, &place, &bounds::decimal)?;
     Some(Kind::Number { bounds })
 }
@@ -100,13 +97,22 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     if place.value.get("enum") == Some(&only_null) && place.get("nullable").is_none() {
         return Some(Kind::Null);
     }
-    let format = format(reader, &place, FORMATS)?;
+    let format = format(reader, &place, FORMATS);
     let (min_length, max_length) = (
         reader.count(&place, "minLength"),
         reader.count(&place, "maxLength"),
     );
     check_range(reader, &place.pointer, "Length", min_length, max_length);
-    let pattern = reader.text(&place, "pattern");
+    let is_base64 = place.value.get("format").is_some_and(|it| it == "byte");
+    let written = reader.text(&place, "pattern");
+    if is_base64 && written.is_some() {
+        reader.refuse(
+            &place.pointer.child("pattern"),
+            "a pattern beside `format: byte`, which is a pattern itself, is not understood",
+            "remove one of the two",
+        );
+    }
+    let pattern = written.or_else(|| is_base64.then(|| BASE64.to_owned()));
     if let Some(error) = pattern
         .as_deref()
         .and_then(|it| regress::Regex::new(it).err())
@@ -142,30 +148,11 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     }))
 }
 
-/// The `format`, if there is one, which is among those known.
-#[allow(clippy::option_option)] // Unknown, absent and known are three things.
-fn format<T: Copy>(
-    reader: &Reader<'_>,
-    place: &Place<'_>,
-    known: &[(&str, T)],
-) -> Option<Option<T>> {
-    let Some(member) = place.get("format") else {
-        return Some(None);
-    };
-    let format = reader.expect(&member, "text", Value::as_str)?;
+/// The `format`, if it is among those known. Any other only tells readers something (OpenAPI 3.0.3, "Data Types").
+fn format<T: Copy>(reader: &Reader<'_>, place: &Place<'_>, known: &[(&str, T)]) -> Option<T> {
+    let format = reader.text(place, "format")?;
     let found = known.iter().find(|(name, _)| *name == format);
-    if found.is_none() {
-        let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-        reader.refuse(
-            &member.pointer,
-            format!("the format `{format}` is not understood"),
-            format!(
-                "write one of {}, or remove it and write a `pattern`",
-                names.join(", ")
-            ),
-        );
-    }
-    found.map(|(_, format)| Some(*format))
+    found.map(|(_, format)| *format)
 }
 
 fn enumeration(reader: &Reader<'_>, place: &Place<'_>, text: &Text) -> Option<Vec<String>> {

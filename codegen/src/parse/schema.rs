@@ -1,34 +1,23 @@
 //! Schemas, one by one. What concerns several of them is in [`super::graph`].
 
-use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::model::{Kind, Schema};
+use crate::model::{Kind, Limit, Schema};
 use crate::names::part;
 
-use super::names;
+use super::limits;
+use super::object;
 use super::one_of;
 use super::reader::{Keywords, Place, Reader};
-use super::remedy;
 use super::scalar;
-
-/// What every schema may tell.
-pub(super) const TOLD: &[&str] = &[
-    "title",
-    "description",
-    "example",
-    "externalDocs",
-    "deprecated",
-];
 
 const ANY_TYPE: &[&str] = &["boolean", "integer", "number", "string", "array", "object"];
 
-const BOOLEAN: Keywords = Keywords::new(
+const BOOLEAN: Keywords = Keywords::of_schema(
     "a schema of type boolean",
-    &["type", "nullable", "default"],
-    TOLD,
+    &["type", "nullable", "default", "enum"],
 );
-const ARRAY: Keywords = Keywords::new(
+const ARRAY: Keywords = Keywords::of_schema(
     "a schema of type array",
     &[
         "type",
@@ -39,36 +28,71 @@ const ARRAY: Keywords = Keywords::new(
         "maxItems",
         "uniqueItems",
     ],
-    TOLD,
 );
-const OBJECT: Keywords = Keywords::new(
-    "a schema of type object",
-    &[
-        "type",
-        "nullable",
-        "default",
-        "properties",
-        "required",
-        "additionalProperties",
-    ],
-    TOLD,
-);
-const ALL_OF: Keywords = Keywords::new(
-    "an `allOf` of one reference",
-    &["allOf", "nullable", "default"],
-    TOLD,
-);
-/// A schema under `components/schemas`.
+const ANY: Keywords = Keywords::of_schema("a schema without a type", &["nullable", "default"]);
+const NEVER: Keywords = Keywords::of_schema("a schema that nothing is", &["not"]);
+
+/// How many components may say what the next one says. Reading recurses.
+const MAX_SAID: usize = 32;
+
+/// What a schema says, put together of what it consists of.
+pub(super) struct Said {
+    pub(super) kind: Kind,
+    pub(super) limits: Vec<Limit>,
+    pub(super) nullable: bool,
+}
+
+impl Said {
+    /// Without limits.
+    pub(super) fn plain(kind: Kind, nullable: bool) -> Said {
+        Said {
+            kind,
+            limits: Vec::new(),
+            nullable,
+        }
+    }
+}
+
+/// A schema under `components/schemas`. It is read once, however many others say what it says.
 pub(super) fn component(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
-    if place.get("$ref").is_some() {
+    if let Some(said) = reader.made.said(name) {
+        return said;
+    }
+    reader.made.say(name, None);
+    let schema = match place.get("$ref") {
+        Some(_) => reader
+            .reference(&place, "schemas")
+            .and_then(|target| said(reader, &place, &target))
+            .map(|it| Schema {
+                json: place.value.clone(),
+                pointer: place.pointer.clone(),
+                ..it
+            }),
+        None => any(reader, place, name),
+    };
+    reader.made.say(name, Some(schema.clone()));
+    schema
+}
+
+/// What the component of this name says, for the schema at `place`, which says it, too.
+pub(super) fn said(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Schema> {
+    if reader.made.is_open(name) {
         reader.refuse(
             &place.pointer,
-            "the component is nothing but a reference",
-            "refer to its target wherever this component is referred to",
+            format!("`{name}` would have to say what it says itself"),
+            "break the circle of references",
         );
         return None;
     }
-    any(reader, place, name)
+    if reader.made.open() > MAX_SAID && reader.made.said(name).is_none() {
+        reader.refuse(
+            &place.pointer,
+            format!("more than {MAX_SAID} components say what the next one says"),
+            "refer to the last of them",
+        );
+        return None;
+    }
+    component(reader, reader.component("schemas", name)?, name)
 }
 
 /// A schema anywhere else. What needs a type becomes a component of this name, and the schema a reference
@@ -81,13 +105,20 @@ pub(super) fn inline(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Optio
         let name = reader.reference(&place, "schemas")?;
         return Some(reference(place, name));
     }
-    if place.get("allOf").is_some() {
-        return all_of(reader, place);
+    if let Some(target) = object::only_reference(reader, &place) {
+        return Some(Schema {
+            nullable: reader.flag(&place, "nullable"),
+            description: reader.text(&place, "description"),
+            default: place.get("default").map(|it| it.value.clone()),
+            ..reference(place, target?)
+        });
     }
     let schema = any(reader, place.clone(), name)?;
     let needs_type = match &schema.kind {
-        Kind::Object { .. } | Kind::OneOf { .. } | Kind::Union(_) | Kind::Null => true,
-        Kind::Array { .. } | Kind::Map(_) => false,
+        Kind::Object { .. } | Kind::OneOf { .. } | Kind::Union(_) | Kind::Null | Kind::Never => {
+            true
+        }
+        Kind::Array { .. } | Kind::Map(_) | Kind::Any | Kind::Ref(_) => false,
         kind => schema.default.is_some() || scalar::is_constrained(kind),
     };
     if !needs_type {
@@ -97,27 +128,10 @@ pub(super) fn inline(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Optio
     Some(reference(place, made))
 }
 
-/// The component that a body or an alternative is: the one that it refers to, or the one that is made of it.
-pub(super) fn named(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<String> {
-    let pointer = place.pointer.clone();
-    let schema = inline(reader, place, name)?;
-    if schema.nullable {
-        reader.refuse(
-            &pointer,
-            "a body, or an alternative, may not be null besides",
-            "remove `nullable`",
-        );
-        return None;
-    }
-    Some(match schema.kind {
-        Kind::Ref(name) => name,
-        _ => reader.made.add(name, schema),
-    })
-}
-
 fn reference(place: Place<'_>, name: String) -> Schema {
     Schema {
         kind: Kind::Ref(name),
+        limits: Vec::new(),
         nullable: false,
         description: None,
         default: None,
@@ -127,46 +141,27 @@ fn reference(place: Place<'_>, name: String) -> Schema {
     }
 }
 
-/// `allOf` of one reference: the way to write something beside it.
-fn all_of(reader: &Reader<'_>, place: Place<'_>) -> Option<Schema> {
-    let place = reader.object(place, &ALL_OF)?;
-    let parts = place.get("allOf")?;
-    reader.expect(&parts, "a list", Value::as_array)?;
-    let mut all = parts.items();
-    let (Some(part), None) = (all.next(), all.next()) else {
-        reader.refuse(
-            &parts.pointer,
-            "an `allOf` of several schemas is not understood",
-            remedy::for_keyword("allOf"),
-        );
-        return None;
-    };
-    if part.get("$ref").is_none() {
-        reader.refuse(
-            &part.pointer,
-            "an `allOf` of something else than a reference is not understood",
-            "write the schema itself in its place",
-        );
-        return None;
-    }
-    let name = reader.reference(&part, "schemas")?;
-    Some(Schema {
-        nullable: reader.flag(&place, "nullable"),
-        description: reader.text(&place, "description"),
-        default: place.get("default").map(|it| it.value.clone()),
-        ..reference(place, name)
-    })
-}
-
-fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
-    let kind = if place.get("oneOf").or_else(|| place.get("anyOf")).is_some() {
-        one_of::read(reader, &place, name)
+/// A schema that is no reference.
+pub(super) fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
+    let flag = reader.flag(&place, "nullable");
+    let Said {
+        kind,
+        mut limits,
+        nullable,
+    } = if place.get("allOf").is_some() {
+        object::all_of(reader, &place, name)?
+    } else if place.get("oneOf").or_else(|| place.get("anyOf")).is_some() {
+        one_of::read(reader, &place, name)?
     } else {
-        of_type(reader, &place, name)
+        Said::plain(of_type(reader, &place, name)?, false)
     };
+    limits.extend(limits::read(reader, &place, &kind));
+    // Null is among all values.
+    let nullable = (flag || nullable) && !matches!(kind, Kind::Any);
     Some(Schema {
-        kind: kind?,
-        nullable: reader.flag(&place, "nullable"),
+        kind,
+        limits,
+        nullable,
         description: place
             .get("description")
             .and_then(|it| it.value.as_str())
@@ -180,8 +175,7 @@ fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<Schema> {
 
 fn of_type(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     let Some(kind) = place.get("type") else {
-        without_type(reader, place);
-        return None;
+        return without_type(reader, place);
     };
     match reader.expect(&kind, "text", Value::as_str)? {
         "boolean" => reader
@@ -191,7 +185,7 @@ fn of_type(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
         "number" => scalar::number(reader, place),
         "string" => scalar::string(reader, place),
         "array" => array(reader, place, name),
-        "object" => object(reader, place, name),
+        "object" => object::read(reader, place, name),
         other => {
             reader.refuse(
                 &kind.pointer,
@@ -203,26 +197,39 @@ fn of_type(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
     }
 }
 
-fn without_type(reader: &Reader<'_>, place: &Place<'_>) {
-    for keyword in ["allOf", "not"] {
-        if let Some(member) = place.get(keyword) {
-            reader.refuse(
-                &member.pointer,
-                format!("`{keyword}` is not understood"),
-                remedy::for_keyword(keyword),
-            );
-            return;
-        }
+/// What nothing limits is any value. A limit of one type, without that type, would let all values of the other
+/// types pass, which nobody means.
+fn without_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
+    if place
+        .get("not")
+        .is_some_and(|it| it.value == &Value::Object(Default::default()))
+    {
+        return reader.object(place.clone(), &NEVER).map(|_| Kind::Never);
     }
-    reader.object(
-        place.clone(),
-        &Keywords::new("a schema without a type", &[], TOLD),
-    );
-    reader.refuse(
-        &place.pointer,
-        "the schema has no `type`, and is neither a `$ref` nor a `oneOf`",
-        format!("write `type`, one of {}", ANY_TYPE.join(", ")),
-    );
+    let texts = place.value.get("enum").and_then(Value::as_array);
+    if texts.is_some_and(|all| all.iter().all(Value::is_string)) {
+        return scalar::string(reader, place);
+    }
+    let implied = [
+        ("properties", "object"),
+        ("required", "object"),
+        ("additionalProperties", "object"),
+        ("items", "array"),
+        ("pattern", "string"),
+        ("minLength", "string"),
+        ("maxLength", "string"),
+        ("format", "string"),
+    ];
+    if let Some((keyword, of)) = implied.iter().find(|it| place.get(it.0).is_some()) {
+        reader.refuse(
+            &place.pointer,
+            format!("the schema has `{keyword}` and no `type`, so that it limits values of one type and lets all others pass"),
+            format!("write `type: {of}`"),
+        );
+        return None;
+    }
+    let place = reader.object(place.clone(), &ANY)?;
+    place.get("enum").is_none().then_some(Kind::Any)
 }
 
 fn array(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
@@ -242,82 +249,4 @@ fn array(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
         max_items,
         unique_items: reader.flag(&place, "uniqueItems"),
     })
-}
-
-fn object(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Kind> {
-    let place = reader.object(place.clone(), &OBJECT)?;
-    let values = place.get("additionalProperties");
-    let values = values.filter(|it| it.value.is_object());
-    let Some(members) = place.get("properties") else {
-        if let Some(values) = values {
-            return map(reader, &place, values, name);
-        }
-        reader.refuse(
-            &place.pointer,
-            "`properties` is missing",
-            "write the properties; `properties: {}` for an object that has none, or \
-             `additionalProperties` with a schema for one whose members have any name",
-        );
-        return None;
-    };
-    reader.expect(&members, "an object", Value::as_object)?;
-    names::check_properties(reader, &members);
-    let mut properties = IndexMap::new();
-    let mut whole = true;
-    for (of, member) in members.members() {
-        match inline(reader, member, &part(name, of)) {
-            Some(schema) => drop(properties.insert(of.to_owned(), schema)),
-            None => whole = false,
-        }
-    }
-    let mut required = Vec::new();
-    for (name, pointer) in reader.texts(&place, "required") {
-        if members.get(&name).is_none() {
-            reader.refuse(
-                &pointer,
-                format!("`{name}` is required and not a property"),
-                "write it under `properties`, or remove it here",
-            );
-        } else if required.contains(&name) {
-            reader.refuse(
-                &pointer,
-                format!("`{name}` is required twice"),
-                "remove it once",
-            );
-        } else {
-            required.push(name);
-        }
-    }
-    let additional = match place.get("additionalProperties") {
-        None => true,
-        Some(additional) if additional.value.is_object() => {
-            reader.refuse(
-                &additional.pointer,
-                "an object with both properties and a schema for its other members is not understood",
-                "write `additionalProperties: false` or leave it out, or put the other members into a \
-                 property of their own, an object without `properties`",
-            );
-            return None;
-        }
-        Some(additional) => reader.expect(&additional, "`true` or `false`", Value::as_bool)?,
-    };
-    whole.then_some(Kind::Object {
-        properties,
-        required,
-        additional,
-    })
-}
-
-/// An object whose members have any name.
-fn map<'a>(reader: &Reader<'a>, place: &Place<'a>, values: Place<'a>, name: &str) -> Option<Kind> {
-    if let Some((name, pointer)) = reader.texts(place, "required").into_iter().next() {
-        reader.refuse(
-            &pointer,
-            format!("`{name}` is required and not a property"),
-            "write it under `properties`, or remove it here",
-        );
-        return None;
-    }
-    let values = inline(reader, values, &part(name, "value"))?;
-    Some(Kind::Map(Box::new(values)))
 }

@@ -2340,6 +2340,16 @@ pub trait BodiesApi: Sized + Send + Sync + 'static {
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::ErrorAnswer<()>;
+    /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
+    /// that work is done within, such as a trace.
+    #[allow(unused_variables)]
+    fn within<W: ::std::future::Future + Send>(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static codegen_runtime::Operation,
+        work: W,
+    ) -> impl ::std::future::Future<Output = W::Output> + Send {
+        work
+    }
     /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
     /// and for a bound on what waits to be sent. The notes that came with the admission are among its
     /// extensions. What is added to the answer here is not compared with the document: headers of the
@@ -2518,14 +2528,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<GetRootRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &GET_ROOT),
-                    |()| A::get_root(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &GET_ROOT, rejection),
-                    |answer, latency| A::answered(&context, &GET_ROOT, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & GET_ROOT), |
+                () | A::get_root(& context, request.unchecked()), | rejection |
+                A::failure(& context, & GET_ROOT, rejection), | answer, latency |
+                A::answered(& context, & GET_ROOT, answer, latency),)
+            );
+            A::within(&context, &GET_ROOT, work).await
         }),
     )?;
     api.register(
@@ -2533,14 +2542,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<GetFileRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &GET_FILE),
-                    |()| A::get_file(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &GET_FILE, rejection),
-                    |answer, latency| A::answered(&context, &GET_FILE, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & GET_FILE), |
+                () | A::get_file(& context, request.unchecked()), | rejection |
+                A::failure(& context, & GET_FILE, rejection), | answer, latency |
+                A::answered(& context, & GET_FILE, answer, latency),)
+            );
+            A::within(&context, &GET_FILE, work).await
         }),
     )?;
     api.register(
@@ -2548,14 +2556,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<PutFileRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &PUT_FILE),
-                    |()| A::put_file(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &PUT_FILE, rejection),
-                    |answer, latency| A::answered(&context, &PUT_FILE, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & PUT_FILE), |
+                () | A::put_file(& context, request.unchecked()), | rejection |
+                A::failure(& context, & PUT_FILE, rejection), | answer, latency |
+                A::answered(& context, & PUT_FILE, answer, latency),)
+            );
+            A::within(&context, &PUT_FILE, work).await
         }),
     )?;
     api.register(
@@ -2563,19 +2570,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<DeleteFileRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &DELETE_FILE),
-                    |()| A::delete_file(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &DELETE_FILE, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &DELETE_FILE,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & DELETE_FILE),
+                | () | A::delete_file(& context, request.unchecked()), | rejection |
+                A::failure(& context, & DELETE_FILE, rejection), | answer, latency |
+                A::answered(& context, & DELETE_FILE, answer, latency),)
+            );
+            A::within(&context, &DELETE_FILE, work).await
         }),
     )?;
     api.register(
@@ -2583,19 +2584,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<AddPictureRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &ADD_PICTURE),
-                    |()| A::add_picture(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &ADD_PICTURE, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &ADD_PICTURE,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & ADD_PICTURE),
+                | () | A::add_picture(& context, request.unchecked()), | rejection |
+                A::failure(& context, & ADD_PICTURE, rejection), | answer, latency |
+                A::answered(& context, & ADD_PICTURE, answer, latency),)
+            );
+            A::within(&context, &ADD_PICTURE, work).await
         }),
     )?;
     api.register(
@@ -2603,19 +2598,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<GetPictureRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &GET_PICTURE),
-                    |()| A::get_picture(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &GET_PICTURE, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &GET_PICTURE,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & GET_PICTURE),
+                | () | A::get_picture(& context, request.unchecked()), | rejection |
+                A::failure(& context, & GET_PICTURE, rejection), | answer, latency |
+                A::answered(& context, & GET_PICTURE, answer, latency),)
+            );
+            A::within(&context, &GET_PICTURE, work).await
         }),
     )?;
     api.register(
@@ -2623,14 +2612,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<AddNoteRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &ADD_NOTE),
-                    |()| A::add_note(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &ADD_NOTE, rejection),
-                    |answer, latency| A::answered(&context, &ADD_NOTE, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & ADD_NOTE), |
+                () | A::add_note(& context, request.unchecked()), | rejection |
+                A::failure(& context, & ADD_NOTE, rejection), | answer, latency |
+                A::answered(& context, & ADD_NOTE, answer, latency),)
+            );
+            A::within(&context, &ADD_NOTE, work).await
         }),
     )?;
     api.register(
@@ -2638,14 +2626,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<SendFormRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &SEND_FORM),
-                    |()| A::send_form(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &SEND_FORM, rejection),
-                    |answer, latency| A::answered(&context, &SEND_FORM, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & SEND_FORM), |
+                () | A::send_form(& context, request.unchecked()), | rejection |
+                A::failure(& context, & SEND_FORM, rejection), | answer, latency |
+                A::answered(& context, & SEND_FORM, answer, latency),)
+            );
+            A::within(&context, &SEND_FORM, work).await
         }),
     )?;
     api.register(
@@ -2653,23 +2640,14 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<FillInAPartOfTheFormRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &FILL_IN_A_PART_OF_THE_FORM),
-                    |()| A::fill_in_a_part_of_the_form(&context, request.unchecked()),
-                    |rejection| A::failure(
-                        &context,
-                        &FILL_IN_A_PART_OF_THE_FORM,
-                        rejection,
-                    ),
-                    |answer, latency| A::answered(
-                        &context,
-                        &FILL_IN_A_PART_OF_THE_FORM,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, &
+                FILL_IN_A_PART_OF_THE_FORM), | () | A::fill_in_a_part_of_the_form(&
+                context, request.unchecked()), | rejection | A::failure(& context, &
+                FILL_IN_A_PART_OF_THE_FORM, rejection), | answer, latency | A::answered(&
+                context, & FILL_IN_A_PART_OF_THE_FORM, answer, latency),)
+            );
+            A::within(&context, &FILL_IN_A_PART_OF_THE_FORM, work).await
         }),
     )?;
     api.register(
@@ -2677,19 +2655,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<PutNothingRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &PUT_NOTHING),
-                    |()| A::put_nothing(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &PUT_NOTHING, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &PUT_NOTHING,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & PUT_NOTHING),
+                | () | A::put_nothing(& context, request.unchecked()), | rejection |
+                A::failure(& context, & PUT_NOTHING, rejection), | answer, latency |
+                A::answered(& context, & PUT_NOTHING, answer, latency),)
+            );
+            A::within(&context, &PUT_NOTHING, work).await
         }),
     )?;
     api.register(
@@ -2697,14 +2669,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<UploadRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &UPLOAD),
-                    |()| A::upload(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &UPLOAD, rejection),
-                    |answer, latency| A::answered(&context, &UPLOAD, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & UPLOAD), | ()
+                | A::upload(& context, request.unchecked()), | rejection | A::failure(&
+                context, & UPLOAD, rejection), | answer, latency | A::answered(& context,
+                & UPLOAD, answer, latency),)
+            );
+            A::within(&context, &UPLOAD, work).await
         }),
     )?;
     api.register(
@@ -2712,19 +2683,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<GetAnythingRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &GET_ANYTHING),
-                    |()| A::get_anything(&context, request.unchecked()),
-                    |rejection| A::unlisted(&context, &GET_ANYTHING, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &GET_ANYTHING,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, &
+                GET_ANYTHING), | () | A::get_anything(& context, request.unchecked()), |
+                rejection | A::unlisted(& context, & GET_ANYTHING, rejection), | answer,
+                latency | A::answered(& context, & GET_ANYTHING, answer, latency),)
+            );
+            A::within(&context, &GET_ANYTHING, work).await
         }),
     )?;
     api.register(
@@ -2732,19 +2697,13 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<OpenChannelRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &OPEN_CHANNEL),
-                    |()| A::open_channel(&context, request.unchecked()),
-                    |rejection| A::failure(&context, &OPEN_CHANNEL, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &OPEN_CHANNEL,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, &
+                OPEN_CHANNEL), | () | A::open_channel(& context, request.unchecked()), |
+                rejection | A::failure(& context, & OPEN_CHANNEL, rejection), | answer,
+                latency | A::answered(& context, & OPEN_CHANNEL, answer, latency),)
+            );
+            A::within(&context, &OPEN_CHANNEL, work).await
         }),
     )?;
     api.register(
@@ -2752,19 +2711,14 @@ pub fn register<A: BodiesApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<OpenOldChannelRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &OPEN_OLD_CHANNEL),
-                    |()| A::open_old_channel(&context, request.unchecked()),
-                    |rejection| A::unlisted(&context, &OPEN_OLD_CHANNEL, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &OPEN_OLD_CHANNEL,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, &
+                OPEN_OLD_CHANNEL), | () | A::open_old_channel(& context, request
+                .unchecked()), | rejection | A::unlisted(& context, & OPEN_OLD_CHANNEL,
+                rejection), | answer, latency | A::answered(& context, &
+                OPEN_OLD_CHANNEL, answer, latency),)
+            );
+            A::within(&context, &OPEN_OLD_CHANNEL, work).await
         }),
     )?;
     codegen_runtime::register_absent_methods::<

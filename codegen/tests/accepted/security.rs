@@ -1442,6 +1442,16 @@ pub trait SecurityApi: Sized + Send + Sync + 'static {
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::ErrorAnswer<()>;
+    /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
+    /// that work is done within, such as a trace.
+    #[allow(unused_variables)]
+    fn within<W: ::std::future::Future + Send>(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static codegen_runtime::Operation,
+        work: W,
+    ) -> impl ::std::future::Future<Output = W::Output> + Send {
+        work
+    }
     /// Hands an answer over to be sent, unless overridden as it is: the place for a log, for statistics,
     /// and for a bound on what waits to be sent. The notes that came with the admission are among its
     /// extensions. What is added to the answer here is not compared with the document: headers of the
@@ -1573,14 +1583,14 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByAnyKeyRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::query_key_or_header_key_or_login(&context, &BY_ANY_KEY),
-                    |caller| A::by_any_key(&context, caller, request.unchecked()),
-                    |rejection| A::closed(&context, &BY_ANY_KEY, rejection),
-                    |answer, latency| A::answered(&context, &BY_ANY_KEY, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, ||
+                A::query_key_or_header_key_or_login(& context, & BY_ANY_KEY), | caller |
+                A::by_any_key(& context, caller, request.unchecked()), | rejection |
+                A::closed(& context, & BY_ANY_KEY, rejection), | answer, latency |
+                A::answered(& context, & BY_ANY_KEY, answer, latency),)
+            );
+            A::within(&context, &BY_ANY_KEY, work).await
         }),
     )?;
     api.register(
@@ -1588,14 +1598,13 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByBothRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::cookie_key_and_header_key(&context, &BY_BOTH),
-                    |caller| A::by_both(&context, caller, request.unchecked()),
-                    |rejection| A::closed(&context, &BY_BOTH, rejection),
-                    |answer, latency| A::answered(&context, &BY_BOTH, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::cookie_key_and_header_key(&
+                context, & BY_BOTH), | caller | A::by_both(& context, caller, request
+                .unchecked()), | rejection | A::closed(& context, & BY_BOTH, rejection),
+                | answer, latency | A::answered(& context, & BY_BOTH, answer, latency),)
+            );
+            A::within(&context, &BY_BOTH, work).await
         }),
     )?;
     api.register(
@@ -1603,14 +1612,13 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByScopeRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::oauth(&context, &BY_SCOPE),
-                    |caller| A::by_scope(&context, caller, request.unchecked()),
-                    |rejection| A::closed(&context, &BY_SCOPE, rejection),
-                    |answer, latency| A::answered(&context, &BY_SCOPE, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::oauth(& context, & BY_SCOPE), |
+                caller | A::by_scope(& context, caller, request.unchecked()), | rejection
+                | A::closed(& context, & BY_SCOPE, rejection), | answer, latency |
+                A::answered(& context, & BY_SCOPE, answer, latency),)
+            );
+            A::within(&context, &BY_SCOPE, work).await
         }),
     )?;
     api.register(
@@ -1618,19 +1626,14 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByAnotherScopeRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::oauth(&context, &BY_ANOTHER_SCOPE),
-                    |caller| A::by_another_scope(&context, caller, request.unchecked()),
-                    |rejection| A::closed(&context, &BY_ANOTHER_SCOPE, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &BY_ANOTHER_SCOPE,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::oauth(& context, &
+                BY_ANOTHER_SCOPE), | caller | A::by_another_scope(& context, caller,
+                request.unchecked()), | rejection | A::closed(& context, &
+                BY_ANOTHER_SCOPE, rejection), | answer, latency | A::answered(& context,
+                & BY_ANOTHER_SCOPE, answer, latency),)
+            );
+            A::within(&context, &BY_ANOTHER_SCOPE, work).await
         }),
     )?;
     api.register(
@@ -1638,23 +1641,14 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByAnybodyOrProviderRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public_or_provider(&context, &BY_ANYBODY_OR_PROVIDER),
-                    |caller| A::by_anybody_or_provider(
-                        &context,
-                        caller,
-                        request.unchecked(),
-                    ),
-                    |rejection| A::closed(&context, &BY_ANYBODY_OR_PROVIDER, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &BY_ANYBODY_OR_PROVIDER,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public_or_provider(& context, &
+                BY_ANYBODY_OR_PROVIDER), | caller | A::by_anybody_or_provider(& context,
+                caller, request.unchecked()), | rejection | A::closed(& context, &
+                BY_ANYBODY_OR_PROVIDER, rejection), | answer, latency | A::answered(&
+                context, & BY_ANYBODY_OR_PROVIDER, answer, latency),)
+            );
+            A::within(&context, &BY_ANYBODY_OR_PROVIDER, work).await
         }),
     )?;
     api.register(
@@ -1662,14 +1656,13 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByTokenRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::token(&context, &BY_TOKEN),
-                    |caller| A::by_token(&context, caller, request.unchecked()),
-                    |rejection| A::closed(&context, &BY_TOKEN, rejection),
-                    |answer, latency| A::answered(&context, &BY_TOKEN, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::token(& context, & BY_TOKEN), |
+                caller | A::by_token(& context, caller, request.unchecked()), | rejection
+                | A::closed(& context, & BY_TOKEN, rejection), | answer, latency |
+                A::answered(& context, & BY_TOKEN, answer, latency),)
+            );
+            A::within(&context, &BY_TOKEN, work).await
         }),
     )?;
     api.register(
@@ -1677,18 +1670,14 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<FailRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &FAIL),
-                    |()| A::fail(&context, request.unchecked()),
-                    |rejection| codegen_runtime::listed_body(
-                        &FAIL,
-                        A::closed_or_nothing_or_stuck(&context, &FAIL, rejection),
-                        &context.log,
-                    ),
-                    |answer, latency| A::answered(&context, &FAIL, answer, latency),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, & FAIL), | () |
+                A::fail(& context, request.unchecked()), | rejection |
+                codegen_runtime::listed_body(& FAIL, A::closed_or_nothing_or_stuck(&
+                context, & FAIL, rejection), & context.log), | answer, latency |
+                A::answered(& context, & FAIL, answer, latency),)
+            );
+            A::within(&context, &FAIL, work).await
         }),
     )?;
     api.register(
@@ -1696,19 +1685,14 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<FailWithoutAWordRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &FAIL_WITHOUT_A_WORD),
-                    |()| A::fail_without_a_word(&context, request.unchecked()),
-                    |rejection| A::unlisted(&context, &FAIL_WITHOUT_A_WORD, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &FAIL_WITHOUT_A_WORD,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, &
+                FAIL_WITHOUT_A_WORD), | () | A::fail_without_a_word(& context, request
+                .unchecked()), | rejection | A::unlisted(& context, &
+                FAIL_WITHOUT_A_WORD, rejection), | answer, latency | A::answered(&
+                context, & FAIL_WITHOUT_A_WORD, answer, latency),)
+            );
+            A::within(&context, &FAIL_WITHOUT_A_WORD, work).await
         }),
     )?;
     api.register(
@@ -1716,19 +1700,13 @@ pub fn register<A: SecurityApi>(
             context: dropshot::RequestContext<A::Context>,
             request: codegen_runtime::Captured<ByEverybodyRequest>|
         async move {
-            codegen_runtime::serve(
-                    &context,
-                    || A::public(&context, &BY_EVERYBODY),
-                    |()| A::by_everybody(&context, request.unchecked()),
-                    |rejection| A::unlisted(&context, &BY_EVERYBODY, rejection),
-                    |answer, latency| A::answered(
-                        &context,
-                        &BY_EVERYBODY,
-                        answer,
-                        latency,
-                    ),
-                )
-                .await
+            let work = ::std::pin::pin!(
+                codegen_runtime::serve(& context, || A::public(& context, &
+                BY_EVERYBODY), | () | A::by_everybody(& context, request.unchecked()), |
+                rejection | A::unlisted(& context, & BY_EVERYBODY, rejection), | answer,
+                latency | A::answered(& context, & BY_EVERYBODY, answer, latency),)
+            );
+            A::within(&context, &BY_EVERYBODY, work).await
         }),
     )?;
     codegen_runtime::register_absent_methods::<

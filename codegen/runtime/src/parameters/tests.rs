@@ -4,9 +4,9 @@ use http::{Method, Request};
 
 use super::*;
 use crate::operation::{Listed, Parameter, Status};
-use crate::schema::{Bounds, Kind, Schema};
+use crate::schema::{Alternative, Bounds, Kind, Schema, Sign, Text};
 
-static LIST: Operation = Operation {
+const LIST_AS_IS: Operation = Operation {
     id: "list",
     method: Method::GET,
     path: "/list",
@@ -39,6 +39,8 @@ static LIST: Operation = Operation {
     further: &[],
     errors: &[],
 };
+
+static LIST: Operation = LIST_AS_IS;
 
 fn violations(query: &str) -> Violations {
     let request = Request::get(format!("/list?{query}")).body(()).unwrap();
@@ -124,4 +126,52 @@ fn telling_takes_time_in_proportion_to_the_query() {
         let ratio = time(large).as_secs_f64() / least.as_secs_f64();
         assert!(ratio < 640.0, "{small:.20}: {ratio:.1} times");
     }
+}
+
+static WORD: Schema = Schema {
+    kind: Kind::String(Text {
+        min_length: 0,
+        max_length: Some(3),
+        pattern: None,
+        format: None,
+        enumeration: &[],
+    }),
+    nullable: false,
+};
+
+static FIND: Operation = Operation {
+    id: "find",
+    parameters: &[Parameter {
+        name: "which",
+        location: Location::Query,
+        required: true,
+        description: None,
+        schema: Schema {
+            kind: Kind::Union(&[Alternative {
+                sign: Sign::Fits { alone: true },
+                schema: &WORD,
+            }]),
+            nullable: false,
+        },
+        default: None,
+    }],
+    ..LIST_AS_IS
+};
+
+#[test]
+fn one_of_several_texts_is_read_by_way_of_its_json() {
+    let read = |query: &str| {
+        let request = Request::get(format!("/find?{query}")).body(()).unwrap();
+        let (head, ()) = request.into_parts();
+        let parameters = Parameters::read(&FIND, Location::Query, &head)?;
+        // As the types of unions read.
+        parameters.required::<Box<serde_json::value::RawValue>>("which")
+    };
+    assert_eq!(read("which=5%22").unwrap().get(), r#""5\"""#);
+    let violations = read("which=long").unwrap_err().violations;
+    let told: Vec<_> = violations
+        .iter()
+        .map(|it| (&*it.path, it.constraint))
+        .collect();
+    assert_eq!(told, [("which", "oneOf")]);
 }

@@ -4,7 +4,9 @@
 //!   member itself.
 //! - Lengths count Unicode code points, as JSON Schema has it.
 //! - Numbers compare as exact decimals, and `integer` means a literal without fraction and exponent.
-//! - Of a `oneOf`, the discriminator or the sign selects the one schema that the value is held against.
+//! - Of a `oneOf`, the discriminator or the sign selects the one schema that the value is held against. Where
+//!   there is neither, the value is held against each; the generator refuses lists in which that would take
+//!   longer with each level.
 //! - Keywords are independent of each other: a value of the wrong type is not among those of an `enum`
 //!   either, and violates both.
 //!
@@ -16,7 +18,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 
-use super::{Alternative, Array, Bounds, Kind, Object, OneOf, Schema, Text};
+use super::{Alternative, Array, Bounds, Kind, Object, OneOf, Schema, Sign, Text};
 use crate::decimal::{Decimal, DecimalError, Number};
 use crate::json::Value;
 use crate::violation::{Path, Violation, Violations, constraint, shown};
@@ -104,6 +106,13 @@ impl Check<'_> {
         let expected = match (&schema.kind, value) {
             (_, Value::Null) if schema.nullable => return,
             (Kind::Ref(schema), value) => return self.value(schema, value, place),
+            (Kind::Limited(schema, limits), value) => {
+                self.value(schema, value, place);
+                for limit in limits.iter().filter(|it| !it.is_kept(value)) {
+                    self.report(place, limit.keyword(), || limit.message(value));
+                }
+                return;
+            }
             (Kind::Boolean, Value::Boolean(_)) => return,
             (Kind::Integer(bounds), Value::Number(literal)) if is_whole(literal) => {
                 return self.number(bounds, literal, place);
@@ -126,7 +135,10 @@ impl Check<'_> {
                 return self.one_of(rules, members, value, place);
             }
             (Kind::Union(alternatives), value) => return self.union(alternatives, value, place),
-            (Kind::Null, Value::Null) => return,
+            (Kind::Null, Value::Null) | (Kind::Any, _) => return,
+            (Kind::Never, _) => {
+                return self.report(place, "not", || "must not be there: no value is valid");
+            }
             (Kind::Null, _) => "null",
             (Kind::Boolean, _) => "a boolean",
             (Kind::Integer(_), _) => "an integer, without fraction and exponent",
@@ -316,11 +328,25 @@ impl Check<'_> {
 
 impl Check<'_> {
     fn union(&mut self, alternatives: &[Alternative], value: &Value<'_>, place: &Place<'_>) {
-        match alternatives.iter().find(|it| it.sign.is_on(value)) {
-            Some(alternative) => self.value(alternative.schema, value, place),
-            None => self.report(place, "oneOf", || {
+        if let Some(seen) = alternatives.iter().find(|it| it.sign.is_on(value)) {
+            return self.value(seen.schema, value, place);
+        }
+        let fits = |it: &&Alternative| match it.sign {
+            Sign::Fits { alone } => check(it.schema, value).is_empty().then_some(alone),
+            _ => None,
+        };
+        let mut fitting = alternatives.iter().filter_map(|it| fits(&it));
+        match (fitting.next(), fitting.next()) {
+            (Some(true), Some(_)) => self.report(
+                place,
+                "oneOf",
+                || "must be one of several alternatives, but could be more than one of them",
+            ),
+            (Some(_), _) => {}
+            (None, _) => self.report(place, "oneOf", || {
                 let all = alternatives.iter().map(|it| it.sign.to_string());
-                let all: Vec<_> = all.take(MAX_NAMED).collect();
+                let mut all: Vec<_> = all.take(MAX_NAMED).collect();
+                all.dedup();
                 format!("must be {}, but is {}", all.join(" or "), value.kind())
             }),
         }
@@ -358,7 +384,7 @@ fn characters(count: usize) -> String {
 /// The most values of a list that a message names.
 pub(super) const MAX_NAMED: usize = 12;
 
-fn not_one_of(allowed: &[&str], came: &str) -> String {
+pub(super) fn not_one_of(allowed: &[&str], came: &str) -> String {
     let named = allowed[..allowed.len().min(MAX_NAMED)].join(", ");
     let more = match allowed.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),

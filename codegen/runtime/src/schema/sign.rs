@@ -42,6 +42,8 @@ impl fmt::Display for Sign {
             Sign::Array => f.write_str("an array"),
             Sign::Object => f.write_str("an object"),
             Sign::Member(member) => write!(f, "an object with {member}"),
+            Sign::Fits { alone: true } => f.write_str("one of several alternatives"),
+            Sign::Fits { alone: false } => f.write_str("any of several alternatives"),
         }
     }
 }

@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::{ident, optional};
 use crate::Document;
-use crate::model::{Bound, Bounds, Format, Kind, Schema, Sign, Text, Width};
+use crate::model::{Bound, Bounds, Format, Kind, Limit, Schema, Sign, Text, Width};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -33,7 +33,27 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
 pub(super) fn value(schema: &Schema) -> TokenStream {
     let kind = kind(&schema.kind);
     let nullable = schema.nullable;
-    quote!(Schema { kind: #kind, nullable: #nullable })
+    let plain = quote!(Schema { kind: #kind, nullable: #nullable });
+    if schema.limits.is_empty() {
+        return plain;
+    }
+    let limits = schema.limits.iter().map(limit);
+    quote!(Schema { kind: Kind::Limited(&#plain, &[#(#limits),*]), nullable: #nullable })
+}
+
+fn limit(limit: &Limit) -> TokenStream {
+    match limit {
+        Limit::MultipleOf(of) => quote!(Limit::MultipleOf(#of)),
+        Limit::Values(values) => quote!(Limit::Values(&[#(#values),*])),
+        Limit::MinProperties(least) => {
+            let least = size(*least);
+            quote!(Limit::MinProperties(#least))
+        }
+        Limit::MaxProperties(most) => {
+            let most = size(*most);
+            quote!(Limit::MaxProperties(#most))
+        }
+    }
 }
 
 fn kind(kind: &Kind) -> TokenStream {
@@ -99,6 +119,8 @@ fn kind(kind: &Kind) -> TokenStream {
             quote!(Kind::Union(&[#(#alternatives),*]))
         }
         Kind::Null => quote!(Kind::Null),
+        Kind::Any => quote!(Kind::Any),
+        Kind::Never => quote!(Kind::Never),
         Kind::Ref(name) => {
             let name = ident(&names::of_type(name));
             quote!(Kind::Ref(&#name))
@@ -115,6 +137,7 @@ fn sign(sign: &Sign) -> TokenStream {
         Sign::Array => quote!(Sign::Array),
         Sign::Object => quote!(Sign::Object),
         Sign::Member(member) => quote!(Sign::Member(#member)),
+        Sign::Fits { alone } => quote!(Sign::Fits { alone: #alone }),
     }
 }
 

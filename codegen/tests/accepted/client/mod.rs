@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml bodies.yaml inline.yaml scalars.yaml security.yaml unions.yaml
+//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml bodies.yaml composed.yaml inline.yaml limits.yaml named.yaml open.yaml scalars.yaml security.yaml unions.yaml
 //! ```
 
 #[allow(
@@ -38,7 +38,51 @@ pub mod bodies;
     unused_mut
 )]
 #[rustfmt::skip] // As the generator prints it.
+pub mod composed;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
 pub mod inline;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod limits;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod named;
+#[allow(
+    missing_docs,
+    clippy::all,
+    rustdoc::bare_urls,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    unused_imports,
+    unused_mut
+)]
+#[rustfmt::skip] // As the generator prints it.
+pub mod open;
 #[allow(
     missing_docs,
     clippy::all,
@@ -72,11 +116,15 @@ pub mod security;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod unions;
+mod any;
 mod choice;
 mod decimal;
 mod field;
 mod time;
 
+pub use any::Any;
+#[doc(hidden)]
+pub use any::present;
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;

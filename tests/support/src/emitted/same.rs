@@ -92,7 +92,7 @@ fn answer(document: &Document, operation: &Operation, status: &str) -> Value {
 }
 
 /// Keywords that do not say which values are valid.
-const TEXTS: [&str; 4] = ["description", "title", "example", "externalDocs"];
+pub(super) const TEXTS: [&str; 4] = ["description", "title", "example", "externalDocs"];
 
 /// A schema with its references put in place and its texts left out. A reference to a schema that is
 /// being put in place stays, by name.

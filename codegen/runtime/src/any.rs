@@ -1,0 +1,145 @@
+//! Values of any kind, and members that are there or not.
+//!
+//! This file stands on `serde` and `serde_json` (with `raw_value`) alone, and names nothing else: the generated
+//! client contains a copy of it where a document needs it.
+
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// A JSON value of any kind, null among them, as its text: numbers stay as they were written, and members in
+/// their order. Spacing is left out.
+///
+/// Two are equal when their texts are.
+#[derive(Clone)]
+pub struct Any(Box<RawValue>);
+
+impl Any {
+    /// The JSON of a value.
+    ///
+    /// # Errors
+    /// When the value has no JSON, such as a map whose keys are no texts.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Any, serde_json::Error> {
+        serde_json::value::to_raw_value(value).map(Any)
+    }
+
+    /// The value as a `T`.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub fn take<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.as_str())
+    }
+
+    /// The text, without spacing.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl Default for Any {
+    /// Null.
+    fn default() -> Any {
+        Any(RawValue::NULL.to_owned())
+    }
+}
+
+impl PartialEq for Any {
+    fn eq(&self, other: &Any) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Any {}
+
+impl std::fmt::Debug for Any {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::fmt::Display for Any {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Any {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Any {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Any, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        match without_spacing(raw.get()) {
+            None => Ok(Any(raw)),
+            Some(text) => RawValue::from_string(text)
+                .map(Any)
+                .map_err(D::Error::custom),
+        }
+    }
+}
+
+/// A JSON text without the spacing between its symbols; nothing, when there is none.
+fn without_spacing(text: &str) -> Option<String> {
+    let (mut is_inside, mut is_escaped) = (false, false);
+    let is_kept = |symbol: &char| {
+        let space = !is_inside && matches!(*symbol, ' ' | '\t' | '\n' | '\r');
+        is_inside ^= *symbol == '"' && !is_escaped;
+        is_escaped = *symbol == '\\' && !is_escaped;
+        !space
+    };
+    let kept: String = text.chars().filter(is_kept).collect();
+    (kept.len() < text.len()).then_some(kept)
+}
+
+/// A member that is there, for `deserialize_with`: null is a value, and not as if it were missing.
+pub fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Any, present};
+
+    #[test]
+    fn a_value_is_its_text_without_spacing() {
+        let text =
+            " { \"b\" : [ 1.10 , -0.0, 1e400, true , null ] ,\n\t\"a \\\" \\\\\" : \" x \" } ";
+        let any: Any = serde_json::from_str(text).unwrap();
+        let expected = r#"{"b":[1.10,-0.0,1e400,true,null],"a \" \\":" x "}"#;
+        assert_eq!(any.as_str(), expected);
+        assert_eq!(serde_json::to_string(&any).unwrap(), expected);
+        assert_eq!(any, serde_json::from_str(expected).unwrap());
+        assert_eq!(Any::default().to_string(), "null");
+        assert_eq!(Any::of(&[1, 2]).unwrap().take::<Vec<u8>>().unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_member_of_any_kind_may_be_null_and_may_be_absent() {
+        #[derive(Debug, PartialEq, serde::Deserialize)]
+        struct Members {
+            needed: Any,
+            #[serde(default, deserialize_with = "present")]
+            spare: Option<Any>,
+            #[serde(default, deserialize_with = "present")]
+            text: Option<String>,
+        }
+        let read = |text| serde_json::from_str::<Members>(text).ok();
+        let null = Members {
+            needed: Any::default(),
+            spare: Some(Any::default()),
+            text: None,
+        };
+        assert_eq!(read(r#"{"needed":null,"spare":null}"#), Some(null));
+        assert_eq!(read(r#"{"needed":1}"#).map(|it| it.spare), Some(None));
+        assert_eq!(read(r#"{"spare":1}"#), None);
+        assert_eq!(read(r#"{"needed":1,"text":null}"#), None);
+    }
+}
