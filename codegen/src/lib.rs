@@ -54,8 +54,9 @@
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
 //!   nothing: a proxy may drop it).
 //!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it.
-//!   - `application/x-www-form-urlencoded` in requests: an object whose properties are single values, read as
-//!     those of a query.
+//!   - `application/x-www-form-urlencoded` in requests: an object with properties. Single values are written as
+//!     in a query, a list of them as the name with each, and what else there is as JSON (OpenAPI 3.0.3, Encoding
+//!     Object).
 //!   - These two may be left out of a request (`required` is false unless it is said): then the handler has an
 //!     `Option`. A body of no bytes is none.
 //!   - `text/plain`: a string.

@@ -18,7 +18,7 @@
 //!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
 //! - the successes of an operation differ in status alone; its errors are JSON, or have no body;
-//! - a body of a form is an object of single values.
+//! - a body of a form is an object.
 //!
 //! # How the model stays small
 //!
@@ -44,6 +44,7 @@ use serde_json::Value;
 
 use crate::names;
 pub use crate::pointer::Pointer;
+pub(crate) use schema::OfForm;
 pub use schema::{Alternative, Bound, Bounds, Format, Kind, Limit, Schema, Sign, Text, Width};
 
 /// One OpenAPI document of the subset that [`crate`] states.

@@ -701,6 +701,29 @@ mod exchanges {
     }
 
     #[test]
+    fn a_form_has_lists_by_repetition_and_objects_as_json() {
+        let (request, _) = exchange("200 OK\r\n\r\n{}", async |url| {
+            let client = bodies::Client::new(&url);
+            let reason = r#"{"why":"a b"}"#;
+            let text = format!(
+                r#"{{"name":"a&b","count":3,"urgent":true,"tags":["x","y z"],"sizes":[[1],[]],"reason":{reason},"any":"t"}}"#
+            );
+            let form: bodies::types::Form = serde_json::from_str(&text).unwrap();
+            client.send_form().body(form).send().await.map(drop)
+        });
+        let body = request.rsplit("\r\n\r\n").next().unwrap();
+        assert_eq!(
+            body,
+            "any=%22t%22&count=3&name=a%26b&reason=%7B%22why%22%3A%22a+b%22%7D&sizes=%5B%5B1%5D%2C%5B%5D%5D\
+             &tags=x&tags=y+z&urgent=true"
+        );
+        assert!(
+            request.contains("content-type: application/x-www-form-urlencoded\r\n"),
+            "{request}"
+        );
+    }
+
+    #[test]
     fn an_answer_of_bytes_is_a_stream() {
         let answer = "200 OK\r\ncontent-length: 3\r\n\r\nPNG";
         let (_, bytes) = exchange(answer, async |url| {

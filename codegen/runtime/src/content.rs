@@ -3,15 +3,18 @@
 //! | media type | read | what the handler gets |
 //! |---|---|---|
 //! | `application/json` | whole, within limits | the type of its schema; an `Option` where it may be left out |
-//! | `application/x-www-form-urlencoded` | whole | the same: names are those of members, texts are read as in a query |
+//! | `application/x-www-form-urlencoded` | whole | the same: names are those of members |
 //! | `text/plain` | whole | the same: the body is one string, in UTF-8 |
 //! | `multipart/form-data` | by the handler | [`Multipart`] |
 //! | any other | by the handler | [`RequestBody`], the bytes |
 //!
+//! The texts of a form are read as those of a query. A list of single values is its name with each of them, and what else
+//! is no single value is JSON (OpenAPI 3.0.3, Encoding Object).
+//!
 //! An answer of 101 takes the place of a body: the handler gets a [`Websocket`].
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use bytes::Bytes;
 use dropshot::{
@@ -193,7 +196,7 @@ impl Received {
             Received::Nothing => return Ok(Value::Null),
             Received::Json(text) => json::parse(text).map_err(of_body)?,
             Received::Text(text) => Value::String(Cow::Borrowed(text)),
-            Received::Form(pairs) => Value::Object(members(schema, pairs)),
+            Received::Form(pairs) => Value::Object(members(schema, pairs)?),
         };
         RequestError::unless_empty(Cause::Body, check(schema, &value))?;
         Ok(value)
@@ -208,25 +211,60 @@ fn of_body(violation: Violation) -> RequestError {
 }
 
 /// The members of a form: the schema of each says what its text stands for.
-fn members<'a>(schema: &Schema, pairs: &'a [(String, String)]) -> Vec<(Cow<'a, str>, Value<'a>)> {
+///
+/// # Errors
+/// The names that come twice and are no lists, and the texts that should be JSON and are not.
+fn members<'a>(
+    schema: &Schema,
+    pairs: &'a [(String, String)],
+) -> Result<Vec<(Cow<'a, str>, Value<'a>)>, RequestError> {
     let properties = match &schema.kind {
-        Kind::Ref(schema) => return members(schema, pairs),
+        Kind::Ref(schema) | Kind::Limited(schema, _) => return members(schema, pairs),
         Kind::Object(object) => object.properties,
         _ => &[],
     };
-    let read = |(name, text): &'a (String, String)| {
+    let mut members = Vec::<(Cow<'a, str>, Value<'a>)>::new();
+    let mut places = HashMap::new();
+    let mut violations = Violations::default();
+    for (name, text) in pairs {
         let property = properties.iter().find(|it| it.name == name);
-        let value = property.map_or(Value::String(Cow::Borrowed(text)), |it| {
-            it.schema.read_text(text)
-        });
-        (Cow::Borrowed(name.as_str()), value)
-    };
-    pairs.iter().map(read).collect()
+        let schema = property.map(|it| &it.schema);
+        let items = schema.and_then(Schema::items).filter(|it| it.is_single());
+        let seen = places.get(name.as_str()).copied();
+        match (seen.and_then(|at: usize| members.get_mut(at)), items) {
+            (Some((_, Value::Array(list))), Some(items)) => list.push(items.read_text(text)),
+            (Some(_), _) => {
+                let message = "must not be given more than once";
+                violations.add(|| Violation::new(place(name), constraint::REPEATED, message));
+            }
+            (None, items) => {
+                let value = match (schema, items) {
+                    (_, Some(items)) => Value::Array(vec![items.read_text(text)]),
+                    (Some(schema), _) if !schema.is_single() => {
+                        match json::parse(text.as_bytes()) {
+                            Ok(value) => value,
+                            Err(_) => {
+                                let message = "must be JSON";
+                                violations.add(|| Violation::new(place(name), "format", message));
+                                continue;
+                            }
+                        }
+                    }
+                    (Some(schema), _) => schema.read_text(text),
+                    (None, _) => Value::String(Cow::Borrowed(text)),
+                };
+                places.insert(name.as_str(), members.len());
+                members.push((Cow::Borrowed(name.as_str()), value));
+            }
+        }
+    }
+    RequestError::unless_empty(Cause::Body, violations)?;
+    Ok(members)
 }
 
-/// The pairs of a form, no name twice.
+/// The pairs of a form.
 fn form(bytes: &[u8]) -> Result<Vec<(String, String)>, RequestError> {
-    let (mut pairs, mut seen) = (Vec::new(), HashSet::new());
+    let mut pairs = Vec::new();
     let mut violations = Violations::default();
     for pair in bytes.split(|&it| it == b'&').filter(|it| !it.is_empty()) {
         let end = pair.iter().position(|&it| it == b'=');
@@ -238,10 +276,6 @@ fn form(bytes: &[u8]) -> Result<Vec<(String, String)>, RequestError> {
             violations.add(|| Violation::new("", "format", "must have names in UTF-8"));
             continue;
         };
-        if !seen.insert(name.clone()) {
-            let message = "must not be given more than once";
-            violations.add(|| Violation::new(place(&name), constraint::REPEATED, message));
-        }
         match text {
             Some(text) => pairs.push((name, text)),
             None => violations.add(|| Violation::new(place(&name), "format", "must be UTF-8")),

@@ -238,9 +238,29 @@ impl Schema {
     /// What the items of a list are.
     pub(crate) fn items(&self) -> Option<&'static Schema> {
         match &self.kind {
-            Kind::Ref(schema) => schema.items(),
+            Kind::Ref(schema) | Kind::Limited(schema, _) => schema.items(),
             Kind::Array(array) => Some(array.items),
             _ => None,
+        }
+    }
+
+    /// Whether a text in a form is its value, and not JSON: it is no list, no object and nothing that may be one.
+    pub(crate) fn is_single(&self) -> bool {
+        match &self.kind {
+            Kind::Ref(schema) | Kind::Limited(schema, _) => schema.is_single(),
+            Kind::Boolean | Kind::Integer(_) | Kind::Number(_) | Kind::String(_) => true,
+            Kind::Union(_) => self.is_text(),
+            _ => false,
+        }
+    }
+
+    /// Whether all of its values are texts.
+    fn is_text(&self) -> bool {
+        match &self.kind {
+            Kind::Ref(schema) | Kind::Limited(schema, _) => schema.is_text(),
+            Kind::String(_) => true,
+            Kind::Union(alternatives) => alternatives.iter().all(|it| it.schema.is_text()),
+            _ => false,
         }
     }
 

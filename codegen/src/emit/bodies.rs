@@ -5,14 +5,15 @@
 //!
 //! 1. bytes go out with the media type that the document says;
 //! 2. `multipart/form-data` is a form of reqwest's, which knows its boundary;
-//! 3. a body that may be left out is `None` until it is given, and then nothing is sent.
+//! 3. a body that may be left out is `None` until it is given, and then nothing is sent;
+//! 4. a form with lists or objects goes through `form.rs`, since no form of reqwest's has any.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprMethodCall, Item, LitStr, Path, Type, parse_quote};
 
-use crate::model::{Body, Content, Document};
+use crate::model::{Body, Content, Document, Kind, OfForm, Operation};
 
 const BYTES: &str = "application/octet-stream";
 
@@ -20,7 +21,10 @@ const BYTES: &str = "application/octet-stream";
 pub(super) fn written(file: &mut syn::File, document: &Document) {
     let operations = document.operations.iter();
     let bodies: Vec<_> = operations
-        .filter_map(|it| Some((it.stem(), it.body.as_ref()?)))
+        .filter_map(|it| {
+            let json = json_of_form(document, it);
+            Some((it.stem(), it.body.as_ref()?, json))
+        })
         .collect();
     for item in &mut file.items {
         if let Item::Mod(module) = item
@@ -29,8 +33,10 @@ pub(super) fn written(file: &mut syn::File, document: &Document) {
         {
             for item in items {
                 let name = owner(item);
-                if let Some((_, body)) = bodies.iter().find(|(it, _)| name.as_ref() == Some(it)) {
-                    Writer { body }.visit_item_mut(item);
+                let its = bodies.iter().find(|(it, ..)| name.as_ref() == Some(it));
+                if let Some((_, body, json)) = its {
+                    let json = json.as_deref();
+                    Writer { body, json }.visit_item_mut(item);
                 }
             }
         }
@@ -49,8 +55,41 @@ pub(super) fn owner(item: &Item) -> Option<String> {
     }
 }
 
+/// The members of an operation's form that are written as JSON, if any of them is no single value.
+pub(super) fn json_of_form<'a>(
+    document: &'a Document,
+    operation: &Operation,
+) -> Option<Vec<&'a str>> {
+    let Content::Form(name) = &operation.body.as_ref()?.content else {
+        return None;
+    };
+    let Kind::Object { properties, .. } = &document.schemas.get(name)?.kind else {
+        return None;
+    };
+    let styles = properties.iter();
+    let styles = styles.map(|(name, it)| (name.as_str(), it.of_form(&document.schemas)));
+    let styles: Vec<_> = styles.filter(|(_, it)| *it != OfForm::Single).collect();
+    let json = |(name, style): &(_, OfForm)| (*style == OfForm::Json).then_some(*name);
+    (!styles.is_empty()).then(|| styles.iter().filter_map(json).collect())
+}
+
 struct Writer<'a> {
     body: &'a Body,
+    /// As [`json_of_form`] has it.
+    json: Option<&'a [&'a str]>,
+}
+
+impl Writer<'_> {
+    /// What `form_urlencoded` is given to write this body.
+    fn form(&self, body: &Expr) -> Expr {
+        let Some(json) = self.json else {
+            return body.clone();
+        };
+        parse_quote! {
+            &super::super::form::pairs(#body, &[#(#json),*])
+                .map_err(|error| Error::InvalidRequest(error.to_string()))?
+        }
+    }
 }
 
 impl VisitMut for Writer<'_> {
@@ -82,7 +121,7 @@ impl VisitMut for Writer<'_> {
         visit_mut::visit_path_mut(self, path);
     }
 
-    /// Steps 2 and 3.
+    /// Steps 2, 3 and 4.
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
         visit_mut::visit_expr_mut(self, expression);
         let optional = !self.body.required;
@@ -108,14 +147,19 @@ impl VisitMut for Writer<'_> {
                     && is(call, "form_urlencoded", &quote!(&body))
                 {
                     let request = &call.receiver;
+                    let form = self.form(&parse_quote!(body));
                     *expression = parse_quote!({
                         let request = #request;
                         match &body {
-                            ::std::option::Option::Some(body) => request.form_urlencoded(body)?,
+                            ::std::option::Option::Some(body) => request.form_urlencoded(#form)?,
                             ::std::option::Option::None => request,
                         }
                     });
                 }
+            }
+            Expr::MethodCall(call) if !optional && is(call, "form_urlencoded", &quote!(&body)) => {
+                let form = self.form(&parse_quote!(&body));
+                call.args = parse_quote!(#form);
             }
             Expr::MethodCall(call)
                 if self.body.content == Content::Multipart && is(call, "body", &quote!(body)) =>

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::model::{Pointer, Schema};
 use crate::{Document, Problem, Problems};
 
+use super::bodies;
 use super::patch::Shared;
 use super::types::{self, Side};
 
@@ -19,6 +20,9 @@ const SHARED: [(&str, &str); 4] = [
 
 /// What they share besides where a document needs it.
 const OPEN: (&str, &str) = ("any.rs", include_str!("../../runtime/src/any.rs"));
+
+/// What a client has where a form needs it.
+const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
 
 /// What the generator emits cannot have: documentation of every builder method, and links that
 /// work in text that was written for another reader.
@@ -63,8 +67,10 @@ pub(crate) fn modules(
         );
     }
     let shared = SHARED.into_iter().chain(is_open(documents).then_some(OPEN));
-    for (name, text) in shared {
-        let origin = origin(&format!("codegen/runtime/src/{name}"));
+    let shared = shared.map(|file| ("codegen/runtime/src", file));
+    let form = has_form(documents).then_some(("codegen/src/client", FORM));
+    for (folder, (name, text)) in shared.chain(form) {
+        let origin = origin(&format!("{folder}/{name}"));
         modules.insert(name.to_owned(), format!("// {origin}\n\n{text}"));
     }
     modules.insert("mod.rs".to_owned(), root(documents, inner, mock));
@@ -78,6 +84,15 @@ fn is_open(documents: &[Document]) -> bool {
         schemas.any(Schema::has_any) || !document.tried().is_empty()
     };
     documents.iter().any(any)
+}
+
+/// Whether a document has a form whose members are more than single values.
+fn has_form(documents: &[Document]) -> bool {
+    let mut operations = documents.iter().flat_map(|document| {
+        let operations = document.operations.iter();
+        operations.map(move |operation| (document, operation))
+    });
+    operations.any(|(document, it)| bodies::json_of_form(document, it).is_some())
 }
 
 /// The file of a document's mock, and its text.
@@ -149,8 +164,14 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
         ),
         false => ("", ""),
     };
+    let form = match has_form(documents) {
+        true => "mod form;\n",
+        false => "",
+    };
     text + open
-        + "mod choice;\nmod decimal;\nmod field;\nmod time;\n\n"
+        + "mod choice;\nmod decimal;\nmod field;\n"
+        + form
+        + "mod time;\n\n"
         + used
         + "use choice::none_of;\n\
             pub use decimal::{Decimal, DecimalError};\npub use field::Field;\npub use time::rfc3339;\n"

@@ -91,6 +91,17 @@ pub enum Kind {
     Ref(String),
 }
 
+/// How a member of a form is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfForm {
+    /// As its text.
+    Single,
+    /// A list: once for each item.
+    Repeated,
+    /// As JSON.
+    Json,
+}
+
 /// What no type keeps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -283,10 +294,33 @@ impl Schema {
 
     /// Whether all of its values are texts that may be shown.
     pub(crate) fn is_text(&self, schemas: &IndexMap<String, Schema>) -> bool {
+        self.is_all(schemas, |text| text.format != Some(Format::Password))
+    }
+
+    /// How it is written as a member of a form (OpenAPI 3.0.3, Encoding Object).
+    pub(crate) fn of_form(&self, schemas: &IndexMap<String, Schema>) -> OfForm {
+        match &self.kind {
+            Kind::Ref(name) => match schemas.get(name) {
+                Some(schema) => schema.of_form(schemas),
+                None => OfForm::Single,
+            },
+            Kind::Boolean | Kind::Integer { .. } | Kind::Number { .. } | Kind::String(_) => {
+                OfForm::Single
+            }
+            Kind::Union(_) if self.is_all(schemas, |_| true) => OfForm::Single,
+            Kind::Array { items, .. } if items.of_form(schemas) == OfForm::Single => {
+                OfForm::Repeated
+            }
+            _ => OfForm::Json,
+        }
+    }
+
+    /// Whether all of its values are such texts.
+    fn is_all(&self, schemas: &IndexMap<String, Schema>, admits: fn(&Text) -> bool) -> bool {
         let (mut seen, mut open) = (Vec::new(), vec![self]);
         while let Some(schema) = open.pop() {
             match &schema.kind {
-                Kind::String(text) if text.format != Some(Format::Password) => {}
+                Kind::String(text) if admits(text) => {}
                 Kind::Ref(_) | Kind::Union(_) => {
                     let names = schema.references().into_iter();
                     let new: Vec<_> = names.filter(|it| !seen.contains(it)).collect();

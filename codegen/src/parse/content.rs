@@ -8,7 +8,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Content, Kind, Operation, Schema};
+use crate::model::{Content, Kind, OfForm, Operation, Schema};
 
 use super::answer;
 use super::graph::{self, Schemas};
@@ -162,9 +162,21 @@ fn check_bytes(reader: &Reader<'_>, place: &Place<'_>, why: &str) -> bool {
     is_plain
 }
 
-/// Refuses bodies that are not what their media type can say: no component of one
-/// is null; a form has members that are
-/// single values, and a text is one.
+/// Refuses items of a list in a form that no text is.
+fn check_items(reader: &Reader<'_>, schemas: &Schemas, list: &Schema) {
+    match &list.kind {
+        Kind::Ref(name) => {
+            if let Some(list) = schemas.get(name) {
+                check_items(reader, schemas, list);
+            }
+        }
+        Kind::Array { items, .. } => graph::check_single_value(reader, schemas, items, true),
+        _ => {}
+    }
+}
+
+/// Refuses bodies that are not what their media type can say: no component of one is null; a form is an object, and a
+/// text is a string.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
     let answers = std::iter::once(&operation.success).chain(&operation.errors);
     let answers = answers.filter_map(|it| Some((it.content.as_ref()?, &it.pointer)));
@@ -186,7 +198,13 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operatio
         match (content, &schema.kind) {
             (Content::Form(_), Kind::Object { properties, .. }) => {
                 for property in properties.values() {
-                    graph::check_single_value(reader, schemas, property, true);
+                    match property.of_form(schemas) {
+                        OfForm::Single => {
+                            graph::check_single_value(reader, schemas, property, true);
+                        }
+                        OfForm::Repeated => check_items(reader, schemas, property),
+                        OfForm::Json => {}
+                    }
                 }
             }
             (Content::Form(_), _) => reader.refuse(

@@ -258,7 +258,7 @@ pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
     let mut scope = Scope::new(
         reader,
         "module",
-        &["any", "choice", "decimal", "field", "time"],
+        &["any", "choice", "decimal", "field", "form", "time"],
     );
     scope.add(module, value, &Pointer::default());
 }

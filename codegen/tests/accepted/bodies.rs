@@ -123,6 +123,18 @@ pub mod types {
         pub count: i32,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub urgent: ::std::option::Option<bool>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub tags: ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub reason: ::std::option::Option<Reason>,
+        #[serde(
+            default,
+            skip_serializing_if = "::std::option::Option::is_none",
+            deserialize_with = "::codegen_runtime::present"
+        )]
+        pub any: ::std::option::Option<::codegen_runtime::Any>,
     }
     /// `FormName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -527,10 +539,11 @@ impl ::schemars::JsonSchema for types::Form {
         concat!(module_path!(), "::", "Form").into()
     }
     fn json_schema(
-        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
     ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Reason>();
         ::codegen_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"}},\"required\":[\"name\",\"count\"],\"additionalProperties\":false}",
+            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":\"int32\"}}},\"reason\":{\"$ref\":\"#/components/schemas/Reason\"},\"any\":{}},\"required\":[\"name\",\"count\"],\"additionalProperties\":false}",
         )
     }
 }
@@ -676,6 +689,77 @@ pub mod schemas {
                     required: false,
                     schema: Schema {
                         kind: Kind::Boolean,
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "tags",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Array(Array {
+                            items: &Schema {
+                                kind: Kind::String(Text {
+                                    min_length: 0,
+                                    max_length: ::std::option::Option::None,
+                                    pattern: ::std::option::Option::None,
+                                    format: ::std::option::Option::None,
+                                    enumeration: &[],
+                                }),
+                                nullable: false,
+                            },
+                            min_items: 0,
+                            max_items: ::std::option::Option::None,
+                            unique_items: false,
+                        }),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "sizes",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Array(Array {
+                            items: &Schema {
+                                kind: Kind::Array(Array {
+                                    items: &Schema {
+                                        kind: Kind::Integer(Bounds {
+                                            minimum: ::std::option::Option::Some(Bound {
+                                                value: "-2147483648",
+                                                exclusive: false,
+                                            }),
+                                            maximum: ::std::option::Option::Some(Bound {
+                                                value: "2147483647",
+                                                exclusive: false,
+                                            }),
+                                        }),
+                                        nullable: false,
+                                    },
+                                    min_items: 0,
+                                    max_items: ::std::option::Option::None,
+                                    unique_items: false,
+                                }),
+                                nullable: false,
+                            },
+                            min_items: 0,
+                            max_items: ::std::option::Option::None,
+                            unique_items: false,
+                        }),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "reason",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Reason),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "any",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Any,
                         nullable: false,
                     },
                 },

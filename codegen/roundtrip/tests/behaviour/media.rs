@@ -61,6 +61,25 @@ async fn a_form_is_read_as_a_query_is_and_checked() {
             "count=%33&urgent=true&name=%C3%A4",
             Ok(r#"{"name":"ä","count":3,"urgent":true}"#),
         ),
+        (
+            "tags=a&name=a&count=1&tags=b+c&sizes=[[1],[]]&reason=%7B%22why%22%3A%22w%22%7D&any=null",
+            Ok(
+                r#"{"name":"a","count":1,"tags":["a","b c"],"sizes":[[1],[]],"reason":{"why":"w"},"any":null}"#,
+            ),
+        ),
+        (
+            "name=a&count=1&tags=&any=%22b%22",
+            Ok(r#"{"name":"a","count":1,"tags":[""],"any":"b"}"#),
+        ),
+        (
+            "name=a&count=1&sizes=[[1]]&sizes=[]",
+            Err("/sizes repeated"),
+        ),
+        ("name=a&count=1&sizes=1&reason=x", Err("/reason format")),
+        ("name=a&count=1&sizes=1", Err("/sizes type")),
+        ("name=a&count=1&sizes=[[%22a%22]]", Err("/sizes/0/0 type")),
+        ("name=a&count=1&reason={}", Err("/reason/why required")),
+        ("name=a&count=1&any=b", Err("/any format")),
         ("name=a", Err("/count required")),
         ("name=a&count=x", Err("/count type")),
         ("name=a&count=2147483648", Err("/count maximum")),

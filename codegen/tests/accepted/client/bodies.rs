@@ -134,6 +134,18 @@ pub mod types {
         pub count: i32,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub urgent: ::std::option::Option<bool>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub tags: ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub reason: ::std::option::Option<Reason>,
+        #[serde(
+            default,
+            skip_serializing_if = "::std::option::Option::is_none",
+            deserialize_with = "super::super::present"
+        )]
+        pub any: ::std::option::Option<super::super::Any>,
     }
     impl Form {
         pub fn builder() -> builder::Form {
@@ -318,8 +330,24 @@ pub mod types {
         }
         #[derive(Clone, Debug)]
         pub struct Form {
+            any: ::std::result::Result<
+                ::std::option::Option<super::super::super::Any>,
+                ::std::string::String,
+            >,
             count: ::std::result::Result<i32, ::std::string::String>,
             name: ::std::result::Result<super::FormName, ::std::string::String>,
+            reason: ::std::result::Result<
+                ::std::option::Option<super::Reason>,
+                ::std::string::String,
+            >,
+            sizes: ::std::result::Result<
+                ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
+                ::std::string::String,
+            >,
+            tags: ::std::result::Result<
+                ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+                ::std::string::String,
+            >,
             urgent: ::std::result::Result<
                 ::std::option::Option<bool>,
                 ::std::string::String,
@@ -328,13 +356,31 @@ pub mod types {
         impl ::std::default::Default for Form {
             fn default() -> Self {
                 Self {
+                    any: Ok(Default::default()),
                     count: Err("no value supplied for count".to_string()),
                     name: Err("no value supplied for name".to_string()),
+                    reason: Ok(Default::default()),
+                    sizes: Ok(Default::default()),
+                    tags: Ok(Default::default()),
                     urgent: Ok(Default::default()),
                 }
             }
         }
         impl Form {
+            pub fn any<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<super::super::super::Any>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.any = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for any: {e}")
+                    });
+                self
+            }
             pub fn count<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<i32>,
@@ -359,6 +405,46 @@ pub mod types {
                     });
                 self
             }
+            pub fn reason<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Reason>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.reason = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for reason: {e}")
+                    });
+                self
+            }
+            pub fn sizes<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.sizes = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for sizes: {e}")
+                    });
+                self
+            }
+            pub fn tags<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.tags = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for tags: {e}")
+                    });
+                self
+            }
             pub fn urgent<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<bool>>,
@@ -378,8 +464,12 @@ pub mod types {
                 value: Form,
             ) -> ::std::result::Result<Self, super::error::ConversionError> {
                 Ok(Self {
+                    any: value.any?,
                     count: value.count?,
                     name: value.name?,
+                    reason: value.reason?,
+                    sizes: value.sizes?,
+                    tags: value.tags?,
                     urgent: value.urgent?,
                 })
             }
@@ -387,8 +477,12 @@ pub mod types {
         impl ::std::convert::From<super::Form> for Form {
             fn from(value: super::Form) -> Self {
                 Self {
+                    any: Ok(value.any),
                     count: Ok(value.count),
                     name: Ok(value.name),
+                    reason: Ok(value.reason),
+                    sizes: Ok(value.sizes),
+                    tags: Ok(value.tags),
                     urgent: Ok(value.urgent),
                 }
             }
@@ -1413,7 +1507,16 @@ pub mod builder {
                         ::reqwest::header::HeaderValue::from_static("application/json"),
                     );
                 match &body {
-                    ::std::option::Option::Some(body) => request.form_urlencoded(body)?,
+                    ::std::option::Option::Some(body) => {
+                        request
+                            .form_urlencoded(
+                                &super::super::form::pairs(
+                                        body,
+                                        &["sizes", "reason", "any"],
+                                    )
+                                    .map_err(|error| Error::InvalidRequest(error.to_string()))?,
+                            )?
+                    }
                     ::std::option::Option::None => request,
                 }
             }
@@ -1497,7 +1600,10 @@ pub mod builder {
                     ::reqwest::header::ACCEPT,
                     ::reqwest::header::HeaderValue::from_static("application/json"),
                 )
-                .form_urlencoded(&body)?
+                .form_urlencoded(
+                    &super::super::form::pairs(&body, &["sizes", "reason", "any"])
+                        .map_err(|error| Error::InvalidRequest(error.to_string()))?,
+                )?
                 .headers(header_map)
                 .build()?;
             let info = OperationInfo {

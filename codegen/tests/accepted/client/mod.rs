@@ -120,6 +120,7 @@ mod any;
 mod choice;
 mod decimal;
 mod field;
+mod form;
 mod time;
 
 pub use any::Any;
