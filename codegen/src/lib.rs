@@ -46,11 +46,10 @@
 //! - **Websockets**: 101 is the success of a GET without a body, `x-dropshot-websocket` or not. The handler
 //!   gets the connection once the request has been checked. `content` of a 101 says nothing; beside the mark,
 //!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
-//! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are all texts, written the usual way of
-//!   their place;
-//!   in a query also with a list of scalars, whose name comes before each item; no `content`. Numbers with a
-//!   fraction are not taken in a query. No text is null, so that `nullable` says nothing. A header
-//!   `Authorization` is taken where there are no security schemes.
+//! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are all texts, written
+//!   the usual way of their place; in a query also with a list of scalars, whose name comes before each item; no
+//!   `content`. Numbers with a fraction are not taken in a query. No text is null, so that `nullable` says nothing. A
+//!   header `Authorization` is taken where there are no security schemes.
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
 //!   nothing: a proxy may drop it).
 //!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it.
@@ -70,8 +69,9 @@
 //! - **Schemas**: `type` one of `boolean`, `integer`, `number`, `string`, `array`, `object`; or a `oneOf`
 //!   or `anyOf`; or `allOf`; or a `$ref`; or none of these, and no limits: any value. `not: {}` is no value at
 //!   all. No other `not`, and no `xml`. A limit of
-//!   one type wants that type beside it. What is `readOnly` is in nothing that requests have, and what is `writeOnly` in
-//!   nothing that answers have, so that the two say nothing more. A component that is a reference says what its target says.
+//!   one type wants that type beside it. What is `readOnly` is in nothing that requests have, and what is `writeOnly`
+//!   in nothing that answers have, so that the two say nothing more. A component that is a reference says what its
+//!   target says.
 //! - **Extensions in schemas** (`x-...`) are taken, since the standard's own keywords alone say which values a
 //!   schema admits.
 //! - **`oneOf` and `anyOf`** are told apart by the first of these that works for all: a `discriminator`, by its
@@ -95,8 +95,8 @@
 //! - **Null alone** is a string whose `enum` is `[null]`, as schemars writes it.
 //! - **Names of properties and values** that are none of Rust: what is not a letter A-Z or a-z or a digit is between
 //!   words, a `+` or a `-` at the beginning is `plus` or `minus`, an `x` begins what no letter begins, and where two
-//!   become the same, a number follows the later: `@type` is `type_`, `_links` `links`, `3d` `x3d`, and `user_id` behind
-//!   `userId` `user_id_2`; as values, `+1` is `Plus1`. On the wire they are as written ([`names::fields`],
+//!   become the same, a number follows the later: `@type` is `type_`, `_links` `links`, `3d` `x3d`, and `user_id`
+//!   behind `userId` `user_id_2`; as values, `+1` is `Plus1`. On the wire they are as written ([`names::fields`],
 //!   [`names::variants`]).
 //! - **Names**: objects, `oneOf`s and every scalar with a limit, a format, an enumeration or a default become types.
 //!   Those that stand inline are named by their place: the component (or the operationId), and what leads
@@ -123,8 +123,8 @@
 //!   `description`, `title`, `example`, `examples`, `externalDocs`, `termsOfService`, and `deprecated` of
 //!   parameters, headers and schemas.
 //! - **`$ref`** within the document, to parameters, headers, responses, request bodies, examples
-//!   and schemas, with no siblings but descriptive ones, which change nothing. Schemas refer to each other in circles through lists, maps and
-//!   alternatives only: elsewhere, a type would contain itself.
+//!   and schemas, with no siblings but descriptive ones, which change nothing. Schemas refer to each other in circles
+//!   through lists, maps and alternatives only: elsewhere, a type would contain itself.
 
 pub mod model;
 pub mod names;

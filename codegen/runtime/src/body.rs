@@ -12,8 +12,8 @@
 //! 1. nothing is done when the body has been read to its end;
 //! 2. nothing is done when the client waits for `100 Continue` and has not been told to go on: it sends
 //!    no body until then (RFC 9110, section 10.1.1), and reading would tell it to;
-//! 3. otherwise at most [`DRAIN_BYTES`], and besides as many as it may have beyond [`MAX_BYTES`], are read and forgotten, for at most
-//!    [`DRAIN_TIME`].
+//! 3. otherwise at most [`DRAIN_BYTES`], and besides as many as it may have beyond [`MAX_BYTES`], are read and
+//!    forgotten, for at most [`DRAIN_TIME`].
 
 use std::time::Duration;
 
@@ -93,8 +93,8 @@ impl RequestBody {
     /// Reads the whole body.
     ///
     /// # Errors
-    /// 408 when it takes longer than it may ([`DEADLINE`]), 413 when it has more bytes than it may ([`MAX_BYTES`]), 400 when it
-    /// does not come whole.
+    /// 408 when it takes longer than it may ([`DEADLINE`]), 413 when it has more bytes than it may ([`MAX_BYTES`]),
+    /// 400 when it does not come whole.
     pub async fn read(&mut self) -> Result<Bytes, RequestError> {
         let Some(body) = &mut self.body else {
             return Ok(Bytes::new());

@@ -8,8 +8,8 @@
 //! | `multipart/form-data` | by the handler | [`Multipart`] |
 //! | any other | by the handler | [`RequestBody`], the bytes |
 //!
-//! The texts of a form are read as those of a query. A list of single values is its name with each of them, and what else
-//! is no single value is JSON (OpenAPI 3.0.3, Encoding Object).
+//! The texts of a form are read as those of a query. A list of single values is its name with each of them, and what
+//! else is no single value is JSON (OpenAPI 3.0.3, Encoding Object).
 //!
 //! An answer of 101 takes the place of a body: the handler gets a [`Websocket`].
 

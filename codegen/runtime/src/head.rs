@@ -1,9 +1,9 @@
 //! Heads of requests that are refused for what they are, before the router sees them and before anything waits.
 //!
-//! 1. At most [`MAX_HEADERS`] headers (431): a request keeps the memory of all of them, several times over, for as long as
-//!    its body is on the way. hyper would take 100 over HTTP/1, and nearly 500 over HTTP/2.
-//! 2. No transfer coding but `chunked`, once (400): hyper reads the last of several, and a proxy in front may see another
-//!    end of the body than it does (RFC 9112, section 6.1).
+//! 1. At most [`MAX_HEADERS`] headers (431): a request keeps the memory of all of them, several times over, for as
+//!    long as its body is on the way. hyper would take 100 over HTTP/1, and nearly 500 over HTTP/2.
+//! 2. No transfer coding but `chunked`, once (400): hyper reads the last of several, and a proxy in front may see
+//!    another end of the body than it does (RFC 9112, section 6.1).
 //! 3. In HTTP/1.1 one `Host`, and never two (400; RFC 9112, section 3.2): a proxy may go by another of them.
 
 use dropshot::{ClientErrorStatusCode, HttpError};

@@ -3,8 +3,8 @@
 //! The generator (`codegen`) writes, for each document, static data and little glue; everything that
 //! is the same for all documents is here, once:
 //!
-//! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text: [`rfc3339`];
-//!   what to say of a text that is none of those that there are: [`none_of`];
+//! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text:
+//!   [`rfc3339`]; what to say of a text that is none of those that there are: [`none_of`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];

@@ -2,8 +2,8 @@
 //!
 //! 1. Path variables are the decoded segments of the path.
 //! 2. The query is `application/x-www-form-urlencoded`: pairs parted by `&`, percent-encoded UTF-8, `+`
-//!    for a space. A name that the operation does not have, nor its credentials, is `unknown`, one of its own that comes twice
-//!    is `repeated`; each counts once, however often it comes.
+//!    for a space. A name that the operation does not have, nor its credentials, is `unknown`, one of its own that
+//!    comes twice is `repeated`; each counts once, however often it comes.
 //! 3. Of the headers, those that the operation names are read; each may come once.
 //! 4. A value that is not UTF-8 violates `format`.
 //! 5. A list is written as many times as it has items (`style: form`, `explode: true`).

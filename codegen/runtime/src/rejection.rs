@@ -1,7 +1,7 @@
 //! How a request ends that is not answered by a success.
 //!
-//! - [`RequestError`]: what the runtime itself finds wrong with a request. It knows the violations, but not the document's
-//!   words for it.
+//! - [`RequestError`]: what the runtime itself finds wrong with a request. It knows the violations, but not the
+//!   document's words for it.
 //! - [`Rejection`]: one of those, or an error of the service's own, so that `?` works in a handler for
 //!   both.
 //! - [`ErrorAnswer`]: a complete error answer: status, headers and the body that the document describes. A

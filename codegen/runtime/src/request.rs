@@ -170,7 +170,8 @@ impl<R: Request> Unchecked<R> {
         Ok(request)
     }
 
-    /// The same, and what `note` makes of the request and of its body as it came. The body is read once for all of this.
+    /// The same, and what `note` makes of the request and of its body as it came. The body is read once for all of
+    /// this.
     ///
     /// # Errors
     /// As of [`check`](Unchecked::check).

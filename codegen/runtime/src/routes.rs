@@ -1,24 +1,25 @@
 //! Requests that are not written as a route is.
 //!
-//! dropshot's router reads generously: it drops empty segments, decodes percent-encoding before it compares, and takes a
-//! method in any case. An operation would have many addresses, and a rule that somebody wrote for the published one, in a
-//! proxy say, would miss the others. So:
+//! dropshot's router reads generously: it drops empty segments, decodes percent-encoding before it compares, and
+//! takes a method in any case. An operation would have many addresses, and a rule that somebody wrote for the
+//! published one, in a proxy say, would miss the others. So:
 //!
-//! 1. A path is taken only as the route has it: its literal parts byte by byte, and for a variable one segment that is not
-//!    empty, percent-encoded or not. Any other is answered as one that no route has, by the endpoint that it leads to
-//!    ([`check_path`]).
+//! 1. A path is taken only as the route has it: its literal parts byte by byte, and for a variable one segment that
+//!    is not empty, percent-encoded or not. Any other is answered as one that no route has, by the endpoint that it
+//!    leads to ([`check_path`]).
 //! 2. A method that is none of [`METHODS`], to the letter (RFC 9110, section 9.1), is answered before the router sees
 //!    it, which takes `get` for GET ([`Methods`]). Of a path that is written as a route the answer is 405, with one
 //!    `Allow`: the router's own would also name the methods that are registered only to be refused
 //!    ([`register_absent_methods`](crate::register_absent_methods)).
 //! 3. A head that is refused for what it is ([`crate::head`]) is so before step 2, on every path.
-//! 4. A path that is written as no route, but close to a published one, is told that one with its 404 ([`crate::hint`]).
+//! 4. A path that is written as no route, but close to a published one, is told that one with its 404
+//!    ([`crate::hint`]).
 //! 5. What remains is the router's: 400 where a path cannot be decoded.
-//! 6. dropshot logs these refusals itself, with the internal message of the error and with no header. So that the log can
-//!    name the client whom a proxy stands for, the message is what proxies have said of it ([`forwarded`]).
+//! 6. dropshot logs these refusals itself, with the internal message of the error and with no header. So that the log
+//!    can name the client whom a proxy stands for, the message is what proxies have said of it ([`forwarded`]).
 //!
-//! For steps 2 to 4, dropshot has one place in front of its router: it asks which version of an API a request is for. All
-//! requests are for the same one; the question is what is needed.
+//! For steps 2 to 4, dropshot has one place in front of its router: it asks which version of an API a request is for.
+//! All requests are for the same one; the question is what is needed.
 
 use dropshot::{
     Body, ClientErrorStatusCode, DynamicVersionPolicy, HttpError, VersionPolicy, semver::Version,

@@ -16,8 +16,8 @@
 //!    how the bytes go out. Of a body that is streamed it is shown nothing, and the stream takes the place of what it
 //!    makes.
 //!
-//! A method that a path does not have is answered before all that ([`register_absent_methods`]), and so is a request that
-//! is not written as its route is ([`Methods`](crate::Methods)).
+//! A method that a path does not have is answered before all that ([`register_absent_methods`]), and so is a request
+//! that is not written as its route is ([`Methods`](crate::Methods)).
 
 use std::any::Any;
 use std::future::Future;

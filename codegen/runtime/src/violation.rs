@@ -8,8 +8,8 @@
 //! Names are told whole, in the path of the violation and not again in its message. A path of more than [`MAX_PATH`]
 //! characters is not written: the violation is then told of the place above, and its message says how long the name is.
 //!
-//! An answer must not be many times as long as what it answers to. So at most [`MAX_VIOLATIONS`] are told, and no more than
-//! [`MAX_TOLD`] bytes of them; what comes then is counted, and not made at all.
+//! An answer must not be many times as long as what it answers to. So at most [`MAX_VIOLATIONS`] are told, and no
+//! more than [`MAX_TOLD`] bytes of them; what comes then is counted, and not made at all.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};

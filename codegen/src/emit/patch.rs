@@ -9,7 +9,8 @@
 //! 4. `Debug` of secrets shows nothing.
 //! 5. Every string can be displayed but a secret: typify leaves those with limits out.
 //! 6. The client sends no header that the document does not have: progenitor's `api-version`.
-//! 7. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be rounded.
+//! 7. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be
+//!    rounded.
 //! 8. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
 //! 9. Strings with limits are moved into their types, not copied ([`checked`]).
 //! 10. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).

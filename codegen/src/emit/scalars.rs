@@ -1,4 +1,5 @@
-//! Types of numbers, integers and texts of one form ([`super::formats`]): newtypes that cannot hold what the schema refuses.
+//! Types of numbers, integers and texts of one form ([`super::formats`]): newtypes that cannot hold what the schema
+//! refuses.
 //!
 //! typify makes such types for strings only; for the rest it forgets the bounds, or leaves out what
 //! an identifier needs (`Eq`, `Hash`). These have the same surface: `TryFrom` and `FromStr` with a

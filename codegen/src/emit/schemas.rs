@@ -4,8 +4,8 @@
 //! implementation makes of a type would be a second description beside the document's, and another
 //! one; so the types repeat the document. Two things are not the same in schemars' dialect of JSON
 //! Schema: an exclusive bound is a number of its own, and a user of `$ref` has to ask for its
-//! target, so that it is among the components. (Besides, the types that go without saying are written.) A component that is made of a schema that stands inline is
-//! none for dropshot, either: it is published where it stands.
+//! target, so that it is among the components. (Besides, the types that go without saying are written.) A component
+//! that is made of a schema that stands inline is none for dropshot, either: it is published where it stands.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

@@ -143,7 +143,8 @@ pub enum Sign {
     Member(String),
     /// Nothing but that the value passes the alternative.
     Fits {
-        /// Whether it may pass no other alternative: the list is a `oneOf`. Otherwise the first that it passes is meant.
+        /// Whether it may pass no other alternative: the list is a `oneOf`. Otherwise the first that it passes is
+        /// meant.
         alone: bool,
     },
 }

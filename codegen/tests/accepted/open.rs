@@ -1296,8 +1296,8 @@ pub trait OpenApi: Sized + Send + Sync + 'static {
         operation: &'static codegen_runtime::Operation,
         rejection: codegen_runtime::Rejection<Self::Error>,
     ) -> codegen_runtime::ErrorAnswer<types::AddThingError>;
-    /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
-    /// that work is done within, such as a trace.
+    /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place
+    /// for what that work is done within, such as a trace.
     #[allow(unused_variables)]
     fn within<W: ::std::future::Future + Send>(
         context: &dropshot::RequestContext<Self::Context>,

@@ -1,7 +1,8 @@
 //! Rust values from a JSON value that was read already, so that a body is read once: checked, and then taken over.
 //!
-//! It gives what `serde_json` gives for the same text. What is asked for as text ([`RawValue`]), such as the literal of a
-//! decimal, stays as it was written, but for spacing and escapes; `serde_json` asks by a name of its own for them, as its own values are asked, too.
+//! It gives what `serde_json` gives for the same text. What is asked for as text ([`RawValue`]), such as the literal
+//! of a decimal, stays as it was written, but for spacing and escapes; `serde_json` asks by a name of its own for
+//! them, as its own values are asked, too.
 //!
 //! [`RawValue`]: serde_json::value::RawValue
 

@@ -10,8 +10,8 @@
 //! - Keywords are independent of each other: a value of the wrong type is not among those of an `enum`
 //!   either, and violates both.
 //!
-//! A value that passes costs no allocation, unless a list asks for items that differ. One that does not costs what its first
-//! violations take to be told ([`Violations`]); those that are not told cost none, either.
+//! A value that passes costs no allocation, unless a list asks for items that differ. One that does not costs what
+//! its first violations take to be told ([`Violations`]); those that are not told cost none, either.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -204,8 +204,8 @@ fn error_method(document: &Document, schema: Option<&str>) -> TokenStream {
 /// The hook that all work for a request passes.
 fn within_method() -> TokenStream {
     quote! {
-        /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place for what
-        /// that work is done within, such as a trace.
+        /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place
+        /// for what that work is done within, such as a trace.
         #[allow(unused_variables)]
         fn within<W: ::std::future::Future + Send>(
             context: &dropshot::RequestContext<Self::Context>,
