@@ -16,6 +16,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;
 
+use chrono::Datelike as _;
+
 use crate::decimal::Number;
 use crate::json::Value;
 
@@ -285,7 +287,9 @@ impl Format {
             // chrono also tolerates a space where the standard has a T.
             Format::DateTime => {
                 matches!(text.as_bytes().get(10), Some(b'T' | b't'))
-                    && chrono::DateTime::parse_from_rfc3339(text).is_ok()
+                    // Of other years in UTC, no answer could write it.
+                    && chrono::DateTime::parse_from_rfc3339(text)
+                        .is_ok_and(|it| (0..=9999).contains(&it.to_utc().year()))
             }
             // chrono also reads months and days of one digit, and years of five.
             Format::Date => {

@@ -45,8 +45,12 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
     let open = document.schemas.iter();
     let open = open.filter(|(_, schema)| matches!(schema.kind, Kind::Any));
     let open = open.map(|(name, _)| names::of_type(name)).collect();
+    let components = document.schemas.keys();
     Mender {
         document,
+        components: components
+            .map(|it| (names::of_type(it), it.as_str()))
+            .collect(),
         shared,
         modules: Vec::new(),
         secrets,
@@ -112,6 +116,8 @@ impl Shared {
 
 struct Mender<'a> {
     document: &'a Document,
+    /// The components, by the names of their types.
+    components: HashMap<String, &'a str>,
     shared: &'a Shared,
     /// The modules around what is visited, outermost first.
     modules: Vec<String>,
@@ -286,11 +292,9 @@ impl Mender<'_> {
     /// Puts the members of a struct into the document's order, and gives those back their names that typify was
     /// given others of.
     fn order(&self, item: &mut ItemStruct) {
-        let of_this = |name: &&String| item.ident == names::of_type(name);
-        let Some(name) = self.document.schemas.keys().find(of_this) else {
-            return;
-        };
-        let Kind::Object { properties, .. } = &self.document.schemas[name].kind else {
+        let name = self.components.get(&item.ident.to_string());
+        let schema = name.and_then(|it| self.document.schemas.get(*it));
+        let Some(Kind::Object { properties, .. }) = schema.map(|it| &it.kind) else {
             return;
         };
         let fields = names::fields(properties.keys().map(String::as_str));

@@ -170,8 +170,27 @@ fn check_items(reader: &Reader<'_>, schemas: &Schemas, list: &Schema) {
                 check_items(reader, schemas, list);
             }
         }
-        Kind::Array { items, .. } => graph::check_single_value(reader, schemas, items, true),
+        Kind::Array { items, .. } => {
+            check_null(reader, schemas, items);
+            graph::check_single_value(reader, schemas, items, true);
+        }
         _ => {}
+    }
+}
+
+/// Refuses null where a form has texts, none of which is null.
+fn check_null(reader: &Reader<'_>, schemas: &Schemas, member: &Schema) {
+    let target = match &member.kind {
+        Kind::Ref(name) => schemas.get(name),
+        _ => None,
+    };
+    let nullable = member.nullable || target.is_some_and(|it| it.nullable);
+    if nullable && member.of_form(schemas) != OfForm::Json {
+        reader.refuse(
+            &member.pointer,
+            "null cannot be written in a form",
+            "remove `nullable`, and let it be left out instead",
+        );
     }
 }
 
@@ -188,6 +207,14 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operatio
         let Some(schema) = schemas.get(name) else {
             continue;
         };
+        let body = operation.body.as_ref().filter(|it| it.pointer == *pointer);
+        if body.is_some_and(|it| !it.required) && matches!(schema.kind, Kind::Any) {
+            reader.refuse(
+                pointer,
+                "a body that may be left out, and be null besides, is not understood",
+                "write `required: true`, or say what the body is",
+            );
+        }
         if schema.nullable {
             reader.refuse(
                 pointer,
@@ -198,6 +225,7 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operatio
         match (content, &schema.kind) {
             (Content::Form(_), Kind::Object { properties, .. }) => {
                 for property in properties.values() {
+                    check_null(reader, schemas, property);
                     match property.of_form(schemas) {
                         OfForm::Single => {
                             graph::check_single_value(reader, schemas, property, true);

@@ -226,10 +226,20 @@ fn parameters(reader: &Reader<'_>, operation: &Operation) {
 
 /// The headers of one answer.
 pub(super) fn check_headers(reader: &Reader<'_>, headers: &Place<'_>) {
-    let mut scope = Scope::new(reader, "header", &["body", "headers", "new"]);
+    let mut scope = Scope::new(reader, "header", &["body", "headers", "media_type", "new"]);
     let headers: Vec<_> = headers.members().collect();
     for (name, place) in &headers {
         scope.add(name, value, &place.pointer);
+        if value(name)
+            .strip_prefix("status_")
+            .is_some_and(|it| it.parse::<u16>().is_ok())
+        {
+            reader.refuse(
+                &place.pointer,
+                format!("the header `{name}` is called like what chooses a status of the answer"),
+                "choose another name",
+            );
+        }
     }
     check_case(
         reader,
