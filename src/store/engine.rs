@@ -56,8 +56,8 @@ impl Store {
         holder: impl Into<Holder>,
         script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
     ) -> Result<T, Error> {
-        let _span = self.span("write");
-        match self {
+        let span = self.span("write");
+        let answer = match self {
             Store::Sqlite(sqlite) => {
                 let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
                 sqlite.write(script).await
@@ -67,7 +67,8 @@ impl Store {
                 // In a box, so that the futures of requests stay small: they are moved more than once.
                 Box::pin(on_postgres(postgres, Access::Changing, holder, script)).await
             }
-        }
+        };
+        told_in(span, answer)
     }
 
     /// What a script takes, in the trace of the request that it is for.
@@ -148,8 +149,8 @@ impl Store {
         holder: impl Into<Holder>,
         script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
     ) -> Result<T, Error> {
-        let _span = self.span("read");
-        match self {
+        let span = self.span("read");
+        let answer = match self {
             Store::Sqlite(sqlite) => {
                 let reader = sqlite.reader()?;
                 run_to_its_end(script(Sql::Sqlite(&reader)))
@@ -159,7 +160,8 @@ impl Store {
                 // In a box, so that the futures of requests stay small: they are moved more than once.
                 Box::pin(on_postgres(postgres, Access::Reading, holder, script)).await
             }
-        }
+        };
+        told_in(span, answer)
     }
 }
 
@@ -173,6 +175,18 @@ impl From<Postgres> for Store {
     fn from(postgres: Postgres) -> Store {
         Store::Postgres(postgres)
     }
+}
+
+/// An answer, which the span of its script tells of where the database is to blame for it. A refusal is an answer like any.
+fn told_in<T>(span: Option<trace::Child>, answer: Result<T, Error>) -> Result<T, Error> {
+    if let (Some(mut span), Err(error)) = (span, &answer) {
+        match error {
+            Error::Unavailable(_) => span.fail("unavailable"),
+            Error::Internal(_) => span.fail("internal"),
+            _ => {}
+        }
+    }
+    answer
 }
 
 /// What a script answers on PostgreSQL, however often it has to be run.
