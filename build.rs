@@ -76,8 +76,9 @@ fn commit_of_git() -> Option<String> {
 }
 
 fn generate(path: &str) -> Result<(), String> {
-    let document = codegen::Document::read(path).map_err(|problems| problems.to_string())?;
-    let text = codegen::server(&document).map_err(|problems| problems.to_string())?;
+    let document =
+        openapi_dropshot::Document::read(path).map_err(|problems| problems.to_string())?;
+    let text = openapi_dropshot::server(&document).map_err(|problems| problems.to_string())?;
     write(&format!("{}.rs", document.module), &text)
 }
 

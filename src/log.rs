@@ -32,7 +32,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use codegen_runtime::forwarded;
+use openapi_dropshot_runtime::forwarded;
 use slog::{Drain, KV, Key, Level, Logger, Record, Serializer, debug, error, o};
 
 use crate::client_address::behind;

@@ -34,12 +34,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codegen_runtime::Methods;
 use dropshot::{
     ApiDescription, ConfigDropshot, ConfigTls, HandlerTaskMode, HttpServer, ServerBuilder,
     ServerContext,
 };
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use openapi_dropshot_runtime::Methods;
 use slog::{Logger, error, info, o, warn};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

@@ -28,8 +28,9 @@ fn main() -> ExitCode {
 }
 
 fn generate(path: &str) -> Result<(), String> {
-    let document = codegen::Document::read(path).map_err(|problems| problems.to_string())?;
-    let text = codegen::server(&document).map_err(|problems| problems.to_string())?;
+    let document =
+        openapi_dropshot::Document::read(path).map_err(|problems| problems.to_string())?;
+    let text = openapi_dropshot::server(&document).map_err(|problems| problems.to_string())?;
     let folder = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: run this by cargo")?;
     let file = Path::new(&folder).join(format!("{}.rs", document.module));
     fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))

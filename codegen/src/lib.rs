@@ -150,7 +150,7 @@ pub fn source(path: impl AsRef<Path>) -> Result<serde_json::Value, Problem> {
 
 /// The server's module: types, schemas, the API trait and its registration.
 ///
-/// The text stands on `codegen-runtime`, `dropshot`, `schemars` (0.8), `serde`, `serde_json`,
+/// The text stands on `openapi-dropshot-runtime`, `dropshot`, `schemars` (0.8), `serde`, `serde_json`,
 /// `chrono` and `uuid`. Include it from a build script's `OUT_DIR`.
 ///
 /// # Errors

@@ -6,11 +6,11 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use codegen::{Document, Problems};
+use openapi_dropshot::{Document, Problems};
 
 const USAGE: &str = "\
-Usage: codegen DOCUMENT
-       codegen client --out FOLDER [--inner TYPE] [--mock FEATURE] [--check] DOCUMENT...
+Usage: openapi-dropshot DOCUMENT
+       openapi-dropshot client --out FOLDER [--inner TYPE] [--mock FEATURE] [--check] DOCUMENT...
 
 The first form prints the server's module that would be made of an OpenAPI 3.0 document, YAML or
 JSON, or every problem found in it. The second writes the client's modules into a folder; with
@@ -21,8 +21,8 @@ With --mock every document has a mock for tests as well, under this feature of t
 Exit code: 0 when all is well, 1 when there are problems or stale files, 2 for wrong usage.
 
 Examples:
-  codegen openapi/catalog.yaml
-  codegen client --out generated/src/openapi openapi/catalog.yaml openapi/mobile.yaml
+  openapi-dropshot openapi/catalog.yaml
+  openapi-dropshot client --out generated/src/openapi openapi/catalog.yaml openapi/mobile.yaml
 ";
 
 /// What the command line asks for.
@@ -116,7 +116,7 @@ fn parse_client(arguments: &[String]) -> Result<Request, String> {
 }
 
 fn server(document: &str) -> Result<(), String> {
-    let text = Document::read(document).and_then(|document| codegen::server(&document));
+    let text = Document::read(document).and_then(|document| openapi_dropshot::server(&document));
     show(&text.map_err(|problems| problems.to_string())?)
 }
 
@@ -144,7 +144,7 @@ fn make_client(
         return Err(problems);
     }
     let documents: Vec<Document> = read.into_iter().flatten().collect();
-    codegen::client(&documents, inner, mock).map_err(|problems| problems.to_string())
+    openapi_dropshot::client(&documents, inner, mock).map_err(|problems| problems.to_string())
 }
 
 fn write(modules: &BTreeMap<String, String>, out: &Path) -> Result<(), String> {

@@ -2,12 +2,12 @@
 //!
 //! `accepted/CASE.yaml` becomes `accepted/CASE.rs`, and all of them become the client of the folder
 //! `accepted/client`. What stands there is compiled into this test. After a change of the
-//! generator: `EXPECTORATE=overwrite cargo test -p codegen --test accepted`, twice, since the first
+//! generator: `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test accepted`, twice, since the first
 //! run still has the old text compiled in; and read the difference.
 
 use std::path::{Path, PathBuf};
 
-use codegen::Document;
+use openapi_dropshot::Document;
 
 #[path = "accepted/absence.rs"]
 #[allow(dead_code, unused_imports)]
@@ -73,14 +73,14 @@ fn read(case: &str) -> Document {
 #[test]
 fn servers_are_as_expected() {
     for case in CASES {
-        let text = codegen::server(&read(case)).unwrap();
+        let text = openapi_dropshot::server(&read(case)).unwrap();
         expectorate::assert_contents(folder().join(case).with_extension("rs"), &text);
     }
 }
 
 #[test]
 fn the_client_is_as_expected() {
-    for (name, text) in codegen::client(&CASES.map(read), None, None).unwrap() {
+    for (name, text) in openapi_dropshot::client(&CASES.map(read), None, None).unwrap() {
         expectorate::assert_contents(folder().join("client").join(name), &text);
     }
 }
@@ -88,10 +88,13 @@ fn the_client_is_as_expected() {
 #[test]
 fn no_output_has_floating_point() {
     for case in CASES {
-        let mut texts = codegen::client(&[read(case)], None, None).unwrap();
+        let mut texts = openapi_dropshot::client(&[read(case)], None, None).unwrap();
         // `Decimal` itself converts to and from it, when asked to.
         texts.remove("decimal.rs");
-        texts.insert(case.to_owned(), codegen::server(&read(case)).unwrap());
+        texts.insert(
+            case.to_owned(),
+            openapi_dropshot::server(&read(case)).unwrap(),
+        );
         assert!(texts.values().all(|text| !text.contains("f64")), "{case}");
     }
 }
@@ -208,12 +211,12 @@ mod inline_schemas {
             assert_ne!(text, HOST, "{from}");
             let read = serde_json::from_str::<Host>(&text);
             assert!(read.is_err(), "{to}");
-            let value = codegen_runtime::json::parse(text.as_bytes()).unwrap();
-            let violations = codegen_runtime::schema::check(schema, &value);
+            let value = openapi_dropshot_runtime::json::parse(text.as_bytes()).unwrap();
+            let violations = openapi_dropshot_runtime::schema::check(schema, &value);
             assert_eq!(violations.iter().count(), 1, "{to}: {violations:?}");
         }
-        let value = codegen_runtime::json::parse(HOST.as_bytes()).unwrap();
-        assert!(codegen_runtime::schema::check(schema, &value).is_empty());
+        let value = openapi_dropshot_runtime::json::parse(HOST.as_bytes()).unwrap();
+        assert!(openapi_dropshot_runtime::schema::check(schema, &value).is_empty());
     }
 
     #[test]
@@ -227,10 +230,10 @@ mod inline_schemas {
     #[test]
     fn an_answer_is_listed_by_its_number_its_class_or_the_rest() {
         let listed = |operation: usize, status: u16| {
-            let status = codegen_runtime::http::StatusCode::from_u16(status).unwrap();
+            let status = openapi_dropshot_runtime::http::StatusCode::from_u16(status).unwrap();
             OPERATIONS[operation].listed(status).map(|it| it.status)
         };
-        use codegen_runtime::Status;
+        use openapi_dropshot_runtime::Status;
         assert_eq!(listed(0, 418), Some(Status::Class(4)));
         assert_eq!(listed(0, 302), None);
         assert_eq!(listed(1, 201), Some(Status::Code(201)));
@@ -244,8 +247,8 @@ mod inline_schemas {
 }
 
 mod union_types {
-    use codegen_runtime::json::parse;
-    use codegen_runtime::schema::{Schema, check};
+    use openapi_dropshot_runtime::json::parse;
+    use openapi_dropshot_runtime::schema::{Schema, check};
     use serde::{Serialize, de::DeserializeOwned};
 
     use crate::client::unions::types as client;
@@ -403,7 +406,7 @@ mod union_types {
 }
 
 mod limits {
-    use codegen_runtime::Decimal;
+    use openapi_dropshot_runtime::Decimal;
 
     use crate::scalars::types::{
         Amount, Balance, Copies, Count, Factor, Label, Memo, Rate, Speed, Urgent,

@@ -1,11 +1,11 @@
-//! The command `codegen`, as a script sees it.
+//! The command `openapi-dropshot`, as a script sees it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_codegen"))
+    Command::new(env!("CARGO_BIN_EXE_openapi-dropshot"))
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"))
         .output()
@@ -57,7 +57,7 @@ fn wrong_usage_gives_2() {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(
-            text(&output.stderr).contains("Usage: codegen DOCUMENT"),
+            text(&output.stderr).contains("Usage: openapi-dropshot DOCUMENT"),
             "{arguments:?}"
         );
     }

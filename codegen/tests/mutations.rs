@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use codegen::Document;
+use openapi_dropshot::Document;
 use serde_json::{Value, json};
 
 /// SplitMix64: enough of a random generator for picking mistakes.
@@ -241,8 +241,8 @@ fn no_document_makes_the_generator_panic() {
         println!("CODEGEN_SEED={case} CODEGEN_MUTATIONS=1");
         if let Ok(document) = Document::parse("mutated", &document.to_string(), "mutated") {
             accepted += 1;
-            codegen::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
-            codegen::client(&[document], None, None)
+            openapi_dropshot::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
+            openapi_dropshot::client(&[document], None, None)
                 .unwrap_or_else(|problems| panic!("{problems}"));
         }
     }

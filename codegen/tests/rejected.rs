@@ -1,12 +1,12 @@
 //! Documents that the generator refuses, each with everything that it says about them.
 //!
 //! `rejected/CASE.yaml` (or `.json`) and `rejected/CASE.txt` are a pair. After a change of a
-//! message: `EXPECTORATE=overwrite cargo test -p codegen --test rejected`, and read the difference.
+//! message: `EXPECTORATE=overwrite cargo test -p openapi-dropshot --test rejected`, and read the difference.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use codegen::Document;
+use openapi_dropshot::Document;
 
 fn cases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rejected");
@@ -61,7 +61,7 @@ fn a_file_that_is_not_there_is_a_problem_of_that_file() {
 }
 
 /// A document that is right, as a file of this name.
-fn named(module: &str) -> Result<Document, codegen::Problems> {
+fn named(module: &str) -> Result<Document, openapi_dropshot::Problems> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/accepted/absence.yaml");
     let text = fs::read_to_string(path).unwrap();
     Document::parse(&format!("{module}.yaml"), &text, module)
@@ -69,7 +69,7 @@ fn named(module: &str) -> Result<Document, codegen::Problems> {
 
 #[test]
 fn a_document_is_not_called_like_a_module_that_all_clients_have() {
-    let modules = codegen::client(&[named("own").unwrap()], None, None).unwrap();
+    let modules = openapi_dropshot::client(&[named("own").unwrap()], None, None).unwrap();
     let shared: Vec<_> = modules.keys().filter(|name| *name != "own.rs").collect();
     assert!(shared.len() > 3, "{shared:?}");
     for name in shared {
@@ -86,7 +86,7 @@ fn a_document_is_not_called_like_a_module_that_all_clients_have() {
 fn two_documents_of_a_client_do_not_become_one_module() {
     let problems = |one, other, mock| {
         let documents = [named(one).unwrap(), named(other).unwrap()];
-        let modules = codegen::client(&documents, None, mock);
+        let modules = openapi_dropshot::client(&documents, None, mock);
         modules.err().map(|problems| problems.to_string())
     };
     for (one, other, mock, module) in [

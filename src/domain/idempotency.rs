@@ -15,7 +15,7 @@
 
 use std::time::Duration;
 
-use codegen_runtime::json;
+use openapi_dropshot_runtime::json;
 
 use super::Error;
 use super::secret::Digest;

@@ -8,7 +8,7 @@
 //! 3. Archiving is for ever, and happens once.
 //! 4. `updated_at` moves strictly forward with every change, whatever the clock does.
 
-use codegen_runtime::{Decimal, Field};
+use openapi_dropshot_runtime::{Decimal, Field};
 
 use super::Error;
 use super::id::ProductId;

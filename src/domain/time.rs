@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use codegen_runtime::rfc3339;
+use openapi_dropshot_runtime::rfc3339;
 
 /// An instant in UTC, to the millisecond, as milliseconds since 1970.
 #[derive(

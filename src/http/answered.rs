@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{ErrorAnswer, Operation, Rejection};
 use dropshot::Body;
 use http::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use http::{Method, Response, StatusCode, Version};
 use http_body::Body as _;
+use openapi_dropshot_runtime::{ErrorAnswer, Operation, Rejection};
 use serde::Serialize;
 
 use super::compression::compress;

@@ -1,7 +1,7 @@
 //! What a server answers, and by whom.
 
-use codegen_runtime::Methods;
 use dropshot::ApiDescription;
+use openapi_dropshot_runtime::Methods;
 
 use super::context::Context;
 

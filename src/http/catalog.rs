@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
+use openapi_dropshot_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 
 use super::answered::answered;
 use super::api::Service;

@@ -12,13 +12,13 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use codegen_runtime::{Location, Operation, header_value};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ALLOW,
     CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use http::{Method, Response, StatusCode};
+use openapi_dropshot_runtime::{Location, Operation, header_value};
 
 use crate::generated::{catalog, mobile};
 use crate::settings::CorsOrigins;

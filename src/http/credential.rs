@@ -17,8 +17,8 @@
 
 use std::net::IpAddr;
 
-use codegen_runtime::Admitted;
 use http::header::{AUTHORIZATION, COOKIE, HeaderMap};
+use openapi_dropshot_runtime::Admitted;
 
 use super::context::{Context, RequestContext};
 use super::interceptor::Intercepted;

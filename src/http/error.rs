@@ -17,11 +17,11 @@ mod token;
 use std::borrow::Cow;
 use std::fmt::Display;
 
-use codegen_runtime::{
-    Cause, ErrorAnswer, Rejection, RequestError, Violation, Violations, header_value,
-};
 use http::header::{HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, StatusCode};
+use openapi_dropshot_runtime::{
+    Cause, ErrorAnswer, Rejection, RequestError, Violation, Violations, header_value,
+};
 
 use super::context::RequestContext;
 use super::rate_limit::rate_limit_headers;

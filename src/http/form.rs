@@ -8,12 +8,12 @@ use std::borrow::Cow;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use codegen_runtime::{Cause, RequestBody, RequestError, Violation, constraint};
 use dropshot::{
     ApiEndpointBodyContentType, ExclusiveExtractor, ExtensionMode, ExtractorMetadata, HttpError,
     RequestContext, ServerContext,
 };
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+use openapi_dropshot_runtime::{Cause, RequestBody, RequestError, Violation, constraint};
 
 use super::multipart::{self, Parts};
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::Body;
 use http::Response;
 use http::header::CACHE_CONTROL;
+use openapi_dropshot_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 
 use super::answered::answered;
 use super::api::Service;

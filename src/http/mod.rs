@@ -42,8 +42,8 @@ mod span;
 mod unpublished;
 mod unsent;
 
-use codegen_runtime::Methods;
 use dropshot::{ApiDescription, ApiDescriptionRegisterError};
+use openapi_dropshot_runtime::Methods;
 
 use crate::generated;
 

@@ -9,10 +9,10 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
-use codegen_runtime::{Cause, RequestError, Violation, constraint};
 use futures::stream;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use multer::Multipart;
+use openapi_dropshot_runtime::{Cause, RequestError, Violation, constraint};
 
 use crate::domain::product_csv;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use codegen_runtime::{Rejection, Request, Unchecked, json};
+use openapi_dropshot_runtime::{Rejection, Request, Unchecked, json};
 
 use super::context::RequestContext;
 use super::credential::holder_of_key;

@@ -1,8 +1,8 @@
 //! The headers that tell a caller where it stands with its limit.
 
-use codegen_runtime::header_value;
 use http::HeaderName;
 use http::header::HeaderMap;
+use openapi_dropshot_runtime::header_value;
 
 use crate::limit::Verdict;
 

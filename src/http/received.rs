@@ -6,8 +6,8 @@
 //!    bodies that do not come. So one that is refused for that [takes the place](super::places) of another that has waited
 //!    longer. A body that comes with its head, as that of an app does, is there before anybody can take its place.
 
-use codegen_runtime::{Rejection, Request, RequestError, Unchecked, json};
 use dropshot::RequestInfo;
+use openapi_dropshot_runtime::{Rejection, Request, RequestError, Unchecked, json};
 
 use super::concurrency_limit::Permit;
 use super::context::{Context, RequestContext};

@@ -1,6 +1,6 @@
 //! Why a request gets no success.
 
-use codegen_runtime::Rejection;
+use openapi_dropshot_runtime::Rejection;
 
 use crate::admin::Shortage;
 use crate::domain;

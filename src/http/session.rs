@@ -2,10 +2,10 @@
 //! document.
 
 use bytes::Bytes;
-use codegen_runtime::{Rejection, Unchecked};
 use dropshot::ApiDescriptionRegisterError;
 use http::Response;
 use http::header::{CACHE_CONTROL, HeaderValue};
+use openapi_dropshot_runtime::{Rejection, Unchecked};
 
 use super::api::Api;
 use super::context::RequestContext;

@@ -1,6 +1,6 @@
 //! Share links, as the document of the mobile API has them.
 
-use codegen_runtime::{Rejection, Unchecked};
+use openapi_dropshot_runtime::{Rejection, Unchecked};
 
 use super::context::RequestContext;
 use super::error;

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use codegen_runtime::{
-    Admitted, METHODS, Rejection, check_path, header_value, method_not_allowed, without_body,
-};
 use dropshot::{
     ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, HttpError, Path, Query,
 };
 use futures::FutureExt;
 use http::header::HeaderMap;
 use http::{Extensions, Method, Response};
+use openapi_dropshot_runtime::{
+    Admitted, METHODS, Rejection, check_path, header_value, method_not_allowed, without_body,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

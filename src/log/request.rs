@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use codegen_runtime::METHODS;
+use openapi_dropshot_runtime::METHODS;
 use opentelemetry::trace::TraceId;
 use slog::{KV, Level, Logger, Record, Serializer};
 use uuid::Uuid;

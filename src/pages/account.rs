@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use askama::Template;
-use codegen_runtime::Rejection;
 use dropshot::ApiDescriptionRegisterError;
 use http::header::SET_COOKIE;
 use http::{StatusCode, header};
+use openapi_dropshot_runtime::Rejection;
 
 use super::answer::{html, see_other};
 use super::confirm::confirmed;

@@ -2,12 +2,12 @@
 
 use askama::Template;
 use bytes::Bytes;
-use codegen_runtime::header_value;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION,
     REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Response, StatusCode};
+use openapi_dropshot_runtime::header_value;
 
 use super::site::Site;
 use crate::domain::Error;

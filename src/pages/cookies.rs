@@ -3,8 +3,8 @@
 //! Their names begin with `__Host-`, by which a browser takes them from this host alone, by TLS, for all paths. On loopback in
 //! clear no browser would keep such a cookie, so the name has the port instead: cookies do not tell ports apart.
 
-use codegen_runtime::header_value;
 use http::HeaderValue;
+use openapi_dropshot_runtime::header_value;
 
 use super::site::Site;
 

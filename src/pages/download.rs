@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use codegen_runtime::Rejection;
 use futures::stream::{self, Stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, Response};
+use openapi_dropshot_runtime::Rejection;
 
 use super::failure::Failure;
 use super::site::{Turn, Work};

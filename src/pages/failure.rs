@@ -1,8 +1,8 @@
 //! Why a request for a page gets something else than the page.
 
 use bytes::Bytes;
-use codegen_runtime::{Rejection, RequestError};
 use http::Response;
+use openapi_dropshot_runtime::{Rejection, RequestError};
 
 use crate::domain;
 use crate::http::Error;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ::http::header::SET_COOKIE;
 use ::http::{Method, Response};
 use bytes::Bytes;
-use codegen_runtime::{Rejection, without_body};
 use dropshot::{
     ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body, ExclusiveExtractor,
     HttpError, Path,
 };
+use openapi_dropshot_runtime::{Rejection, without_body};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use codegen_runtime::Rejection;
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER, USER_AGENT};
+use openapi_dropshot_runtime::Rejection;
 
 use super::cookies::Cookie;
 use super::failure::Failure;

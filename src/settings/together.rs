@@ -1,7 +1,7 @@
 //! What several settings say together: what must not be said, and what follows from them.
 
-use codegen_runtime::header_value;
 use http::HeaderValue;
+use openapi_dropshot_runtime::header_value;
 
 use super::{MailSettings, Oidc, Origin, Settings, TlsFiles, Toggle};
 use crate::domain::passkey::RelyingParty;

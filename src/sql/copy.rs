@@ -1,7 +1,7 @@
 //! What a copy of all rows needs of an engine ([`crate::store::copy`]).
 
 use async_trait::async_trait;
-use codegen_runtime::Decimal;
+use openapi_dropshot_runtime::Decimal;
 use uuid::Uuid;
 
 use super::schema::{Kind, Table};

@@ -8,7 +8,7 @@
 use std::error::Error as StdError;
 
 use bytes::BytesMut;
-use codegen_runtime::Decimal;
+use openapi_dropshot_runtime::Decimal;
 use rusqlite::types::{FromSqlError, ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 use uuid::Uuid;

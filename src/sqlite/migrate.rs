@@ -153,7 +153,7 @@ mod tests {
 
     use std::sync::Arc;
 
-    use codegen_runtime::json;
+    use openapi_dropshot_runtime::json;
     use tempfile::TempDir;
 
     use super::*;

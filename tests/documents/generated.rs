@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use codegen::Document;
+use openapi_dropshot::Document;
 use syn::{Item, TraitItem};
 use test_support::document::{self, repository};
 
@@ -51,7 +51,7 @@ fn stale(committed: &BTreeMap<String, String>, made: &BTreeMap<String, String>) 
 /// What the generator makes for the client, of the published documents.
 fn client() -> BTreeMap<String, String> {
     let documents = ["catalog", "mobile"].map(|name| parsed(name, &text(name)));
-    codegen::client(&documents, Some(TRANSPORT), Some(MOCK))
+    openapi_dropshot::client(&documents, Some(TRANSPORT), Some(MOCK))
         .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -61,7 +61,7 @@ fn the_committed_client_is_what_the_generator_makes_now() {
     let stale = stale(&committed, &client());
     assert!(
         stale.is_empty(),
-        "stale in generated/src/openapi: {stale:?}. Make them anew with: cargo run -p codegen -- \
+        "stale in generated/src/openapi: {stale:?}. Make them anew with: cargo run -p openapi-dropshot -- \
          client --out generated/src/openapi --inner {TRANSPORT} --mock {MOCK} openapi/catalog.yaml \
          openapi/mobile.yaml"
     );
@@ -110,11 +110,12 @@ fn a_limit_changed_in_the_document_changes_server_and_client_alone() {
         assert_eq!(published.matches(place).count(), 1, "{place}");
         let edited = published.replace(place, &place.replace(old, new));
         let (before, after) = (parsed("catalog", &published), parsed("catalog", &edited));
-        let server =
-            |document| codegen::server(document).unwrap_or_else(|problems| panic!("{problems}"));
+        let server = |document| {
+            openapi_dropshot::server(document).unwrap_or_else(|problems| panic!("{problems}"))
+        };
         only_limits_differ(&server(&before), &server(&after), old, new);
         let client = |document: Document| {
-            codegen::client(&[document], Some(TRANSPORT), Some(MOCK))
+            openapi_dropshot::client(&[document], Some(TRANSPORT), Some(MOCK))
                 .unwrap_or_else(|problems| panic!("{problems}"))["catalog.rs"]
                 .clone()
         };
@@ -144,7 +145,7 @@ fn only_limits_differ(before: &str, after: &str, old: &str, new: &str) {
 #[test]
 fn an_operation_that_is_not_implemented_does_not_compile() {
     for published in [document::catalog(), document::mobile()] {
-        let module = codegen::server(&parsed(&published.name, &text(&published.name)));
+        let module = openapi_dropshot::server(&parsed(&published.name, &text(&published.name)));
         let module = module.unwrap_or_else(|problems| panic!("{problems}"));
         let required = required_methods(&module);
         for operation in &published.operations {

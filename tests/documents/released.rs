@@ -1,7 +1,7 @@
 //! The documents as they are, against the documents as released. `codegen/compatibility/` is the
 //! check; `cargo compatibility` prints what it says, and CONTRIBUTING.md tells what to do about it.
 
-use compatibility::{Api, apis, changelog, compare, report};
+use openapi_dropshot_compatibility::{Api, apis, changelog, compare, report};
 use test_support::document::repository;
 
 fn published() -> Vec<Api> {

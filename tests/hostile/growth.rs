@@ -7,7 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::Actor;
@@ -20,6 +19,7 @@ use invoicing::domain::secret::Secret;
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::time::{ManualClock, SystemClock, Timestamp};
 use invoicing::sqlite::Sqlite;
+use openapi_dropshot_runtime::json;
 use tempfile::TempDir;
 
 /// Records that are made; enough that what a table begins with does not count.

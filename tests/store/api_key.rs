@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codegen_runtime::json;
+use openapi_dropshot_runtime::json;
 use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};

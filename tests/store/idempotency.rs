@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use codegen_runtime::Field;
-use codegen_runtime::json;
+use openapi_dropshot_runtime::Field;
+use openapi_dropshot_runtime::json;
 use invoicing::domain::Error;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::{ApiKey, Scope};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codegen_runtime::Field;
+use openapi_dropshot_runtime::Field;
 use invoicing::domain::Error;
 use invoicing::domain::audit::{Actor, Person};
 use invoicing::domain::author::CatalogMember;

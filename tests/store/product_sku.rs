@@ -1,6 +1,6 @@
 //! The sku of a product: one active product of a catalog has it.
 
-use codegen_runtime::Field;
+use openapi_dropshot_runtime::Field;
 use invoicing::domain::Error;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::api_key::Scope;

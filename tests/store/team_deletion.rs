@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use codegen_runtime::json;
+use openapi_dropshot_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};

@@ -11,7 +11,6 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use codegen_runtime::{Request, json, schema};
 use invoicing::app::App;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::audit::Actor;
@@ -27,6 +26,7 @@ use invoicing::log;
 use invoicing::server::Server;
 use invoicing::settings::{LogFormat, Settings};
 use invoicing::sqlite::Sqlite;
+use openapi_dropshot_runtime::{Request, json, schema};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use uuid::Uuid;

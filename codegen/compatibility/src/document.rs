@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use codegen::Problem;
-use codegen::model::Pointer;
+use openapi_dropshot::Problem;
+use openapi_dropshot::model::Pointer;
 use semver::Version;
 use serde_json::{Map, Value};
 
@@ -59,7 +59,7 @@ impl Document {
     /// When the file cannot be read, or holds no OpenAPI 3.0 document with a version by Semantic
     /// Versioning.
     pub fn read(file: &Path) -> Result<Self, Problem> {
-        Self::new(&file.display().to_string(), codegen::source(file)?)
+        Self::new(&file.display().to_string(), openapi_dropshot::source(file)?)
     }
 
     /// Takes a document that is at hand; `file` is what reports call it.

@@ -54,8 +54,8 @@ use semver::Version;
 
 pub use change::{Change, Place, Severity};
 pub use changelog::changelog;
-pub use codegen::Problem;
 pub use document::Document;
+pub use openapi_dropshot::Problem;
 pub use releases::{Api, apis};
 pub use report::report;
 pub use version::called_for;

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use compatibility::{Document, apis, changelog, compare, report};
+use openapi_dropshot_compatibility::{Document, apis, changelog, compare, report};
 
 const USAGE: &str = "\
 Usage: cargo compatibility

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use codegen::model::Pointer;
+use openapi_dropshot::model::Pointer;
 
 use crate::{Document, Problem};
 

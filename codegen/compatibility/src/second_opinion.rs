@@ -14,9 +14,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use codegen::Problem;
-use codegen::model::Pointer;
 use drift::{ChangeClass, ChangeDetails, ChangeInfo, JsonPathStack};
+use openapi_dropshot::Problem;
+use openapi_dropshot::model::Pointer;
 use serde_json::Value;
 
 use crate::change::{Change, Place, Severity};

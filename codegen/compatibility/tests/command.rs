@@ -39,7 +39,7 @@ impl Place {
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_compatibility"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_openapi-dropshot-compatibility"));
         let output = command.args(arguments).current_dir(&self.0).output();
         let output = output.expect("the command runs");
         let text = |bytes| String::from_utf8(bytes).expect("the command writes UTF-8");
@@ -164,7 +164,8 @@ fn the_newest_release_counts_by_number_and_not_by_name() {
 
 #[test]
 fn any_two_files_can_be_compared_also_json() {
-    let json = codegen::source(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shop.yaml"));
+    let json =
+        openapi_dropshot::source(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shop.yaml"));
     let json = json.expect("the document can be read").to_string();
     let place = Place::new("two")
         .write("old.json", &json)

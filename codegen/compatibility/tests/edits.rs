@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use compatibility::{Comparison, Document, Severity, compare};
+use openapi_dropshot_compatibility::{Comparison, Document, Severity, compare};
 use serde::Deserialize;
 use serde_json::Value;
 use test_support::edit::Edit;
@@ -16,7 +16,7 @@ const EDITS: &str = "tests/edits.yaml";
 
 fn read(file: &str) -> Value {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    codegen::source(file).unwrap_or_else(|problem| panic!("{problem}"))
+    openapi_dropshot::source(file).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 fn document(json: Value) -> Document {

@@ -7,13 +7,13 @@
 
 #![no_main]
 
-use codegen::Document;
+use openapi_dropshot::Document;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(document) = Document::parse("fuzz", text, "fuzz") else {
         return;
     };
     // What was accepted is written without an error.
-    codegen::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
-    codegen::client(&[document], None, None).unwrap_or_else(|problems| panic!("{problems}"));
+    openapi_dropshot::server(&document).unwrap_or_else(|problems| panic!("{problems}"));
+    openapi_dropshot::client(&[document], None, None).unwrap_or_else(|problems| panic!("{problems}"));
 });

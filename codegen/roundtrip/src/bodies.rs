@@ -2,10 +2,10 @@
 
 use std::convert::Infallible;
 
-use codegen_runtime::http::{HeaderValue, StatusCode};
-use codegen_runtime::{Bytes, ErrorAnswer, Operation, RawBody, Rejection, Unchecked};
 use dropshot::RequestContext;
 use futures::TryStreamExt;
+use openapi_dropshot_runtime::http::{HeaderValue, StatusCode};
+use openapi_dropshot_runtime::{Bytes, ErrorAnswer, Operation, RawBody, Rejection, Unchecked};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{Answered, Refused, told};
@@ -70,7 +70,9 @@ impl BodiesApi for Cabinet {
         let PutFileRequest { name, body } = request.check().await?;
         let length = match name.as_str() {
             "large" => {
-                let pieces = body.allowing(LARGE, codegen_runtime::DEADLINE).stream();
+                let pieces = body
+                    .allowing(LARGE, openapi_dropshot_runtime::DEADLINE)
+                    .stream();
                 let count = |sum, piece: Bytes| async move { Ok(sum + piece.len()) };
                 pieces.try_fold(0, count).await?
             }

@@ -13,7 +13,7 @@ pub mod shapes;
 
 use std::sync::{Mutex, PoisonError};
 
-use codegen_runtime::{Cause, Rejection, Violation};
+use openapi_dropshot_runtime::{Cause, Rejection, Violation};
 
 /// What goes wrong in these services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,10 @@ impl From<Refused> for Rejection<Refused> {
 }
 
 /// What these services say of a rejection: the status, and everything that is wrong.
-fn told(rejection: Rejection<Refused>) -> (codegen_runtime::http::StatusCode, Vec<Violation>) {
-    use codegen_runtime::http::StatusCode;
+fn told(
+    rejection: Rejection<Refused>,
+) -> (openapi_dropshot_runtime::http::StatusCode, Vec<Violation>) {
+    use openapi_dropshot_runtime::http::StatusCode;
     match rejection {
         Rejection::Request(error) => {
             let cause = match error.cause {

@@ -1,7 +1,7 @@
 //! A library: shows what reached it of the query and the path.
 
-use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
+use openapi_dropshot_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 
 use crate::{Answered, Refused, has_header, told};
 
@@ -35,7 +35,7 @@ impl LibraryApi for Library {
             .iter()
             .map(|it| format!("{} {}", it.path, it.constraint));
         let title = violations.collect::<Vec<_>>().join(", ");
-        let detail = codegen_runtime::Field::Absent;
+        let detail = openapi_dropshot_runtime::Field::Absent;
         ErrorAnswer::new(status, types::Problem { title, detail })
     }
 

@@ -1,7 +1,9 @@
 //! Parcels: headers both ways, a condition, and an answer that the document does not list.
 
-use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked, header_value};
 use dropshot::RequestContext;
+use openapi_dropshot_runtime::{
+    Admitted, ErrorAnswer, Operation, Rejection, Unchecked, header_value,
+};
 
 use crate::{Answered, Refused, has_header, told};
 
@@ -23,7 +25,7 @@ impl ParcelsApi for Carrier {
             return Err(Refused::Stranger);
         }
         let mut admitted = Admitted::new(());
-        let name = codegen_runtime::http::HeaderName::from_static("x-remaining");
+        let name = openapi_dropshot_runtime::http::HeaderName::from_static("x-remaining");
         admitted.headers.insert(name, header_value(7));
         Ok(admitted)
     }

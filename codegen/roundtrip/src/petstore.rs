@@ -1,7 +1,7 @@
 //! A pet store: answers what it is told, and panics when asked for pet 13.
 
-use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
+use openapi_dropshot_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 
 use crate::{Answered, Refused, has_header, told};
 
@@ -55,9 +55,9 @@ impl PetstoreApi for Store {
     fn answered(
         context: &RequestContext<Answered>,
         operation: &'static Operation,
-        answer: codegen_runtime::http::Response<codegen_runtime::Bytes>,
+        answer: openapi_dropshot_runtime::http::Response<openapi_dropshot_runtime::Bytes>,
         latency: std::time::Duration,
-    ) -> codegen_runtime::http::Response<dropshot::Body> {
+    ) -> openapi_dropshot_runtime::http::Response<dropshot::Body> {
         assert!(
             latency < std::time::Duration::from_secs(60),
             "it is measured"
@@ -137,7 +137,7 @@ fn pet(id: i64, species: types::Species, name: &str) -> types::Pet {
         species,
         weight: None,
         nickname: None,
-        born: codegen_runtime::Field::Absent,
+        born: openapi_dropshot_runtime::Field::Absent,
         type_: "pet".to_owned(),
         tags: None,
     }

@@ -1,7 +1,7 @@
 //! Doors: who may open them, by credentials of every kind.
 
-use codegen_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
+use openapi_dropshot_runtime::{Admitted, ErrorAnswer, Operation, Rejection, Unchecked};
 
 use crate::{Answered, Refused};
 
@@ -15,7 +15,7 @@ fn admitted(
     context: &RequestContext<Answered>,
     operation: &'static Operation,
 ) -> Result<Admitted<()>, Refused> {
-    let is_good = |it: &codegen_runtime::Required| {
+    let is_good = |it: &openapi_dropshot_runtime::Required| {
         let credential = it.scheme.credential(&context.request);
         credential.is_some_and(|it| it == "good")
     };

@@ -1,7 +1,7 @@
 //! Shapes: a oneOf in and out.
 
-use codegen_runtime::{Decimal, ErrorAnswer, Operation, Rejection, Unchecked};
 use dropshot::RequestContext;
+use openapi_dropshot_runtime::{Decimal, ErrorAnswer, Operation, Rejection, Unchecked};
 
 use crate::{Answered, Refused, told};
 

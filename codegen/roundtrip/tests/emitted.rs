@@ -1,8 +1,8 @@
 //! The round trip: a document becomes traits, dropshot describes the traits by a document, and the two
 //! are the same.
 
-use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use dropshot::ApiDescription;
+use openapi_dropshot_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use serde_json::Value;
 use test_support::emitted::differences;
 

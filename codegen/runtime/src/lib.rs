@@ -1,6 +1,6 @@
 //! What the generated server modules stand on.
 //!
-//! The generator (`codegen`) writes, for each document, static data and little glue; everything that
+//! The generator (`openapi-dropshot`) writes, for each document, static data and little glue; everything that
 //! is the same for all documents is here, once:
 //!
 //! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text:

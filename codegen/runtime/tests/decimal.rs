@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use codegen_runtime::{Decimal, DecimalError, Field};
+use openapi_dropshot_runtime::{Decimal, DecimalError, Field};
 use proptest::prelude::*;
 
 fn decimal(literal: &str) -> Decimal {

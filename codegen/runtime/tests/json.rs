@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_runtime::Violation;
-use codegen_runtime::json::{MAX_DEPTH, Value, parse};
+use openapi_dropshot_runtime::Violation;
+use openapi_dropshot_runtime::json::{MAX_DEPTH, Value, parse};
 use proptest::prelude::*;
 
 fn refusal(text: &[u8]) -> Violation {

@@ -1,7 +1,7 @@
 //! Checking values against schemas: every keyword, on both sides of its boundary.
 
-use codegen_runtime::json::parse;
-use codegen_runtime::schema::*;
+use openapi_dropshot_runtime::json::parse;
+use openapi_dropshot_runtime::schema::*;
 
 macro_rules! property {
     ($name:literal, $required:literal, $schema:expr) => {

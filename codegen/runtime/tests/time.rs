@@ -1,7 +1,7 @@
 //! Times as text, against chrono's own.
 
 use chrono::{DateTime, SecondsFormat, TimeZone, Utc};
-use codegen_runtime::rfc3339;
+use openapi_dropshot_runtime::rfc3339;
 use proptest::prelude::*;
 
 fn by_chrono(time: &DateTime<Utc>, format: SecondsFormat) -> String {

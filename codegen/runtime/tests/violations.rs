@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_runtime::json::parse;
-use codegen_runtime::schema::*;
-use codegen_runtime::{MAX_BYTES, MAX_PATH, Violation, Violations};
+use openapi_dropshot_runtime::json::parse;
+use openapi_dropshot_runtime::schema::*;
+use openapi_dropshot_runtime::{MAX_BYTES, MAX_PATH, Violation, Violations};
 
 static NAME: Schema = Schema {
     kind: Kind::String(Text {

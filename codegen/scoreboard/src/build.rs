@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use codegen::Document;
+use openapi_dropshot::Document;
 use serde_json::Value;
 
 /// What generated modules stand on.
@@ -57,7 +57,7 @@ impl Crate {
     /// # Errors
     /// When nothing is made of a document that was accepted.
     pub fn of(file: &str, document: &Document) -> Result<Crate, String> {
-        let failed = |problems: codegen::Problems| problems.to_string();
+        let failed = |problems: openapi_dropshot::Problems| problems.to_string();
         let package = package(file);
         let runtime = repository().join("codegen/runtime");
         let mut files = BTreeMap::from([
@@ -68,12 +68,12 @@ impl Crate {
             "Cargo.toml".to_owned(),
             format!(
                 "[package]\nname = \"{package}\"\nedition = \"2024\"\n[dependencies]\n\
-                 codegen-runtime = {{ path = {runtime:?} }}{DEPENDENCIES}"
+                 openapi-dropshot-runtime = {{ path = {runtime:?} }}{DEPENDENCIES}"
             ),
         );
-        let server = codegen::server(document).map_err(failed)?;
+        let server = openapi_dropshot::server(document).map_err(failed)?;
         files.insert("src/server.rs".to_owned(), server);
-        let client = codegen::client(std::slice::from_ref(document), None, None);
+        let client = openapi_dropshot::client(std::slice::from_ref(document), None, None);
         for (name, text) in client.map_err(failed)? {
             files.insert(format!("src/client/{name}"), text);
         }

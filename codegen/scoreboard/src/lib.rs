@@ -1,6 +1,6 @@
 //! The generator on documents of others: what it accepts, and whether that is true.
 //!
-//! A document counts as accepted when [`codegen::Document`] has no problem with it. Then it goes round:
+//! A document counts as accepted when [`openapi_dropshot::Document`] has no problem with it. Then it goes round:
 //!
 //! 1. its server and its client are written into a crate of its own, beside a service that does nothing
 //!    ([`stub`]);
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use codegen::Document;
+use openapi_dropshot::Document;
 use test_support::emitted::differences;
 
 /// What became of one document.
@@ -97,7 +97,7 @@ pub fn of_dropshot() -> Result<Vec<PathBuf>, String> {
 pub fn try_all(paths: &[PathBuf], folder: &Path) -> Result<Scoreboard, String> {
     let mut tried = Vec::new();
     for path in paths {
-        let source = codegen::source(path).map_err(|problem| problem.to_string())?;
+        let source = openapi_dropshot::source(path).map_err(|problem| problem.to_string())?;
         tried.push((path, source, Document::read(path)));
     }
     let mut crates = Vec::new();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use codegen_scoreboard::{documents, of_dropshot, try_all};
+use openapi_dropshot_scoreboard::{documents, of_dropshot, try_all};
 
 fn main() -> ExitCode {
     let folders: Vec<_> = std::env::args_os().skip(1).collect();

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use codegen::Problems;
+use openapi_dropshot::Problems;
 use serde_json::Value;
 
 const METHODS: [&str; 8] = [

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use codegen::{Document, names};
+use openapi_dropshot::{Document, names};
 
 /// The implementation, beside `mod server`.
 pub fn text(document: &Document) -> String {
@@ -11,7 +11,7 @@ pub fn text(document: &Document) -> String {
     let mut text = format!(
         "use crate::server::*;\n\
          type Context = dropshot::RequestContext<()>;\n\
-         type Operation = codegen_runtime::Operation;\n\
+         type Operation = openapi_dropshot_runtime::Operation;\n\
          pub enum Stub {{}}\n\
          impl {api}Api for Stub {{\n type Context = ();\n type Error = ();\n"
     );
@@ -23,7 +23,7 @@ pub fn text(document: &Document) -> String {
         let _ = writeln!(
             text,
             "type {name} = ();\n async fn {method}(_: &Context, _: &'static Operation) \
-             -> Result<codegen_runtime::Admitted<()>, ()> {{ unreachable!() }}"
+             -> Result<openapi_dropshot_runtime::Admitted<()>, ()> {{ unreachable!() }}"
         );
     }
     let errors = document.error_schemas().into_iter();
@@ -45,8 +45,8 @@ pub fn text(document: &Document) -> String {
     for (method, name) in errors {
         let _ = writeln!(
             text,
-            "fn {method}(_: &Context, _: &'static Operation, _: codegen_runtime::Rejection<()>) \
-             -> codegen_runtime::ErrorAnswer<{name}> {{ unreachable!() }}"
+            "fn {method}(_: &Context, _: &'static Operation, _: openapi_dropshot_runtime::Rejection<()>) \
+             -> openapi_dropshot_runtime::ErrorAnswer<{name}> {{ unreachable!() }}"
         );
     }
     for operation in &document.operations {
@@ -54,8 +54,8 @@ pub fn text(document: &Document) -> String {
         let caller = operation.admission().map_or("", |_| "_: (), ");
         let _ = writeln!(
             text,
-            "async fn {function}(_: &Context, {caller}_: codegen_runtime::Unchecked<{stem}Request>) \
-             -> Result<{stem}Answer, codegen_runtime::Rejection<()>> {{ unreachable!() }}"
+            "async fn {function}(_: &Context, {caller}_: openapi_dropshot_runtime::Unchecked<{stem}Request>) \
+             -> Result<{stem}Answer, openapi_dropshot_runtime::Rejection<()>> {{ unreachable!() }}"
         );
     }
     text + "}\n"

@@ -1,9 +1,9 @@
 //! The documents that every machine has which builds this: ours for tests, and dropshot's own.
 //!
-//! After a step of the generator: `EXPECTORATE=overwrite cargo test -p codegen-scoreboard`, and read the
+//! After a step of the generator: `EXPECTORATE=overwrite cargo test -p openapi-dropshot-scoreboard`, and read the
 //! difference of `dropshot.md`.
 
-use codegen_scoreboard::{of_dropshot, of_tests, try_all};
+use openapi_dropshot_scoreboard::{of_dropshot, of_tests, try_all};
 use test_support::document::repository;
 
 /// One test, since all crates are built in one folder.

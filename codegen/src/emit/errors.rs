@@ -72,7 +72,7 @@ pub(super) fn served(document: &Document) -> TokenStream {
         });
         let components = bodies.iter().flatten().map(|it| variant(Some(it)));
         quote! {
-            impl ::codegen_runtime::ErrorBody for types::#ident {
+            impl ::openapi_dropshot_runtime::ErrorBody for types::#ident {
                 fn component(&self) -> ::std::option::Option<&'static str> {
                     match self { #(#arms),* }
                 }
@@ -91,7 +91,7 @@ pub(super) fn served(document: &Document) -> TokenStream {
                 fn json_schema(
                     generator: &mut ::schemars::r#gen::SchemaGenerator,
                 ) -> ::schemars::schema::Schema {
-                    ::codegen_runtime::any_of(::std::vec![
+                    ::openapi_dropshot_runtime::any_of(::std::vec![
                         #(generator.subschema_for::<types::#components>()),*
                     ])
                 }

@@ -95,7 +95,7 @@ impl VisitMut for ExactAnswers {
 
 /// Where `Decimal` and `Field` are.
 pub(super) enum Shared {
-    /// In the crate `codegen-runtime`.
+    /// In the crate `openapi-dropshot-runtime`.
     Runtime,
     /// In the module around the file.
     Parent,
@@ -105,7 +105,7 @@ impl Shared {
     /// The path of their module, from this many modules inside the file.
     pub(super) fn path(&self, depth: usize) -> Path {
         match self {
-            Self::Runtime => parse_quote!(::codegen_runtime),
+            Self::Runtime => parse_quote!(::openapi_dropshot_runtime),
             Self::Parent => {
                 let up = vec![quote::quote!(super); depth + 1];
                 parse_quote!(#(#up)::*)
@@ -228,7 +228,7 @@ impl Mender<'_> {
         };
         let rest: Vec<_> = segments.cloned().collect();
         if first.ident == "regress" && matches!(self.shared, Shared::Runtime) {
-            *path = parse_quote!(::codegen_runtime::schema::#(#rest)::*);
+            *path = parse_quote!(::openapi_dropshot_runtime::schema::#(#rest)::*);
             return;
         }
         if first.ident != MARKER {

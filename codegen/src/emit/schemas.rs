@@ -58,7 +58,7 @@ fn implementation(document: &Document, name: &str, schema: &Schema) -> TokenStre
                 #generator: &mut ::schemars::r#gen::SchemaGenerator,
             ) -> ::schemars::schema::Schema {
                 #(let _ = #generator.subschema_for::<types::#references>();)*
-                ::codegen_runtime::document_schema(#json)
+                ::openapi_dropshot_runtime::document_schema(#json)
             }
         }
     }

@@ -8,7 +8,7 @@
 //! trait XApi    what a team implements; register()               server/api.rs
 //! ```
 //!
-//! Whatever is the same for all documents is in `codegen-runtime`; what is written here is data,
+//! Whatever is the same for all documents is in `openapi-dropshot-runtime`; what is written here is data,
 //! types and the few lines that connect them.
 
 mod answer;
@@ -66,7 +66,7 @@ fn scalar_type(schema: &Schema) -> TokenStream {
             let width = ident(width.rust());
             quote!(#width)
         }
-        Kind::Number { .. } => quote!(codegen_runtime::Decimal),
+        Kind::Number { .. } => quote!(openapi_dropshot_runtime::Decimal),
         // Objects are no parameters.
         Kind::String(_)
         | Kind::Object { .. }
@@ -94,7 +94,7 @@ fn described_schema(schema: &Schema) -> TokenStream {
         }
         _ => {
             let json = schema.json.to_string();
-            quote!(codegen_runtime::document_schema(#json))
+            quote!(openapi_dropshot_runtime::document_schema(#json))
         }
     }
 }

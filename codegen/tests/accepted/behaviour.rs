@@ -1,8 +1,8 @@
 //! How open and composed schemas behave: the check and the types of both sides say the same of each value.
 
-use codegen_runtime::json::parse;
-use codegen_runtime::schema::check;
-use codegen_runtime::{Any, Field};
+use openapi_dropshot_runtime::json::parse;
+use openapi_dropshot_runtime::schema::check;
+use openapi_dropshot_runtime::{Any, Field};
 
 use crate::client::{composed as client, named as client_named, open as client_open};
 use crate::union_types::passes;
@@ -17,7 +17,7 @@ macro_rules! hold {
     )*};
 }
 
-fn told(schema: &codegen_runtime::schema::Schema, text: &str) -> String {
+fn told(schema: &openapi_dropshot_runtime::schema::Schema, text: &str) -> String {
     let violations = check(schema, &parse(text.as_bytes()).unwrap());
     let all = violations.iter();
     let all: Vec<_> = all

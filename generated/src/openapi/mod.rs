@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi --inner crate::transport::Transport --mock mock openapi/catalog.yaml openapi/mobile.yaml
+//! cargo run -p openapi-dropshot -- client --out generated/src/openapi --inner crate::transport::Transport --mock mock openapi/catalog.yaml openapi/mobile.yaml
 //! ```
 
 #[allow(

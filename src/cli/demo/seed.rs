@@ -3,7 +3,7 @@
 //! Ids and secrets may be given, so that tests can be written against them. What the service itself makes has an id and a
 //! secret that nobody can guess, and no operation and no other command offers anything else.
 
-use codegen_runtime::Decimal;
+use openapi_dropshot_runtime::Decimal;
 
 use crate::app::App;
 use crate::domain::Error;

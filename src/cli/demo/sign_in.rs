@@ -12,10 +12,10 @@
 
 use std::sync::Arc;
 
-use codegen_runtime::header_value;
 use dropshot::{ApiDescriptionRegisterError, Body, HttpError};
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
+use openapi_dropshot_runtime::header_value;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

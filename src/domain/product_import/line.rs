@@ -1,8 +1,8 @@
 //! What is to be done with one line: rules 1 to 4.
 
-use codegen_runtime::json::Value;
-use codegen_runtime::schema::{Schema, check};
-use codegen_runtime::{Decimal, DecimalError, Field};
+use openapi_dropshot_runtime::json::Value;
+use openapi_dropshot_runtime::schema::{Schema, check};
+use openapi_dropshot_runtime::{Decimal, DecimalError, Field};
 
 use super::plan::{Found, Planned, Seen};
 use crate::domain::catalog::Mode;

@@ -27,7 +27,7 @@ fn text(most: usize) -> impl Strategy<Value = String> {
 }
 
 /// Decimals as they may be written: plain, with zeros, and with a power of ten.
-fn decimal() -> impl Strategy<Value = codegen_runtime::Decimal> {
+fn decimal() -> impl Strategy<Value = openapi_dropshot_runtime::Decimal> {
     let literal = prop_oneof![
         "[1-9]?[0-9]",
         "[0-9]\\.[0-9]{1,30}",

@@ -4,8 +4,8 @@ mod limits;
 
 use std::time::Instant;
 
-use codegen_runtime::constraint;
 use http::header::CACHE_CONTROL;
+use openapi_dropshot_runtime::constraint;
 use serde_json::{Value, json};
 
 use super::token::DESCRIPTION;

@@ -1,9 +1,9 @@
 //! Errors of the token endpoint, in the words of RFC 6749, section 5.2. It has no list of violations: what
 //! is wrong is a description, of few characters and not too many.
 
-use codegen_runtime::{ErrorAnswer, Violation, constraint};
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
+use openapi_dropshot_runtime::{ErrorAnswer, Violation, constraint};
 
 use super::{Kind, Problem, ours};
 use crate::generated::mobile;

@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use askama::Template;
-use codegen_runtime::json::Value;
-use codegen_runtime::schema::{Kind, Schema};
 use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
+use openapi_dropshot_runtime::json::Value;
+use openapi_dropshot_runtime::schema::{Kind, Schema};
 
 use super::shelf::{Place, Shelf};
 use crate::app::product_import::SCHEMAS;

@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use askama::Template;
-use codegen_runtime::Rejection;
 use dropshot::ApiDescriptionRegisterError;
 use http::StatusCode;
+use openapi_dropshot_runtime::Rejection;
 
 use super::shelf::{Place, Shelf};
 use crate::admin::Shortage::Turns;

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
@@ -14,6 +13,7 @@ use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::product::NewProduct;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, api_key, open};
+use openapi_dropshot_runtime::json;
 use test_support::postgres::ask;
 
 use super::relay::{Relay, migrated};

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::Actor;
@@ -21,6 +20,7 @@ use invoicing::domain::secret::{Digest, Secret};
 use invoicing::domain::session::{Device, TokenRequest};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
+use openapi_dropshot_runtime::json;
 
 use super::relay::{Relay, migrated};
 use super::support::{live_key, plain};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_runtime::{DEADLINE, DRAIN_BYTES, MAX_BYTES};
+use openapi_dropshot_runtime::{DEADLINE, DRAIN_BYTES, MAX_BYTES};
 
 use crate::connection::{Server, head};
 

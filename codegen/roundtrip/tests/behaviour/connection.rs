@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use codegen_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use dropshot::{ApiDescription, ConfigDropshot, HttpServer, ServerBuilder};
+use openapi_dropshot_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
 use serde_json::Value;
 use slog::{Drain, Level, Logger, Never, OwnedKVList, Record, o};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,7 +1,7 @@
 //! Bodies of other media types than JSON, and of answers that have none.
 
-use codegen_roundtrip::bodies::LARGE;
-use codegen_runtime::MAX_BYTES;
+use openapi_dropshot_roundtrip::bodies::LARGE;
+use openapi_dropshot_runtime::MAX_BYTES;
 
 use crate::connection::{Server, head};
 

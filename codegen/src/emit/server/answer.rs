@@ -26,7 +26,7 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
     let body = body(operation);
     let body_field = body.iter().map(|ty| quote!(body: #ty,));
     let status = match (has_status(operation), operation.further.is_empty()) {
-        (true, _) => quote!(status: codegen_runtime::http::StatusCode,),
+        (true, _) => quote!(status: openapi_dropshot_runtime::http::StatusCode,),
         (false, false) => quote!(status: u16,),
         (false, true) => quote!(),
     };
@@ -47,7 +47,7 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
         #derived
         pub struct #name {
             #status
-            headers: codegen_runtime::http::HeaderMap,
+            headers: openapi_dropshot_runtime::http::HeaderMap,
             #(#body_field)*
         }
 
@@ -64,12 +64,12 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
 /// The type of the body.
 fn body(operation: &Operation) -> Option<TokenStream> {
     if operation.success.is_upgrade() {
-        return Some(quote!(codegen_runtime::Switching));
+        return Some(quote!(openapi_dropshot_runtime::Switching));
     }
     let content = operation.success.content.as_ref()?;
     let ty = content
         .schema()
-        .map_or(quote!(codegen_runtime::RawBody), component_type);
+        .map_or(quote!(openapi_dropshot_runtime::RawBody), component_type);
     Some(match operation.success.nullable {
         true => quote!(::std::option::Option<#ty>),
         false => ty,
@@ -93,8 +93,8 @@ fn media_type_setter(operation: &Operation) -> Option<TokenStream> {
         quote! {
             /// The same, of this media type: `application/octet-stream` unless it is said.
             #[must_use]
-            pub fn media_type(mut self, media_type: codegen_runtime::http::HeaderValue) -> Self {
-                self.headers.insert(codegen_runtime::http::header::CONTENT_TYPE, media_type);
+            pub fn media_type(mut self, media_type: openapi_dropshot_runtime::http::HeaderValue) -> Self {
+                self.headers.insert(openapi_dropshot_runtime::http::header::CONTENT_TYPE, media_type);
                 self
             }
         }
@@ -143,7 +143,8 @@ fn constructor(operation: &Operation) -> TokenStream {
         false => quote!(body: #ty),
     });
     let status = has_status(operation);
-    let status_argument = status.then(|| quote!(status: codegen_runtime::http::StatusCode));
+    let status_argument =
+        status.then(|| quote!(status: openapi_dropshot_runtime::http::StatusCode));
     let arguments = required.iter().map(|header| {
         let (name, ty) = (
             ident(&names::value(&header.name)),
@@ -168,8 +169,8 @@ fn constructor(operation: &Operation) -> TokenStream {
     let media_type = sent_as(operation).map(|media_type| {
         quote! {
             headers.insert(
-                codegen_runtime::http::header::CONTENT_TYPE,
-                codegen_runtime::http::HeaderValue::from_static(#media_type),
+                openapi_dropshot_runtime::http::header::CONTENT_TYPE,
+                openapi_dropshot_runtime::http::HeaderValue::from_static(#media_type),
             );
         }
     });
@@ -179,7 +180,7 @@ fn constructor(operation: &Operation) -> TokenStream {
         #[allow(clippy::new_without_default)]
         #[must_use]
         pub fn new(#(#arguments),*) -> Self {
-            let #mutable headers = codegen_runtime::http::HeaderMap::new();
+            let #mutable headers = openapi_dropshot_runtime::http::HeaderMap::new();
             #media_type
             #(#inserts)*
             Self { #status_value headers, #(#body_value)* }
@@ -195,8 +196,8 @@ fn insert(header: &Header) -> TokenStream {
     );
     quote! {
         headers.insert(
-            codegen_runtime::http::HeaderName::from_static(#name),
-            codegen_runtime::header_of(&#value),
+            openapi_dropshot_runtime::http::HeaderName::from_static(#name),
+            openapi_dropshot_runtime::header_of(&#value),
         );
     }
 }
@@ -228,16 +229,25 @@ fn implementation(operation: &Operation) -> TokenStream {
         _ => quote!(dropshot::HttpResponseDeleted),
     };
     let made = match &operation.success.content {
-        Some(Content::Json(_)) => quote!(codegen_runtime::Answer::json(self.headers, &self.body)),
-        Some(Content::Text(_)) => quote!(codegen_runtime::Answer::text(self.headers, &self.body)),
-        Some(_) => quote!(Ok(codegen_runtime::Answer::bytes(self.headers, self.body))),
+        Some(Content::Json(_)) => quote!(openapi_dropshot_runtime::Answer::json(
+            self.headers,
+            &self.body
+        )),
+        Some(Content::Text(_)) => quote!(openapi_dropshot_runtime::Answer::text(
+            self.headers,
+            &self.body
+        )),
+        Some(_) => quote!(Ok(openapi_dropshot_runtime::Answer::bytes(
+            self.headers,
+            self.body
+        ))),
         None if operation.success.is_upgrade() => {
-            quote!(Ok(codegen_runtime::Answer::switching(
+            quote!(Ok(openapi_dropshot_runtime::Answer::switching(
                 self.headers,
                 self.body
             )))
         }
-        None => quote!(Ok(codegen_runtime::Answer::empty(self.headers))),
+        None => quote!(Ok(openapi_dropshot_runtime::Answer::empty(self.headers))),
     };
     let status = match (has_status(operation), operation.further.is_empty()) {
         (true, _) => quote!(.map(|it| it.with_status(self.status))),
@@ -251,16 +261,16 @@ fn implementation(operation: &Operation) -> TokenStream {
         .map(|header| described_schema(&header.schema));
     quote! {
         #[allow(unused_variables)]
-        impl codegen_runtime::Success for #name {
+        impl openapi_dropshot_runtime::Success for #name {
             type Shape = #shape;
 
-            fn operation() -> &'static codegen_runtime::Operation {
+            fn operation() -> &'static openapi_dropshot_runtime::Operation {
                 &#constant
             }
 
             fn into_answer(
                 self,
-            ) -> ::std::result::Result<codegen_runtime::Answer, serde_json::Error> {
+            ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
                 #made #status
             }
 

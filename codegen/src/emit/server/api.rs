@@ -52,7 +52,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
             /// What the server keeps for all requests.
             type Context: dropshot::ServerContext;
             /// What goes wrong in the service, in its own terms. For `?` in a handler, say
-            /// `impl From<Error> for codegen_runtime::Rejection<Error>`.
+            /// `impl From<Error> for openapi_dropshot_runtime::Rejection<Error>`.
             type Error: Send + 'static;
             #(#callers)*
             #(#admissions)*
@@ -149,7 +149,7 @@ impl<'a> Admission<'a> {
             None => {
                 let text = "Admits the caller of a public operation: everyone, unless overridden.";
                 let everyone = quote! {
-                    { async { Ok(codegen_runtime::Admitted::new(())) } }
+                    { async { Ok(openapi_dropshot_runtime::Admitted::new(())) } }
                 };
                 (text.to_owned(), quote!(()), everyone)
             }
@@ -163,9 +163,9 @@ impl<'a> Admission<'a> {
             #[allow(unused_variables)]
             fn #name(
                 context: &dropshot::RequestContext<Self::Context>,
-                operation: &'static codegen_runtime::Operation,
+                operation: &'static openapi_dropshot_runtime::Operation,
             ) -> impl ::std::future::Future<
-                Output = ::std::result::Result<codegen_runtime::Admitted<#caller>, Self::Error>,
+                Output = ::std::result::Result<openapi_dropshot_runtime::Admitted<#caller>, Self::Error>,
             > + Send #default
         }
     }
@@ -195,9 +195,9 @@ fn error_method(document: &Document, schema: Option<&str>) -> TokenStream {
         #without
         fn #name(
             context: &dropshot::RequestContext<Self::Context>,
-            operation: &'static codegen_runtime::Operation,
-            rejection: codegen_runtime::Rejection<Self::Error>,
-        ) -> codegen_runtime::ErrorAnswer<#error>;
+            operation: &'static openapi_dropshot_runtime::Operation,
+            rejection: openapi_dropshot_runtime::Rejection<Self::Error>,
+        ) -> openapi_dropshot_runtime::ErrorAnswer<#error>;
     }
 }
 
@@ -209,7 +209,7 @@ fn within_method() -> TokenStream {
         #[allow(unused_variables)]
         fn within<W: ::std::future::Future + Send>(
             context: &dropshot::RequestContext<Self::Context>,
-            operation: &'static codegen_runtime::Operation,
+            operation: &'static openapi_dropshot_runtime::Operation,
             work: W,
         ) -> impl ::std::future::Future<Output = W::Output> + Send {
             work
@@ -227,10 +227,10 @@ fn answered_method() -> TokenStream {
         #[allow(unused_variables)]
         fn answered(
             context: &dropshot::RequestContext<Self::Context>,
-            operation: &'static codegen_runtime::Operation,
-            answer: codegen_runtime::http::Response<codegen_runtime::Bytes>,
+            operation: &'static openapi_dropshot_runtime::Operation,
+            answer: openapi_dropshot_runtime::http::Response<openapi_dropshot_runtime::Bytes>,
             latency: ::std::time::Duration,
-        ) -> codegen_runtime::http::Response<dropshot::Body> {
+        ) -> openapi_dropshot_runtime::http::Response<dropshot::Body> {
             answer.map(dropshot::Body::from)
         }
     }
@@ -253,9 +253,9 @@ fn handler(operation: &Operation) -> TokenStream {
         fn #name(
             context: &dropshot::RequestContext<Self::Context>,
             #caller
-            request: codegen_runtime::Unchecked<#request>,
+            request: openapi_dropshot_runtime::Unchecked<#request>,
         ) -> impl ::std::future::Future<
-            Output = ::std::result::Result<#answer, codegen_runtime::Rejection<Self::Error>>,
+            Output = ::std::result::Result<#answer, openapi_dropshot_runtime::Rejection<Self::Error>>,
         > + Send;
     }
 }
@@ -276,7 +276,7 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
         let request = format_ident!("{}Request", operations[0].stem());
         let (refuse, _) = error_hook(document, operations[0].error_schema().as_deref());
         quote! {
-            codegen_runtime::register_absent_methods::<_, #request, _, _>(
+            openapi_dropshot_runtime::register_absent_methods::<_, #request, _, _>(
                 api,
                 PATHS[#index],
                 A::#refuse,
@@ -290,7 +290,7 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
     );
     quote! {
         /// The operations of each path.
-        static PATHS: &[&[&codegen_runtime::Operation]] = &[#(#statics),*];
+        static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[#(#statics),*];
 
         #[doc = #text]
         ///
@@ -318,15 +318,15 @@ fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
     };
     let refused = quote!(A::#refuse(&context, &#constant, rejection));
     let refused = match errors::has_several(operation) {
-        true => quote!(codegen_runtime::listed_body(&#constant, #refused, &context.log)),
+        true => quote!(openapi_dropshot_runtime::listed_body(&#constant, #refused, &context.log)),
         false => refused,
     };
     quote! {
-        api.register(codegen_runtime::endpoint(
+        api.register(openapi_dropshot_runtime::endpoint(
             |context: dropshot::RequestContext<A::Context>,
-             request: codegen_runtime::Captured<#request>| async move {
+             request: openapi_dropshot_runtime::Captured<#request>| async move {
                 // Pinned where it is made: a hook that takes it moves its address alone.
-                let work = ::std::pin::pin!(codegen_runtime::serve(
+                let work = ::std::pin::pin!(openapi_dropshot_runtime::serve(
                     &context,
                     || A::#admit(&context, &#constant),
                     |#caller| A::#function(&context, #argument request.unchecked()),

@@ -21,7 +21,7 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
         #(#operations)*
 
         /// Every operation of the document, in its order.
-        pub static OPERATIONS: &[&codegen_runtime::Operation] = &[#(&#all),*];
+        pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[#(&#all),*];
     }
 }
 
@@ -39,9 +39,9 @@ fn schemes(document: &Document) -> Option<TokenStream> {
         };
         quote! {
             #[doc = #doc]
-            pub static #constant: codegen_runtime::Scheme = codegen_runtime::Scheme {
+            pub static #constant: openapi_dropshot_runtime::Scheme = openapi_dropshot_runtime::Scheme {
                 name: #name,
-                credential: codegen_runtime::Credential::#credential,
+                credential: openapi_dropshot_runtime::Credential::#credential,
             };
         }
     });
@@ -71,7 +71,7 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
     let security = operation.security.iter().map(|all| {
         let all = all.iter().map(|Required { scheme, scopes }| {
             let scheme = ident(&names::value(scheme).to_uppercase());
-            quote!(codegen_runtime::Required { scheme: &schemes::#scheme, scopes: &[#(#scopes),*] })
+            quote!(openapi_dropshot_runtime::Required { scheme: &schemes::#scheme, scopes: &[#(#scopes),*] })
         });
         quote!(&[#(#all),*])
     });
@@ -85,8 +85,8 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
             let name = ident(&names::of_type(name));
             match body.nullable {
                 true => quote! {
-                    &codegen_runtime::schema::Schema {
-                        kind: codegen_runtime::schema::Kind::Ref(&schemas::#name),
+                    &openapi_dropshot_runtime::schema::Schema {
+                        kind: openapi_dropshot_runtime::schema::Kind::Ref(&schemas::#name),
                         nullable: true,
                     }
                 },
@@ -94,7 +94,7 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
             }
         }));
         quote! {
-            codegen_runtime::Body {
+            openapi_dropshot_runtime::Body {
                 media_type: #media_type,
                 required: #required,
                 schema: #schema,
@@ -106,9 +106,9 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
     let errors = operation.errors.iter().map(listed);
     quote! {
         #[doc = #doc]
-        pub static #name: codegen_runtime::Operation = codegen_runtime::Operation {
+        pub static #name: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
             id: #id,
-            method: codegen_runtime::http::Method::#method,
+            method: openapi_dropshot_runtime::http::Method::#method,
             path: #path,
             summary: #summary,
             description: #description,
@@ -135,13 +135,13 @@ fn parameter(document: &Document, parameter: &Parameter) -> TokenStream {
     let default = optional(default(document, parameter));
     let schema = schema::value(&parameter.schema);
     quote! {
-        codegen_runtime::Parameter {
+        openapi_dropshot_runtime::Parameter {
             name: #name,
-            location: codegen_runtime::Location::#location,
+            location: openapi_dropshot_runtime::Location::#location,
             required: #required,
             description: #description,
             schema: {
-                use codegen_runtime::schema::*;
+                use openapi_dropshot_runtime::schema::*;
                 use schemas::*;
                 #schema
             },
@@ -182,7 +182,7 @@ fn listed(answer: &Response) -> TokenStream {
         let (name, required) = (&header.name, header.required);
         let description = optional(header.description.as_ref());
         quote! {
-            codegen_runtime::AnswerHeader {
+            openapi_dropshot_runtime::AnswerHeader {
                 name: #name,
                 required: #required,
                 description: #description,
@@ -190,8 +190,8 @@ fn listed(answer: &Response) -> TokenStream {
         }
     });
     quote! {
-        codegen_runtime::Listed {
-            status: codegen_runtime::Status::#status,
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::#status,
             description: #description,
             headers: &[#(#headers),*],
             component: #component,

@@ -50,7 +50,7 @@ struct BodyField<'a> {
 
 fn body(operation: &Operation) -> Option<BodyField<'_>> {
     if operation.success.is_upgrade() {
-        let ty = quote!(codegen_runtime::Websocket);
+        let ty = quote!(openapi_dropshot_runtime::Websocket);
         return Some(BodyField {
             doc: "The websocket that the connection becomes.",
             field: ty.clone(),
@@ -65,8 +65,8 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
             quote!(::std::option::Option<#ty>)
         }
         Content::Json(name) | Content::Form(name) | Content::Text(name) => component_type(name),
-        Content::Multipart => quote!(codegen_runtime::Multipart),
-        Content::Bytes(_) => quote!(codegen_runtime::RequestBody),
+        Content::Multipart => quote!(openapi_dropshot_runtime::Multipart),
+        Content::Bytes(_) => quote!(openapi_dropshot_runtime::RequestBody),
     };
     let doc = body.description.as_deref().unwrap_or("The body.");
     Some(match body.required {
@@ -79,7 +79,7 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
         false => BodyField {
             doc,
             field: quote!(::std::option::Option<#ty>),
-            made: quote!(codegen_runtime::Optional<#ty>),
+            made: quote!(openapi_dropshot_runtime::Optional<#ty>),
             value: quote!(body: body.0),
         },
     })
@@ -183,26 +183,26 @@ fn implementation(document: &Document, operation: &Operation) -> TokenStream {
         });
     quote! {
         #[allow(unused_variables)]
-        impl codegen_runtime::Request for #name {
+        impl openapi_dropshot_runtime::Request for #name {
             type Headers = #headers_type;
             type Body = #body_type;
 
-            fn operation() -> &'static codegen_runtime::Operation {
+            fn operation() -> &'static openapi_dropshot_runtime::Operation {
                 &#constant
             }
 
             fn headers(
-                headers: &codegen_runtime::Parameters<'_>,
-            ) -> ::std::result::Result<Self::Headers, codegen_runtime::RequestError> {
+                headers: &openapi_dropshot_runtime::Parameters<'_>,
+            ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
                 Ok(#header_value)
             }
 
             fn build(
-                path: &codegen_runtime::Parameters<'_>,
-                query: &codegen_runtime::Parameters<'_>,
+                path: &openapi_dropshot_runtime::Parameters<'_>,
+                query: &openapi_dropshot_runtime::Parameters<'_>,
                 headers: Self::Headers,
                 body: Self::Body,
-            ) -> ::std::result::Result<Self, codegen_runtime::RequestError> {
+            ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
                 Ok(Self { #(#values,)* #body })
             }
 

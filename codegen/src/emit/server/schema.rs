@@ -22,14 +22,14 @@ pub(super) fn tokens(document: &Document) -> TokenStream {
         /// The document's schemas, which requests are held against.
         #[allow(non_upper_case_globals)]
         pub mod schemas {
-            use codegen_runtime::schema::*;
+            use openapi_dropshot_runtime::schema::*;
 
             #(#schemas)*
         }
     }
 }
 
-/// A schema, where `codegen_runtime::schema` and the statics of the components are in scope.
+/// A schema, where `openapi_dropshot_runtime::schema` and the statics of the components are in scope.
 pub(super) fn value(schema: &Schema) -> TokenStream {
     let kind = kind(&schema.kind);
     let nullable = schema.nullable;

@@ -3,7 +3,7 @@
 //! To make it anew after a change of a document:
 //!
 //! ```text
-//! cargo run -p codegen -- client --out generated/src/openapi absence.yaml bodies.yaml composed.yaml inline.yaml limits.yaml named.yaml open.yaml scalars.yaml security.yaml unions.yaml
+//! cargo run -p openapi-dropshot -- client --out generated/src/openapi absence.yaml bodies.yaml composed.yaml inline.yaml limits.yaml named.yaml open.yaml scalars.yaml security.yaml unions.yaml
 //! ```
 
 #[allow(

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use codegen_runtime::schema::{Kind, Schema, check};
-use codegen_runtime::{MAX_BYTES, Operation, json};
+use openapi_dropshot_runtime::schema::{Kind, Schema, check};
+use openapi_dropshot_runtime::{MAX_BYTES, Operation, json};
 
 use super::*;
 

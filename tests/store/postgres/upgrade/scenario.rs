@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use codegen_runtime::json;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
@@ -23,6 +22,7 @@ use invoicing::domain::share_link::{Audience, CreateLink};
 use invoicing::domain::team::NamedTeam;
 use invoicing::domain::time::ManualClock;
 use invoicing::domain::user::NamedUser;
+use openapi_dropshot_runtime::json;
 
 use test_support::mail::MailServer;
 
