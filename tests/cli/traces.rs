@@ -6,9 +6,12 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
+
+use serde_json::json;
 
 use crate::operations::Operated;
 use crate::place::Place;
@@ -20,7 +23,13 @@ const PARENT: &str = "00f067aa0ba902b7";
 /// Takes spans.
 pub(crate) struct Collector {
     pub(crate) url: String,
-    batches: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
+    batches: Arc<Mutex<Vec<Batch>>>,
+}
+
+/// What one request brought.
+struct Batch {
+    head: String,
+    taken: ExportTraceServiceRequest,
 }
 
 impl Collector {
@@ -43,7 +52,7 @@ impl Collector {
     /// All spans that were sent.
     pub(crate) fn spans(&self) -> Vec<Span> {
         let batches = self.batches.lock().unwrap();
-        let resources = batches.iter().flat_map(|it| &it.resource_spans);
+        let resources = batches.iter().flat_map(|it| &it.taken.resource_spans);
         let scopes = resources.flat_map(|it| &it.scope_spans);
         scopes.flat_map(|it| it.spans.clone()).collect()
     }
@@ -57,7 +66,7 @@ impl Collector {
 }
 
 /// Takes the batches of one connection.
-fn take(connection: TcpStream, status: u16, taken: &Mutex<Vec<ExportTraceServiceRequest>>) {
+fn take(connection: TcpStream, status: u16, batches: &Mutex<Vec<Batch>>) {
     let mut connection = BufReader::new(connection);
     loop {
         let (mut head, mut length) = (String::new(), 0);
@@ -73,9 +82,9 @@ fn take(connection: TcpStream, status: u16, taken: &Mutex<Vec<ExportTraceService
         assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
         let mut body = vec![0; length];
         connection.read_exact(&mut body).unwrap();
-        let batch = ExportTraceServiceRequest::decode(&body[..]).unwrap();
+        let taken = ExportTraceServiceRequest::decode(&body[..]).unwrap();
         if status == 200 {
-            taken.lock().unwrap().push(batch);
+            batches.lock().unwrap().push(Batch { head, taken });
         }
         let answer = format!("HTTP/1.1 {status} \r\ncontent-length: 0\r\n\r\n");
         connection.get_mut().write_all(answer.as_bytes()).unwrap();
@@ -84,6 +93,10 @@ fn take(connection: TcpStream, status: u16, taken: &Mutex<Vec<ExportTraceService
 
 /// What a span says, as text.
 fn attributes(span: &Span) -> BTreeMap<String, String> {
+    texts(&span.attributes)
+}
+
+fn texts(attributes: &[KeyValue]) -> BTreeMap<String, String> {
     let text = |value: &Value| match value {
         Value::StringValue(text) => text.clone(),
         Value::IntValue(number) => number.to_string(),
@@ -96,7 +109,7 @@ fn attributes(span: &Span) -> BTreeMap<String, String> {
         }
         other => panic!("{other:?}"),
     };
-    let pairs = span.attributes.iter();
+    let pairs = attributes.iter();
     pairs.map(|it| (it.key.clone(), value(&it.value))).collect()
 }
 
@@ -133,19 +146,10 @@ fn end(mut server: Server) -> Vec<serde_json::Value> {
     server.whole_log()
 }
 
-fn new_key(place: &Place) -> String {
+fn new_key(place: &Place, scope: &str) -> String {
     place.json(&["team", "create", "--name", "Acme"]);
     let key = place.json(&[
-        "api-key",
-        "create",
-        "--team",
-        "Acme",
-        "--name",
-        "A",
-        "--mode",
-        "live",
-        "--scope",
-        "read-only",
+        "api-key", "create", "--team", "Acme", "--name", "A", "--mode", "live", "--scope", scope,
     ]);
     key["key"].as_str().unwrap().to_owned()
 }
@@ -153,7 +157,7 @@ fn new_key(place: &Place) -> String {
 #[test]
 fn a_request_is_a_trace_named_by_its_id_with_what_the_database_took() {
     let (place, collector) = (Place::new(), Collector::answering(200));
-    let key = new_key(&place);
+    let key = new_key(&place, "read-only");
     let server = serve(&place, &collector, &[]);
     let bearer = format!("Authorization: Bearer {key}\r\n");
     let (status, id) = get(&server, "/api/v1/products?limit=1", &bearer);
@@ -206,6 +210,69 @@ fn a_request_is_a_trace_named_by_its_id_with_what_the_database_took() {
         assert!(part.start_time_unix_nano >= span.start_time_unix_nano);
         assert!(part.end_time_unix_nano <= span.end_time_unix_nano);
     }
+}
+
+#[test]
+fn a_collector_gets_the_headers_and_attributes_that_the_environment_names() {
+    let (place, collector) = (Place::with_database(), Collector::answering(200));
+    let options = ["--listen", "127.0.0.1:0", "--otlp-endpoint", &collector.url];
+    let mut command = place.command([&["serve"][..], &options].concat());
+    let server = Server::start(
+        command
+            .env(
+                "OTEL_EXPORTER_OTLP_HEADERS",
+                "x-team=acme,authorization=Bearer%20s3",
+            )
+            .env(
+                "OTEL_RESOURCE_ATTRIBUTES",
+                "deployment.environment.name=production",
+            ),
+    );
+    get(&server, "/api/v1/products", "");
+    end(server);
+
+    let batches = collector.batches.lock().unwrap();
+    let head = batches[0].head.to_ascii_lowercase();
+    for line in ["\r\nx-team: acme\r\n", "\r\nauthorization: bearer s3\r\n"] {
+        assert!(head.contains(line), "{line}: {head}");
+    }
+    let resource = batches[0].taken.resource_spans[0].resource.as_ref();
+    let said = texts(&resource.unwrap().attributes);
+    for (name, value) in [
+        ("service.name", "invoicing"),
+        ("service.version", env!("CARGO_PKG_VERSION")),
+        ("deployment.environment.name", "production"),
+    ] {
+        assert_eq!(said[name], value, "{said:?}");
+    }
+}
+
+#[test]
+fn a_script_that_the_database_does_not_run_in_time_has_failed() {
+    let (place, collector) = (Place::new(), Collector::answering(200));
+    let key = new_key(&place, "read-write");
+    let server = serve(&place, &collector, &[]);
+    let file = rusqlite::Connection::open(place.path("invoicing.db")).unwrap();
+    file.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let body = json!({"name": "Chair", "unitPrice": 1, "currency": "EUR", "unitOfMeasure": "pcs"})
+        .to_string();
+    let mut stream = server.connect();
+    let request = format!(
+        "POST /api/v1/products HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Bearer {key}\r\nIdempotency-Key: {TRACE}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let answer = read_all(&mut stream);
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    drop(file);
+    end(server);
+
+    let spans = collector.spans();
+    let write = spans.iter().find(|it| it.name == "write").unwrap();
+    assert_eq!(attributes(write)["error.type"], "unavailable");
+    assert_eq!(write.status.as_ref().unwrap().code, 2);
 }
 
 #[test]
