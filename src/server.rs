@@ -32,7 +32,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use dropshot::{
     ApiDescription, ConfigDropshot, ConfigTls, HandlerTaskMode, HttpServer, ServerBuilder,
@@ -170,6 +170,7 @@ impl<C: ServerContext> Server<C> {
             drain_delay: Duration::from_secs(settings.drain_delay.into()),
         };
         info!(server.log, "listening"; "url" => server.url());
+        server.tell_of_certificate();
         if server.tls.is_none() && !server.address().ip().to_canonical().is_loopback() {
             warn!(
                 server.log,
@@ -253,8 +254,35 @@ impl<C: ServerContext> Server<C> {
             Err(error) => Err(error),
         };
         match refreshed {
-            Ok(()) => info!(self.log, "certificate read again"),
+            Ok(()) => {
+                info!(self.log, "certificate read again");
+                self.tell_of_certificate();
+            }
             Err(why) => error!(self.log, "the old certificate stays"; "error" => why),
+        }
+    }
+
+    /// Has it measured when the certificate ends, and says so where that is soon. One that has ended is served all the same:
+    /// some client may not look at it, and a server that stops helps none.
+    fn tell_of_certificate(&self) {
+        let Some((certificate, key)) = &self.tls else {
+            return;
+        };
+        // It has been read a moment ago, so that it can be again.
+        let Ok(certificate) = tls::Certificate::inspect(TlsFiles { certificate, key }) else {
+            return;
+        };
+        let end = certificate.ends_at();
+        self.replica.metrics.certificate_ends(end);
+        match certificate.ends_in(SystemTime::now()) {
+            None => error!(
+                self.log,
+                "clients refuse the certificate: it has ended, or its time has not begun"
+            ),
+            Some(left) if left < tls::RENEWED_BEFORE => {
+                warn!(self.log, "the certificate ends soon"; "days" => left.as_secs() / 86_400);
+            }
+            Some(_) => {}
         }
     }
 }

@@ -17,6 +17,9 @@ use x509_cert::der::Decode as _;
 
 use crate::settings::TlsFiles;
 
+/// How long before its end a certificate should have been renewed: who renews by ACME does so a month before.
+pub(crate) const RENEWED_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+
 /// Why a server cannot speak TLS with these files.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -81,6 +84,11 @@ impl Certificate {
             not_before: validity.not_before.to_unix_duration(),
             not_after: validity.not_after.to_unix_duration(),
         })
+    }
+
+    /// When it ends, in Unix time.
+    pub(crate) fn ends_at(&self) -> Duration {
+        self.not_after
     }
 
     /// For how long it is still valid; `None` when it is not.

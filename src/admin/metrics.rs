@@ -16,6 +16,7 @@ mod people;
 mod process;
 mod requests;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ pub struct Metrics {
     pub limits: Arc<limit::Counts>,
     /// What becomes of letters.
     pub mail: mail::Counts,
+    certificate_end: AtomicU64,
     /// What becomes of spans.
     pub traces: Arc<trace::Counts>,
 }
@@ -70,6 +72,11 @@ impl Metrics {
         self.shortages.note(shortage);
     }
 
+    /// The server's certificate ends then, in Unix time.
+    pub(crate) fn certificate_ends(&self, end: Duration) {
+        self.certificate_end.store(end.as_secs(), Ordering::Relaxed);
+    }
+
     /// Who knows what is under way.
     pub(crate) fn load_is(&self, load: impl Fn() -> Load + Send + Sync + 'static) {
         // A replica has one server.
@@ -91,6 +98,7 @@ impl Metrics {
         database::show(&mut page, &numbers);
         people::show(&mut page, app, &self.mail);
         background::show(&mut page, app.counts());
+        process::show_certificate(&mut page, self.certificate_end.load(Ordering::Relaxed));
         background::show_spans(&mut page, &self.traces);
         let mut text = String::new();
         // Writing to a String cannot fail.

@@ -3,7 +3,10 @@
 //! The server may write files up to some size and no further (`RLIMIT_FSIZE`, its signal ignored), which needs no right to
 //! mount anything. SQLite sees what it sees of a disk that fails. The limit is lifted while it runs (`prlimit`).
 
+mod slow;
+
 use std::io::Write as _;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -49,8 +52,8 @@ fn start(place: &Place) -> (Server, String) {
 }
 
 fn ready(operations: &str) -> (u16, Value) {
-    let address = operations.strip_prefix("http://").unwrap();
-    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let address = operations.strip_prefix("http://").unwrap_or(operations);
+    let mut stream = TcpStream::connect(address).unwrap();
     stream
         .write_all(b"GET /readyz HTTP/1.1\r\nHost: test\r\n\r\n")
         .unwrap();
@@ -73,10 +76,21 @@ fn wait_until_ready_is(operations: &str, expected: (u16, Value)) {
 
 /// The status of the answer, and its body.
 fn ask(server: &Server, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
-    let mut stream = server.connect();
+    ask_over(server.connect(), method, path, key, "", body)
+}
+
+/// The same of a request over this connection, with more lines in its head.
+fn ask_over(
+    mut stream: TcpStream,
+    method: &str,
+    path: &str,
+    key: &str,
+    lines: &str,
+    body: &str,
+) -> (u16, String) {
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+         {lines}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
     stream.write_all(request.as_bytes()).unwrap();

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -11,11 +12,20 @@ use crate::server::{Server, read_all};
 /// A server whose operations listener is known.
 pub(crate) struct Operated {
     pub(crate) server: Server,
-    operations: String,
+    pub(crate) operations: String,
 }
 
 impl Operated {
     pub(crate) fn start(place: &Place, options: &[&str]) -> Self {
+        Self::start_with(place, options, |_| ())
+    }
+
+    /// One whose command is changed before it is run.
+    pub(crate) fn start_with(
+        place: &Place,
+        options: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         let serve = [
             "serve",
             "--listen",
@@ -23,7 +33,9 @@ impl Operated {
             "--operations-listen",
             "127.0.0.1:0",
         ];
-        let mut server = Server::start(&mut place.command([&serve, options].concat()));
+        let mut command = place.command([&serve, options].concat());
+        change(&mut command);
+        let mut server = Server::start(&mut command);
         let line = server.wait_for("listening for operators");
         let url = line["url"].as_str().unwrap();
         Self {
@@ -46,6 +58,17 @@ impl Operated {
         let answer = read_all(&mut stream);
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.to_ascii_lowercase(), body.to_owned())
+    }
+
+    /// What a series without labels is at.
+    pub(crate) fn number(&self, series: &str) -> f64 {
+        let page = self.get("/metrics").1;
+        let mut numbers = page.lines().filter_map(|it| it.strip_prefix(series));
+        let number = numbers.find_map(|it| it.strip_prefix(' '));
+        number
+            .unwrap_or_else(|| panic!("{series} is not among: {page}"))
+            .parse()
+            .unwrap()
     }
 
     /// Whether requests should be sent to the server, and what it says about it.

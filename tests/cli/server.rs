@@ -67,6 +67,15 @@ impl Server {
         }
     }
 
+    /// The first line with this message, whether it has been read or not.
+    pub fn line(&mut self, message: &str) -> Value {
+        let mut log = self.log.iter();
+        match log.find(|line| line["msg"] == message).cloned() {
+            Some(line) => line,
+            None => self.wait_for(message),
+        }
+    }
+
     /// Every line until the log is closed, those that were read before included.
     pub fn whole_log(&mut self) -> Vec<Value> {
         loop {

@@ -1,7 +1,10 @@
 //! TLS: certificate and key from files, read again at SIGHUP.
 
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use std::time::{Duration, SystemTime};
 
+use rcgen::{CertificateParams, CertifiedKey, KeyPair, generate_simple_self_signed};
+
+use crate::operations::Operated;
 use crate::place::Place;
 use crate::server::Server;
 
@@ -25,6 +28,15 @@ fn serve(place: &Place) -> Server {
         "key.pem",
     ];
     Server::start(&mut place.command(serve))
+}
+
+/// Writes one that ends then.
+fn write_certificate_until(place: &Place, end: SystemTime) {
+    let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    params.not_after = end.into();
+    let key = KeyPair::generate().unwrap();
+    place.write("cert.pem", params.self_signed(&key).unwrap().pem());
+    place.write("key.pem", key.serialize_pem());
 }
 
 /// Whether a client that trusts this certificate alone gets an answer, over a new connection.
@@ -114,4 +126,33 @@ fn files_that_cannot_be_used_fail_with_1_before_the_port_is_taken() {
     place
         .run(&serve)
         .failed(1, "error: cannot use cert.pem with key.pem");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_ends_is_told_of_in_time_and_served_on_once_it_has_ended() {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    const SERIES: &str = "invoicing_tls_certificate_end_timestamp_seconds";
+    let place = Place::new();
+    let end = SystemTime::now() + 10 * DAY;
+    write_certificate_until(&place, end);
+    let options = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    let mut operated = Operated::start(&place, &options);
+    let line = operated.server.line("the certificate ends soon");
+    assert_eq!(line["days"], 9);
+    let end = end.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    assert_eq!(operated.number(SERIES), end.as_secs() as f64);
+
+    let over = SystemTime::now() - DAY;
+    write_certificate_until(&place, over);
+    operated.server.signal("HUP");
+    let message = "clients refuse the certificate: it has ended, or its time has not begun";
+    operated.server.wait_for(message);
+    let over = over.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    assert_eq!(operated.number(SERIES), over.as_secs() as f64);
+    let strict = std::fs::read_to_string(place.path("cert.pem")).unwrap();
+    assert!(!answers(&operated.server, &strict).await);
+    let careless = reqwest::Client::builder().tls_danger_accept_invalid_certs(true);
+    let url = format!("{}/api/v1/openapi.json", operated.server.url);
+    let answer = careless.build().unwrap().get(url).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
 }

@@ -33,6 +33,13 @@ pub(super) fn show_build(page: &mut Page<'_>) {
     page.metric("build", None, help, Info::new(build));
 }
 
+/// When its certificate ends, in Unix time.
+pub(super) fn show_certificate(page: &mut Page<'_>, end: u64) {
+    let help = "When the certificate ends, in Unix time; 0 where the server does not speak TLS";
+    let name = "tls_certificate_end_timestamp";
+    page.gauge(name, Some(Unit::Seconds), help, end);
+}
+
 /// How the process is.
 pub(super) fn show(page: &mut Page<'_>) {
     if let Some(status) = fs::read_to_string("/proc/self/stat")

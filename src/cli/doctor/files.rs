@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use nix::sys::statvfs::{FsFlags, statvfs};
 
@@ -23,9 +23,6 @@ const LITTLE_ROOM: u64 = 1 << 30;
 
 /// So many files more may be made at least.
 const LEAST_INODES: u64 = 1_000;
-
-/// How long before its end a certificate should have been renewed: who renews by ACME does so a month before.
-const RENEWED_BEFORE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// The settings together. Each was checked when it was read.
 pub(super) fn settings(subject: &Subject) -> Vec<Finding> {
@@ -252,7 +249,7 @@ fn validity(certificate: &tls::Certificate, now: SystemTime) -> Option<Finding> 
         return Some(Finding::bad(CHECK, found, to_do));
     };
     let found = format!("the certificate ends in {} days", left.as_secs() / 86_400);
-    Some(match left < RENEWED_BEFORE {
+    Some(match left < tls::RENEWED_BEFORE {
         true => Finding::warn(CHECK, found, to_do),
         false => Finding::good(CHECK, found),
     })
