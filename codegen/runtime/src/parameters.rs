@@ -114,12 +114,8 @@ impl<'a> Parameters<'a> {
         let Some(text) = texts.first().map(|it| &**it).or(parameter.default) else {
             return Ok(None);
         };
-        let value = match parameter.schema.read_text(text) {
-            text @ Value::String(_) => text.take().ok(),
-            // What is no string is a JSON literal.
-            _ => serde_json::from_str(text).ok(),
-        };
-        value.map(Some).ok_or_else(RequestError::internal)
+        let value = T::deserialize(&parameter.schema.read_text(text));
+        value.map(Some).map_err(|_| RequestError::internal())
     }
 }
 

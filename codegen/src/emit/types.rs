@@ -37,7 +37,7 @@ pub(super) fn file(
         file.items
             .retain(|item| matches!(item, Item::Mod(module) if module.ident == "types"));
     }
-    let own = syn::parse2::<syn::File>(own_types(document, &shared.path(1)))
+    let own = syn::parse2::<syn::File>(own_types(document, side, &shared.path(1)))
         .map_err(|error| refused(document, &error.to_string()))?;
     for item in &mut file.items {
         if let Item::Mod(module) = item
@@ -121,13 +121,17 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 }
 
 /// The types that this crate emits by itself, and the defaults of all.
-fn own_types(document: &Document, shared: &Path) -> TokenStream {
+fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream {
     let errors = errors::types(document);
     let tried = document.tried();
+    let read = match side {
+        Side::Server => quote!(#shared::json::read),
+        Side::Client { .. } => quote!(::serde_json::from_str),
+    };
     let schemas = document.schemas.iter();
     let types = schemas.map(|(name, schema)| {
         let own = match &schema.kind {
-            Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema),
+            Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema, &read),
             Kind::Null => one_of::null(name, schema),
             Kind::Any => open::any(name, schema, shared),
             Kind::Never => open::never(name, schema),

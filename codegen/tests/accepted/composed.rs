@@ -1505,10 +1505,16 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "moved" => ::serde_json::from_str(raw.get()).map(Self::Moved),
-                "fed" => ::serde_json::from_str(raw.get()).map(Self::Fed),
-                "groomed" => ::serde_json::from_str(raw.get()).map(Self::Fed),
-                "born" => ::serde_json::from_str(raw.get()).map(Self::Born),
+                "moved" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Moved)
+                }
+                "fed" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Fed),
+                "groomed" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Fed)
+                }
+                "born" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Born)
+                }
                 other => {
                     return Err(
                         D::Error::custom(
@@ -1552,10 +1558,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Value)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Value)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Value2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Value2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -1597,8 +1607,12 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Net4),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Net6),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Net4),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Net6),
                     ]
                         .into_iter()
                         .flatten();
@@ -1688,8 +1702,12 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Id),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Name),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Id),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Name),
                     ]
                         .into_iter()
                         .flatten();
@@ -1786,9 +1804,15 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::V4),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::V6),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Old),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::V4),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::V6),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Old),
                     ]
                         .into_iter()
                         .flatten();
@@ -1846,10 +1870,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Object)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Object)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Object2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Object2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -2042,9 +2070,15 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::RangeV4),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::RangeV6),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::RangeOld),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::RangeV4),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::RangeV6),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::RangeOld),
                     ]
                         .into_iter()
                         .flatten();
@@ -2225,15 +2259,23 @@ pub mod types {
                 deserializer,
             )?;
             match raw.get().bytes().next().unwrap_or_default() {
-                b'-' | b'0'..=b'9' => ::serde_json::from_str(raw.get()).map(Self::Number),
-                b't' | b'f' => ::serde_json::from_str(raw.get()).map(Self::Boolean),
+                b'-' | b'0'..=b'9' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Number)
+                }
+                b't' | b'f' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Boolean)
+                }
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -2351,10 +2393,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -2429,8 +2475,12 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Born),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Failure),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Born),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Failure),
                     ]
                         .into_iter()
                         .flatten();
@@ -2570,8 +2620,12 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "bank" => ::serde_json::from_str(raw.get()).map(Self::Bank),
-                "wallet" => ::serde_json::from_str(raw.get()).map(Self::Wallet),
+                "bank" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Bank)
+                }
+                "wallet" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Wallet)
+                }
                 other => {
                     return Err(
                         D::Error::custom(
@@ -2619,9 +2673,15 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "Person" => ::serde_json::from_str(raw.get()).map(Self::Person),
-                "firm" => ::serde_json::from_str(raw.get()).map(Self::Firm),
-                "guild" => ::serde_json::from_str(raw.get()).map(Self::Firm),
+                "Person" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Person)
+                }
+                "firm" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Firm)
+                }
+                "guild" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Firm)
+                }
                 other => {
                     return Err(
                         D::Error::custom(
@@ -2665,10 +2725,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
