@@ -352,15 +352,11 @@ impl<'a> Reader<'a> {
         const REFERENCE: Keywords = Keywords::of_schema("a reference", &["$ref", "summary"]);
         self.expect(place, "an object", Value::as_object)?;
         for (name, member) in place.members().filter(|(name, _)| !REFERENCE.know(name)) {
+            let (effect, remedy) = self.sibling(name);
             self.refuse(
                 &member.pointer,
-                format!("`{name}` stands beside a `$ref`, where the standard ignores it"),
-                match name {
-                    "nullable" | "default" => {
-                        "write `allOf` of one item, the reference, and keep this beside it"
-                    }
-                    _ => "remove it, or write it where the reference leads to",
-                },
+                format!("`{name}` stands beside a `$ref`, where the standard {effect}"),
+                remedy,
             );
         }
         let target = self.required_text(place, "$ref")?;
@@ -384,6 +380,28 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(name)
+    }
+
+    /// What the standard makes of a keyword beside a `$ref`, and what to write instead.
+    fn sibling(&self, name: &str) -> (&'static str, &'static str) {
+        const COUNTS: &str = "counts it besides, which is not understood";
+        const OF_ONE: &str = "write `allOf` of one item, the reference, and keep this beside it";
+        match (name, self.is_3_1()) {
+            ("nullable", true) => (
+                "knows no such keyword",
+                "remove it, or write `openapi: 3.0.3` and `allOf` of one item, the reference, with this beside it",
+            ),
+            ("nullable" | "default", false) => ("ignores it", OF_ONE),
+            ("default", true) => (COUNTS, OF_ONE),
+            (_, true) => (
+                COUNTS,
+                "write one schema that says all of it, here or where the reference leads to",
+            ),
+            (_, false) => (
+                "ignores it",
+                "remove it, or write it where the reference leads to",
+            ),
+        }
     }
 
     /// The component of this name.

@@ -94,7 +94,14 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &STRING)?;
     // OpenAPI 3.0 has no type of null; this is how schemars and dropshot write it.
     let only_null = Value::Array(vec![Value::Null]);
-    if place.value.get("enum") == Some(&only_null) && place.get("nullable").is_none() {
+    if place.value.get("enum") == Some(&only_null) {
+        if let Some(nullable) = place.get("nullable") {
+            reader.refuse(
+                &nullable.pointer,
+                "`nullable` stands beside an enumeration whose only value is null",
+                "remove `nullable`: the enumeration says it",
+            );
+        }
         return Some(Kind::Null);
     }
     let format = format(reader, &place, FORMATS);
