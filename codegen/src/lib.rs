@@ -48,14 +48,16 @@
 //!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
 //! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are all texts, written
 //!   the usual way of their place; in a query also with a list of scalars, whose name comes before each item; no
-//!   `content`. Numbers with a fraction are not taken in a query. No text is null, so that `nullable` says nothing. A
+//!   `content`. A list without items is left out, so that a required one that is left out has none: `minItems` decides.
+//!   Of the texts that no path can say, which are the empty one, `.` and `..`, the client says so instead of sending
+//!   them. Numbers with a fraction are not taken in a query. No text is null, so that `nullable` says nothing. A
 //!   header `Authorization` is taken where there are no security schemes.
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
 //!   nothing: a proxy may drop it).
 //!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it.
 //!   - `application/x-www-form-urlencoded` in requests: an object with properties. Single values are written as
 //!     in a query, a list of them as the name with each, and what else there is as JSON (OpenAPI 3.0.3, Encoding
-//!     Object).
+//!     Object). A required list that is left out has no items.
 //!   - These two may be left out of a request (`required` is false unless it is said): then the handler has an
 //!     `Option`. A body of no bytes is none.
 //!   - `text/plain`: a string.
@@ -108,7 +110,7 @@
 //!   taken, a number follows.
 //! - **Integers** are held in what their format says: `int8` to `int64`, `uint8` to `uint64` (`uint`
 //!   is that, too), and `int64` without one. **Numbers** are exact decimals, whatever their `format` says.
-//! - **Formats of strings**: `uuid`, `date-time`, `date`, `ip`, `ipv4`, `ipv6`, `password` (a secret,
+//! - **Formats of strings**: `uuid`, `date-time` (of a year from 0 to 9999 in UTC), `date`, `ip`, `ipv4`, `ipv6`, `password` (a secret,
 //!   which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`, `uri-reference` and every other
 //!   are told to readers alone, and so is an unknown format of a number: the standard leaves formats open.
 //! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps

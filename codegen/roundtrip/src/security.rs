@@ -79,8 +79,14 @@ impl SecurityApi for Doors {
         context: &RequestContext<Answered>,
         request: Unchecked<ByEverybodyRequest>,
     ) -> Result<ByEverybodyAnswer, Rejection<Refused>> {
-        let ByEverybodyRequest { colours, size } = request.check().await?;
-        context.context().add(format!("{colours:?} {size:?}"));
+        let ByEverybodyRequest {
+            colours,
+            floors,
+            size,
+        } = request.check().await?;
+        context
+            .context()
+            .add(format!("{colours:?} {floors:?} {size:?}"));
         Ok(ByEverybodyAnswer::new())
     }
 

@@ -10,10 +10,12 @@ use indexmap::IndexMap;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Arm, Expr, Item, Pat, Type, parse_quote};
+use syn::{Arm, Expr, Pat, Type, parse_quote};
 
 use crate::model::{Document, Operation, Response, Status};
 use crate::names;
+
+use super::bodies;
 
 /// The operations with such errors, one for each type.
 fn of_each(document: &Document) -> impl Iterator<Item = (String, &Operation)> {
@@ -103,28 +105,15 @@ pub(super) fn served(document: &Document) -> TokenStream {
 
 /// Step 3.
 pub(super) fn read(file: &mut syn::File, document: &Document) {
-    for item in &mut file.items {
-        if let Item::Mod(module) = item
-            && module.ident == "builder"
-            && let Some((_, items)) = &mut module.content
+    bodies::of_builders(file, document, |operation, item| {
+        if has_several(operation)
+            && let Some(name) = operation.error_schema()
         {
-            for item in items {
-                let name = super::bodies::owner(item);
-                let all = document.operations.iter();
-                let mut several = all.filter(|it| has_several(it));
-                if let Some(operation) = several.find(|it| name.as_ref() == Some(&it.stem()))
-                    && let Some(name) = operation.error_schema()
-                {
-                    let name = format_ident!("{}", names::of_type(&name));
-                    Reader {
-                        operation,
-                        ty: parse_quote!(types::#name),
-                    }
-                    .visit_item_mut(item);
-                }
-            }
+            let name = format_ident!("{}", names::of_type(&name));
+            let ty = parse_quote!(types::#name);
+            Reader { operation, ty }.visit_item_mut(item);
         }
-    }
+    });
 }
 
 struct Reader<'a> {

@@ -2,7 +2,7 @@
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
-//!    the client's names in [`members`], its [`bodies`] and [`errors`], and adds the types that this crate makes by
+//!    the client's names in [`members`], its [`bodies`], [`paths`] and [`errors`], and adds the types that this crate makes by
 //!    itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
@@ -17,6 +17,7 @@ mod members;
 mod one_of;
 mod open;
 mod patch;
+mod paths;
 mod prepare;
 mod scalars;
 mod schemas;

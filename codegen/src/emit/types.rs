@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{bodies, errors, one_of, open, patch, scalars};
+use super::{bodies, errors, one_of, open, patch, paths, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,7 @@ pub(super) fn file(
     }
     if side != Side::Server {
         bodies::written(&mut file, document);
+        paths::kept(&mut file, document);
         errors::read(&mut file, document);
     }
     patch::file(&mut file, document, shared);
@@ -123,7 +124,6 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 /// The types that this crate emits by itself, and the defaults of all.
 fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream {
     let errors = errors::types(document);
-    let tried = document.tried();
     let read = match side {
         Side::Server => quote!(#shared::json::read),
         Side::Client { .. } => quote!(::serde_json::from_str),
@@ -135,9 +135,7 @@ fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream 
             Kind::Null => one_of::null(name, schema),
             Kind::Any => open::any(name, schema, shared),
             Kind::Never => open::never(name, schema),
-            _ if prepare::is_own(schema) => {
-                scalars::own(name, schema, shared, tried.contains(name.as_str()))
-            }
+            _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
             _ => TokenStream::new(),
         };
         let default = scalars::default(name, schema, shared);

@@ -268,7 +268,7 @@ pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
     let mut scope = Scope::new(
         reader,
         "module",
-        &["any", "choice", "decimal", "field", "form", "time"],
+        &["any", "choice", "decimal", "field", "form", "path", "time"],
     );
     scope.add(module, value, &Pointer::default());
 }

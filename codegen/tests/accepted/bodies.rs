@@ -123,8 +123,7 @@ pub mod types {
         pub count: i32,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub urgent: ::std::option::Option<bool>,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        pub tags: ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+        pub tags: ::std::vec::Vec<::std::string::String>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -543,7 +542,7 @@ impl ::schemars::JsonSchema for types::Form {
     ) -> ::schemars::schema::Schema {
         let _ = generator.subschema_for::<types::Reason>();
         ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":\"int32\"}}},\"reason\":{\"$ref\":\"#/components/schemas/Reason\"},\"any\":{}},\"required\":[\"name\",\"count\"],\"additionalProperties\":false}",
+            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":\"int32\"}}},\"reason\":{\"$ref\":\"#/components/schemas/Reason\"},\"any\":{}},\"required\":[\"name\",\"count\",\"tags\"],\"additionalProperties\":false}",
         )
     }
 }
@@ -698,7 +697,7 @@ pub mod schemas {
                 },
                 Property {
                     name: "tags",
-                    required: false,
+                    required: true,
                     schema: Schema {
                         kind: Kind::Array(Array {
                             items: &Schema {

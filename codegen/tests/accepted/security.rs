@@ -680,6 +680,38 @@ pub static BY_EVERYBODY: openapi_dropshot_runtime::Operation = openapi_dropshot_
             default: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Parameter {
+            name: "floors",
+            location: openapi_dropshot_runtime::Location::Query,
+            required: true,
+            description: ::std::option::Option::None,
+            schema: {
+                use openapi_dropshot_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Array(Array {
+                        items: &Schema {
+                            kind: Kind::Integer(Bounds {
+                                minimum: ::std::option::Option::Some(Bound {
+                                    value: "-2147483648",
+                                    exclusive: false,
+                                }),
+                                maximum: ::std::option::Option::Some(Bound {
+                                    value: "2147483647",
+                                    exclusive: false,
+                                }),
+                            }),
+                            nullable: false,
+                        },
+                        min_items: 0,
+                        max_items: ::std::option::Option::None,
+                        unique_items: false,
+                    }),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Parameter {
             name: "size",
             location: openapi_dropshot_runtime::Location::Query,
             required: false,
@@ -978,6 +1010,8 @@ impl openapi_dropshot_runtime::Request for FailWithoutAWordRequest {
 pub struct ByEverybodyRequest {
     /// colours
     pub colours: ::std::option::Option<::std::vec::Vec<types::ByEverybodyColoursItem>>,
+    /// floors
+    pub floors: ::std::vec::Vec<i32>,
     /// size
     pub size: ::std::option::Option<::std::vec::Vec<i32>>,
 }
@@ -1001,6 +1035,7 @@ impl openapi_dropshot_runtime::Request for ByEverybodyRequest {
     ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
         Ok(Self {
             colours: query.optional("colours")?,
+            floors: query.required("floors")?,
             size: query.optional("size")?,
         })
     }
@@ -1009,6 +1044,7 @@ impl openapi_dropshot_runtime::Request for ByEverybodyRequest {
     ) -> ::std::vec::Vec<schemars::schema::Schema> {
         ::std::vec![
             generator.subschema_for:: < types::ByEverybodyColoursItem > (),
+            openapi_dropshot_runtime::document_schema("{\"type\":\"integer\",\"format\":\"int32\"}"),
             openapi_dropshot_runtime::document_schema("{\"type\":\"integer\",\"format\":\"int32\"}")
         ]
     }

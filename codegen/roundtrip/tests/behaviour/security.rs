@@ -84,11 +84,11 @@ async fn an_error_has_the_body_that_its_status_says() {
 async fn a_list_in_a_query_is_written_as_many_times_as_it_has_items() {
     let server = Server::start();
     for (query, told) in [
-        ("", "None None"),
-        ("?colours=red", "Some([Red]) None"),
+        ("", "None [] None"),
+        ("?colours=red&floors=1", "Some([Red]) [1] None"),
         (
             "?colours=red&size=%31&colours=blue&size=2",
-            "Some([Red, Blue]) Some([1, 2])",
+            "Some([Red, Blue]) [] Some([1, 2])",
         ),
     ] {
         let answer = server.send(&format!("GET /public{query}"), &[], "").await;

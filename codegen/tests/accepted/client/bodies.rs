@@ -134,8 +134,7 @@ pub mod types {
         pub count: i32,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub urgent: ::std::option::Option<bool>,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        pub tags: ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+        pub tags: ::std::vec::Vec<::std::string::String>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -345,7 +344,7 @@ pub mod types {
                 ::std::string::String,
             >,
             tags: ::std::result::Result<
-                ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+                ::std::vec::Vec<::std::string::String>,
                 ::std::string::String,
             >,
             urgent: ::std::result::Result<
@@ -361,7 +360,7 @@ pub mod types {
                     name: Err("no value supplied for name".to_string()),
                     reason: Ok(Default::default()),
                     sizes: Ok(Default::default()),
-                    tags: Ok(Default::default()),
+                    tags: Err("no value supplied for tags".to_string()),
                     urgent: Ok(Default::default()),
                 }
             }
@@ -433,9 +432,7 @@ pub mod types {
             }
             pub fn tags<T>(mut self, value: T) -> Self
             where
-                T: ::std::convert::TryInto<
-                    ::std::option::Option<::std::vec::Vec<::std::string::String>>,
-                >,
+                T: ::std::convert::TryInto<::std::vec::Vec<::std::string::String>>,
                 T::Error: ::std::fmt::Display,
             {
                 self.tags = value
@@ -1066,7 +1063,8 @@ pub mod builder {
             let Self { client, name } = self;
             let name = name.map_err(Error::InvalidRequest)?;
             let url = format!(
-                "{}/files/{}", client.baseurl, encode_path(& name.to_string()),
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             #[allow(unused_mut)]
@@ -1141,7 +1139,8 @@ pub mod builder {
             let name = name.map_err(Error::InvalidRequest)?;
             let body = body.map_err(Error::InvalidRequest)?;
             let url = format!(
-                "{}/files/{}", client.baseurl, encode_path(& name.to_string()),
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             #[allow(unused_mut)]
@@ -1229,7 +1228,8 @@ pub mod builder {
             let name = name.map_err(Error::InvalidRequest)?;
             let body = body.map_err(Error::InvalidRequest)?;
             let url = format!(
-                "{}/files/{}", client.baseurl, encode_path(& name.to_string()),
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             #[allow(unused_mut)]

@@ -360,6 +360,7 @@ impl Client {
     /// ```ignore
     /// let response = client.by_everybody()
     ///     .colours(colours)
+    ///     .floors(floors)
     ///     .size(size)
     ///     .send()
     ///     .await;
@@ -817,6 +818,7 @@ pub mod builder {
     pub struct ByEverybody<'a> {
         client: &'a super::Client,
         colours: Result<Option<::std::vec::Vec<types::ByEverybodyColoursItem>>, String>,
+        floors: Result<::std::vec::Vec<i32>, String>,
         size: Result<Option<::std::vec::Vec<i32>>, String>,
     }
     impl<'a> ByEverybody<'a> {
@@ -824,6 +826,7 @@ pub mod builder {
             Self {
                 client: client,
                 colours: Ok(None),
+                floors: Err("floors was not initialized".to_string()),
                 size: Ok(None),
             }
         }
@@ -836,6 +839,18 @@ pub mod builder {
                 .map(Some)
                 .map_err(|_| {
                     "conversion to `:: patch :: List < ByEverybodyColoursItem , >` for colours failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn floors<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::vec::Vec<i32>>,
+        {
+            self.floors = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: patch :: List < i32 , >` for floors failed"
                         .to_string()
                 });
             self
@@ -855,8 +870,9 @@ pub mod builder {
         }
         /// Sends a `GET` request to `/public`
         pub async fn send(self) -> Result<ResponseValue<()>, Error<()>> {
-            let Self { client, colours, size } = self;
+            let Self { client, colours, floors, size } = self;
             let colours = colours.map_err(Error::InvalidRequest)?;
+            let floors = floors.map_err(Error::InvalidRequest)?;
             let size = size.map_err(Error::InvalidRequest)?;
             let url = format!("{}/public", client.baseurl,);
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
@@ -865,6 +881,7 @@ pub mod builder {
                 .client
                 .get(url)
                 .query(&progenitor_client::QueryParam::new("colours", &colours))
+                .query(&progenitor_client::QueryParam::new("floors", &floors))
                 .query(&progenitor_client::QueryParam::new("size", &size))
                 .headers(header_map)
                 .build()?;
