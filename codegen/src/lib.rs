@@ -110,9 +110,10 @@
 //!   taken, a number follows.
 //! - **Integers** are held in what their format says: `int8` to `int64`, `uint8` to `uint64` (`uint`
 //!   is that, too), and `int64` without one. **Numbers** are exact decimals, whatever their `format` says.
-//! - **Formats of strings**: `uuid`, `date-time` (of a year from 0 to 9999 in UTC), `date`, `ip`, `ipv4`, `ipv6`, `password` (a secret,
-//!   which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`, `uri-reference` and every other
-//!   are told to readers alone, and so is an unknown format of a number: the standard leaves formats open.
+//! - **Formats of strings**: `uuid`, `date-time` (of a year from 0 to 9999 in UTC), `date`, `ip`, `ipv4`, `ipv6`,
+//!   `password` (a secret, which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`,
+//!   `uri-reference` and every other are told to readers alone, and so is an unknown format of a number: the standard
+//!   leaves formats open.
 //! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps
 //!   them; the client's documentation tells them. So it is with `multipleOf`, with an `enum` of numbers or booleans,
 //!   and with `minProperties` and `maxProperties`.
@@ -127,6 +128,16 @@
 //! - **`$ref`** within the document, to parameters, headers, responses, request bodies, examples
 //!   and schemas, with no siblings but descriptive ones, which change nothing. Schemas refer to each other in circles
 //!   through lists, maps and alternatives only: elsewhere, a type would contain itself.
+
+//!
+//! # Lenient reading
+//!
+//! Reading is strict: of a document that is accepted, everything is kept. [`Document::read_leniently`] is for documents
+//! of others, and tells, item by item, what is not kept: keywords that are not understood (`x-...`, `not`,
+//! `contentEncoding`, `callbacks`, misspelt ones), limits beside a `$ref` or of another type, patterns that no matcher
+//! takes, and a format beside an enumeration or a pattern. It takes only what could go without changing what is sent,
+//! where, or in which type; everything else stays refused. So do these where alternatives are told apart by trial,
+//! since there a limit says which is meant. What is not kept is not published by dropshot, either.
 
 pub mod model;
 pub mod names;

@@ -483,6 +483,38 @@ impl Document {
         crate::parse::file(path.as_ref())
     }
 
+    /// Reads a file as [`read`](Document::read) does, but takes as documentation what no generated code can keep, and
+    /// says what that is ([lenient reading](crate#lenient-reading)).
+    ///
+    /// ```no_run
+    /// let (document, not_kept) = openapi_dropshot::Document::read_leniently("openapi.yaml")?;
+    /// for problem in &not_kept {
+    ///     eprintln!("warning: {problem}");
+    /// }
+    /// # drop(document);
+    /// # Ok::<_, openapi_dropshot::Problems>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything else that is wrong with the document, or that the file cannot be read.
+    pub fn read_leniently(
+        path: impl AsRef<std::path::Path>,
+    ) -> Result<(Self, Vec<crate::Problem>), crate::Problems> {
+        crate::parse::lenient_file(path.as_ref())
+    }
+
+    /// Judges the text of a document as [`read_leniently`](Document::read_leniently) does.
+    ///
+    /// # Errors
+    /// Everything else that is wrong with it.
+    pub fn parse_leniently(
+        file: &str,
+        text: &str,
+        module: &str,
+    ) -> Result<(Self, Vec<crate::Problem>), crate::Problems> {
+        crate::parse::lenient_document(file, text, module)
+    }
+
     /// Judges the text of a document, YAML or JSON. `file` is what problems call it.
     ///
     /// # Errors

@@ -113,8 +113,9 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let is_base64 = place.value.get("format").is_some_and(|it| it == "byte");
     let written = reader.text(&place, "pattern");
     if is_base64 && written.is_some() {
-        reader.refuse(
+        reader.refuse_limit(
             &place.pointer.child("pattern"),
+            place.pointer.child("format"),
             "a pattern beside `format: byte`, which is a pattern itself, is not understood",
             "remove one of the two",
         );
@@ -124,8 +125,9 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
         .as_deref()
         .and_then(|it| regress::Regex::new(it).err())
     {
-        reader.refuse(
+        reader.refuse_limit(
             &place.pointer.child("pattern"),
+            place.pointer.child("pattern"),
             format!("the pattern does not compile: {error}"),
             "write a regular expression of ECMA-262",
         );
@@ -134,8 +136,9 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     // The matcher that would be left for it may take for ever on what a caller sends.
     let linear = pattern.as_deref().and_then(linear::translated);
     if linear.is_some_and(|it| regex::Regex::new(&it).is_err()) {
-        reader.refuse(
+        reader.refuse_limit(
             &place.pointer.child("pattern"),
+            place.pointer.child("pattern"),
             "the pattern is too large to be matched in a time that grows with the text alone",
             "repeat less in it, or limit the text by `maxLength` instead",
         );
@@ -176,8 +179,9 @@ fn enumeration(reader: &Reader<'_>, place: &Place<'_>, text: &Text) -> Option<Ve
         );
     }
     if !matches!(text.format, None | Some(Format::Uri)) {
-        reader.refuse(
+        reader.refuse_limit(
             &member.pointer,
+            place.pointer.child("format"),
             "an enumeration with this format is not understood",
             "remove the format",
         );
