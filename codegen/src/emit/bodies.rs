@@ -38,22 +38,27 @@ pub(super) fn of_builders(
 ) {
     let operations = document.operations.iter();
     let operations: HashMap<String, &Operation> = operations.map(|it| (it.stem(), it)).collect();
-    for item in &mut file.items {
-        if let Item::Mod(module) = item
-            && module.ident == "builder"
-            && let Some((_, items)) = &mut module.content
-        {
-            for item in items {
-                if let Some(operation) = owner(item).and_then(|it| operations.get(&it)) {
-                    visit(operation, item);
-                }
-            }
+    for item in items(file, "builder") {
+        if let Some(operation) = owner(item).and_then(|it| operations.get(&it)) {
+            visit(operation, item);
         }
     }
 }
 
+/// The items of a module of the file.
+pub(super) fn items<'f>(
+    file: &'f mut syn::File,
+    name: &'f str,
+) -> impl Iterator<Item = &'f mut Item> {
+    let modules = file.items.iter_mut().filter_map(move |item| match item {
+        Item::Mod(module) if module.ident == name => module.content.as_mut(),
+        _ => None,
+    });
+    modules.flat_map(|(_, items)| items)
+}
+
 /// The type that an item is, or implements something for.
-fn owner(item: &Item) -> Option<String> {
+pub(super) fn owner(item: &Item) -> Option<String> {
     match item {
         Item::Struct(it) => Some(it.ident.to_string()),
         Item::Impl(it) => match &*it.self_ty {

@@ -4,6 +4,7 @@
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
 //!    the client's names in [`members`], its [`bodies`], [`paths`] and [`errors`], and adds the types that this crate makes by
 //!    itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
+//!    Mocks are put right in [`mock`].
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
 
@@ -14,6 +15,7 @@ mod doc;
 mod errors;
 mod formats;
 mod members;
+mod mock;
 mod one_of;
 mod open;
 mod patch;

@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{bodies, errors, one_of, open, patch, paths, scalars};
+use super::{bodies, errors, mock, one_of, open, patch, paths, scalars};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,25 +63,25 @@ pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
         let side = Side::Client { inner: None };
         let beside = format!("super::super::{}", document.module);
         let tokens = Generator::new(&settings(document, side)?)
-            .httpmock(&prepared(document)?, &beside)
+            .httpmock(&openapi(mock::named(prepare::document(document)))?, &beside)
             .map_err(|e| e.to_string())?;
         syn::parse2(tokens).map_err(|e| e.to_string())
     };
     let mut file = made().map_err(|error| refused(document, &error))?;
-    patch::mock(&mut file, document, &Shared::Parent);
+    mock::file(&mut file, document, &Shared::Parent);
     Ok(file)
 }
 
 /// progenitor's output of the prepared document.
 fn generated(document: &Document, side: Side<'_>) -> Result<syn::File, String> {
     let tokens = Generator::new(&settings(document, side)?)
-        .generate_tokens(&prepared(document)?)
+        .generate_tokens(&openapi(prepare::document(document))?)
         .map_err(|e| e.to_string())?;
     syn::parse2(tokens).map_err(|e| e.to_string())
 }
 
-fn prepared(document: &Document) -> Result<openapiv3::OpenAPI, String> {
-    serde_json::from_value(prepare::document(document)).map_err(|e| e.to_string())
+fn openapi(prepared: serde_json::Value) -> Result<openapiv3::OpenAPI, String> {
+    serde_json::from_value(prepared).map_err(|e| e.to_string())
 }
 
 fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, String> {
