@@ -30,7 +30,8 @@
 //!   nobody here knows what it promises.
 //! - **Paths**: `/`, or literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
-//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId` (words, whatever stands
+//! - **Operations**: GET, PUT, POST, PATCH, DELETE and HEAD (whose answers have no body: `content` says what GET
+//!   would answer, and nothing else answers HEAD), each with an `operationId` (words, whatever stands
 //!   between them: `find pet by id` is `find_pet_by_id`), tags (declared ones, where the document declares
 //!   any), one success by number (2xx, 3xx or 101), or several of 2xx with the same body and headers
 //!   (`status_202()` makes the second of the first), and answers by number of 4xx and 5xx, by `4XX` and
@@ -48,7 +49,7 @@
 //!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
 //! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are all texts, written
 //!   the usual way of their place; in a query also with a list of scalars, whose name comes before each item; no
-//!   `content`. A list without items is left out, so that a required one that is left out has none: `minItems` decides.
+//!   `content`. None is in a cookie: dropshot publishes none such. A list without items is left out, so that a required one that is left out has none: `minItems` decides.
 //!   Of the texts that no path can say, which are the empty one, `.` and `..`, the client says so instead of sending
 //!   them. Numbers with a fraction are not taken in a query. No text is null, so that `nullable` says nothing. A
 //!   header `Authorization` is taken where there are no security schemes.

@@ -162,6 +162,8 @@ pub enum Method {
     Patch,
     /// DELETE
     Delete,
+    /// HEAD
+    Head,
 }
 
 /// A parameter of an operation; never nullable, never an object, and an array, of single values, only in a
@@ -266,7 +268,7 @@ pub struct Response {
     pub description: String,
     /// The headers that it may carry, in the document's order.
     pub headers: Vec<Header>,
-    /// How its body is written; `None` where it has none. An error's is JSON.
+    /// How its body is written; `None` where it has none, as all answers to HEAD. An error's is JSON.
     pub content: Option<Content>,
     /// Whether it may be null where it stands; only of a success in JSON.
     pub nullable: bool,
@@ -323,6 +325,7 @@ impl Method {
             Self::Post => "POST",
             Self::Patch => "PATCH",
             Self::Delete => "DELETE",
+            Self::Head => "HEAD",
         }
     }
 }

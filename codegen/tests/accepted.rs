@@ -811,6 +811,18 @@ mod exchanges {
     }
 
     #[test]
+    fn an_answer_to_head_is_its_headers() {
+        let answer = "200 OK\r\nx-pieces: 2\r\n\r\n";
+        let (request, pieces) = exchange(answer, async |url| {
+            let client = bodies::Client::new(&url);
+            let answer = client.find_file().name("a").send().await.unwrap();
+            answer.headers()["x-pieces"].clone()
+        });
+        assert!(request.starts_with("HEAD /files/a "), "{request}");
+        assert_eq!(pieces, "2");
+    }
+
+    #[test]
     fn what_a_path_cannot_say_is_not_sent() {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::{Content, Header, Location, Pointer, Response, Status};
+use crate::model::{Content, Header, Location, Method, Pointer, Response, Status};
 use crate::names::part;
 
 use super::content;
@@ -36,7 +36,14 @@ pub(super) struct Answers {
 }
 
 /// The success of an operation, what is the same with another status, and its errors.
-pub(super) fn all(reader: &Reader<'_>, operation: &Place<'_>, stem: &str) -> Option<Answers> {
+///
+/// Answers to HEAD have no body (RFC 9110, section 9.3.2): `content` says what GET would answer.
+pub(super) fn all(
+    reader: &Reader<'_>,
+    operation: &Place<'_>,
+    method: Method,
+    stem: &str,
+) -> Option<Answers> {
     let Some(place) = operation.get("responses") else {
         reader.missing(operation, "responses");
         return None;
@@ -63,6 +70,11 @@ pub(super) fn all(reader: &Reader<'_>, operation: &Place<'_>, stem: &str) -> Opt
             },
             None => anything,
         });
+    }
+    if method == Method::Head {
+        for answer in successes.iter_mut().chain(&mut errors) {
+            (answer.content, answer.nullable) = (None, false);
+        }
     }
     if whole && successes.is_empty() {
         reader.refuse(

@@ -868,6 +868,17 @@ impl Client {
     pub fn delete_file(&self) -> builder::DeleteFile<'_> {
         builder::DeleteFile::new(self)
     }
+    /// Sends a `HEAD` request to `/files/{name}`
+    ///
+    /// ```ignore
+    /// let response = client.find_file()
+    ///     .name(name)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn find_file(&self) -> builder::FindFile<'_> {
+        builder::FindFile::new(self)
+    }
     /// Sends a `GET` request to `/pictures`
     ///
     /// ```ignore
@@ -1270,6 +1281,60 @@ pub mod builder {
                             ResponseValue::from_response(response).await?,
                         ),
                     )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::find_file`]
+    ///
+    /// [`Client::find_file`]: super::Client::find_file
+    #[derive(Debug, Clone)]
+    pub struct FindFile<'a> {
+        client: &'a super::Client,
+        name: Result<types::GetFileName, String>,
+    }
+    impl<'a> FindFile<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                name: Err("name was not initialized".to_string()),
+            }
+        }
+        pub fn name<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::GetFileName>,
+        {
+            self.name = value
+                .try_into()
+                .map_err(|_| "conversion to `GetFileName` for name failed".to_string());
+            self
+        }
+        /// Sends a `HEAD` request to `/files/{name}`
+        pub async fn send(self) -> Result<ResponseValue<()>, Error<()>> {
+            let Self { client, name } = self;
+            let name = name.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client.client.head(url).headers(header_map).build()?;
+            let info = OperationInfo {
+                operation_id: "find_file",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => Ok(ResponseValue::empty(response)),
+                400u16..=499u16 => {
+                    Err(Error::ErrorResponse(ResponseValue::empty(response)))
+                }
+                500u16..=599u16 => {
+                    Err(Error::ErrorResponse(ResponseValue::empty(response)))
                 }
                 _ => Err(Error::UnexpectedResponse(response)),
             }
