@@ -33,8 +33,9 @@
 //! - **Operations**: GET, PUT, POST, PATCH, DELETE and HEAD (whose answers have no body: `content` says what GET
 //!   would answer, and nothing else answers HEAD), each with an `operationId` (words, whatever stands
 //!   between them: `find pet by id` is `find_pet_by_id`), tags (declared ones, where the document declares
-//!   any), one success by number (2xx, 3xx or 101), or several of 2xx with the same body and headers
-//!   (`status_202()` makes the second of the first), and answers by number of 4xx and 5xx, by `4XX` and
+//!   any), one success by number (2xx, 3xx or 101), or several of 2xx with the same headers, and the same body
+//!   (`status_202()` makes the second of the first) or bodies in JSON (`status_201(thing)` makes the second; the client
+//!   reads an enumeration, `ThingOrNothing`), and answers by number of 4xx and 5xx, by `4XX` and
 //!   `5XX`, and by `default`. An answer of the narrower status counts. Where errors have several schemas, or
 //!   none here and there, their type is an enumeration (`FailureOrNothing`). Where no errors are listed,
 //!   errors have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.

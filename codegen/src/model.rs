@@ -17,7 +17,7 @@
 //! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
 //!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
-//! - the successes of an operation differ in status alone; its errors are JSON, or have no body;
+//! - the successes of an operation differ in status alone, or are JSON or nothing; so are its errors, always;
 //! - a body of a form is an object.
 //!
 //! # How the model stays small
@@ -141,7 +141,7 @@ pub struct Operation {
     pub body: Option<Body>,
     /// The success, of which there may be [more](Operation::further).
     pub success: Response,
-    /// The same with other statuses of 2xx.
+    /// Others of 2xx, with the same headers.
     pub further: Vec<Response>,
     /// Every other answer, the narrower status first.
     pub errors: Vec<Response>,
@@ -382,6 +382,27 @@ impl Operation {
         (!alternatives.is_empty()).then(|| alternatives.join(" or "))
     }
 
+    /// Every success.
+    pub fn successes(&self) -> impl Iterator<Item = &Response> {
+        std::iter::once(&self.success).chain(&self.further)
+    }
+
+    /// Every answer, the successes first.
+    pub fn answers(&self) -> impl Iterator<Item = &Response> {
+        self.successes().chain(&self.errors)
+    }
+
+    /// The components that describe the bodies of successes, and `None` for no body, where these differ; else nothing.
+    #[must_use]
+    pub fn success_bodies(&self) -> IndexSet<Option<&str>> {
+        let bodies: IndexSet<_> = self.successes().map(Response::schema).collect();
+        if bodies.len() > 1 {
+            bodies
+        } else {
+            IndexSet::new()
+        }
+    }
+
     /// The components that describe error bodies, in the order of the errors, and `None` for those without.
     #[must_use]
     pub fn error_bodies(&self) -> IndexSet<Option<&str>> {
@@ -392,11 +413,21 @@ impl Operation {
     /// error has a body.
     #[must_use]
     pub fn error_schema(&self) -> Option<String> {
-        let bodies = self.error_bodies();
-        let has_some = bodies.iter().any(Option::is_some);
-        let names = bodies.into_iter().map(|it| it.unwrap_or("nothing"));
-        has_some.then(|| names.collect::<Vec<_>>().join(" or "))
+        one_of_bodies(&self.error_bodies())
     }
+
+    /// What describes the body of any success, where these differ: `thing or nothing`.
+    #[must_use]
+    pub fn success_schema(&self) -> Option<String> {
+        one_of_bodies(&self.success_bodies())
+    }
+}
+
+/// The name of what is any of these bodies; `None` when none is there.
+pub(crate) fn one_of_bodies(bodies: &IndexSet<Option<&str>>) -> Option<String> {
+    let has_some = bodies.iter().any(Option::is_some);
+    let names = bodies.iter().map(|it| it.unwrap_or("nothing"));
+    has_some.then(|| names.collect::<Vec<_>>().join(" or "))
 }
 
 /// See [`Document::error_hook`].

@@ -853,6 +853,39 @@ mod exchanges {
     }
 
     #[test]
+    fn a_success_has_the_body_that_its_status_says() {
+        use security::types::{Closed, Stuck, StuckOrClosedOrNothing as Body};
+        let seen = || "you".to_owned();
+        for (answer, expected) in [
+            (
+                "200 OK\r\n\r\n{\"force\":1}",
+                Body::Stuck(Stuck { force: 1 }),
+            ),
+            (
+                "201 Made\r\n\r\n{\"seen\":\"you\"}",
+                Body::Closed(Closed { seen: seen() }),
+            ),
+            (
+                "202 Soon\r\n\r\n{\"seen\":\"you\"}",
+                Body::Closed(Closed { seen: seen() }),
+            ),
+            (NONE, Body::Nothing),
+        ] {
+            let (_, body) = exchange(answer, async |url| {
+                let client = security::Client::new(&url);
+                let step = client.take_step().body(Stuck { force: 1 });
+                step.send().await.unwrap().into_inner()
+            });
+            assert_eq!(body, expected);
+        }
+        let (_, outcome) = exchange("200 OK\r\n\r\n{\"seen\":\"you\"}", async |url| {
+            let client = security::Client::new(&url);
+            client.take_step().body(Stuck { force: 1 }).send().await
+        });
+        assert!(outcome.is_err());
+    }
+
+    #[test]
     fn a_list_in_a_query_has_its_name_before_each_item() {
         let (request, _) = exchange(NONE, async |url| {
             let client = security::Client::new(&url);

@@ -6,7 +6,9 @@
 /// When none does.
 pub fn segment(name: &str, value: &str) -> Result<String, String> {
     match value {
-        "" | "." | ".." => Err(format!("no path can say {value:?}, which is the value of {name}")),
+        "" | "." | ".." => Err(format!(
+            "no path can say {value:?}, which is the value of {name}"
+        )),
         _ => Ok(progenitor_client::encode_path(value)),
     }
 }

@@ -90,9 +90,10 @@ impl Mock<'_> {
 
     /// The media type of a success with this status, if it is no JSON.
     fn media_type(&self, code: u16) -> Option<&str> {
-        let success = &self.operation.success;
-        let all = std::iter::once(success).chain(&self.operation.further);
-        let mut with = all.filter(|it| it.status == Status::Code(code));
+        let mut with = self
+            .operation
+            .successes()
+            .filter(|it| it.status == Status::Code(code));
         match with.next()?.content.as_ref()? {
             Content::Json(_) => None,
             Content::Bytes(any) if any == "*/*" => Some("application/octet-stream"),

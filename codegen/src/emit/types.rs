@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{bodies, errors, mock, one_of, open, patch, paths, scalars};
+use super::{bodies, mock, one_of, open, patch, paths, scalars, several};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(super) fn file(
     if side != Side::Server {
         bodies::written(&mut file, document);
         paths::kept(&mut file, document);
-        errors::read(&mut file, document);
+        several::read(&mut file, document);
     }
     patch::file(&mut file, document, shared);
     Ok(file)
@@ -123,7 +123,7 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 
 /// The types that this crate emits by itself, and the defaults of all.
 fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream {
-    let errors = errors::types(document);
+    let several = several::types(document);
     let read = match side {
         Side::Server => quote!(#shared::json::read),
         Side::Client { .. } => quote!(::serde_json::from_str),
@@ -141,7 +141,7 @@ fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream 
         let default = scalars::default(name, schema, shared);
         quote!(#own #default)
     });
-    quote!(#(#types)* #errors)
+    quote!(#(#types)* #several)
 }
 
 pub(super) fn refused(document: &Document, error: &str) -> Problems {

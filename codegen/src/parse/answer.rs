@@ -97,7 +97,8 @@ pub(super) fn all(
     })
 }
 
-/// Several successes of an operation are one result, which has several statuses.
+/// Several successes of an operation are one result, which has several statuses, and with them the same body or one
+/// of several in JSON.
 fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) {
     let headers = |answer: &Response| -> Vec<_> {
         let headers = answer.headers.iter();
@@ -107,17 +108,26 @@ fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) 
     };
     let is_2xx = |answer: &Response| matches!(answer.status, Status::Code(200..300));
     for answer in further {
-        let is_same = answer.content == success.content
-            && answer.nullable == success.nullable
-            && headers(answer) == headers(success);
-        if !is_same || !is_2xx(answer) || !is_2xx(success) {
-            reader.refuse(
-                &answer.pointer,
-                format!("the success differs from that of {}", success.status),
-                "write the same body and headers for all successes, each of 200 to 299, or an operation for each",
-            );
-        }
+        let has_same_body =
+            answer.content == success.content && answer.nullable == success.nullable;
+        let remedy = if !is_2xx(answer) || !is_2xx(success) {
+            "write only successes of 200 to 299, or an operation for each"
+        } else if headers(answer) != headers(success) {
+            "write the same headers for all successes, or an operation for each"
+        } else if !has_same_body && !(is_json(answer) && is_json(success)) {
+            "write `application/json` without null, or no `content`, for each success, the same body for all, or an \
+             operation for each"
+        } else {
+            continue;
+        };
+        let cause = format!("the success differs from that of {}", success.status);
+        reader.refuse(&answer.pointer, cause, remedy);
     }
+}
+
+/// Whether its body is JSON that is never null, or none.
+fn is_json(answer: &Response) -> bool {
+    matches!(answer.content, None | Some(Content::Json(_))) && !answer.nullable
 }
 
 fn is_success(status: Status) -> bool {

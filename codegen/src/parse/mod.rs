@@ -219,7 +219,7 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     graph::check_operations(reader, &schemas, &operations);
     direction::check(reader, &schemas, &operations);
     link::check(reader, &paths, &operations);
-    names::check_errors(reader, &schemas, &operations);
+    names::check_answers(reader, &schemas, &operations);
     names::check_functions(reader, &operations, &scheme_places);
     let (title, version, description) = info?;
     Some(Document {

@@ -200,7 +200,7 @@ pub mod types {
             }
         }
     }
-    /// The body of an error: which one it is, its status says.
+    /// The body of an answer: which one it is, its status says.
     #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
     #[serde(untagged)]
     pub enum ClosedOrNothingOrStuck {
@@ -210,6 +210,17 @@ pub mod types {
         Nothing,
         /// `Stuck`
         Stuck(Stuck),
+    }
+    /// The body of an answer: which one it is, its status says.
+    #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
+    #[serde(untagged)]
+    pub enum StuckOrClosedOrNothing {
+        /// `Stuck`
+        Stuck(Stuck),
+        /// `Closed`
+        Closed(Closed),
+        /// No body.
+        Nothing,
     }
     impl ByEverybodyColoursItem {
         /// All values, in the document's order.
@@ -354,6 +365,17 @@ impl Client {
     /// ```
     pub fn fail_without_a_word(&self) -> builder::FailWithoutAWord<'_> {
         builder::FailWithoutAWord::new(self)
+    }
+    /// Sends a `PUT` request to `/steps`
+    ///
+    /// ```ignore
+    /// let response = client.take_step()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn take_step(&self) -> builder::TakeStep<'_> {
+        builder::TakeStep::new(self)
     }
     /// Sends a `GET` request to `/public`
     ///
@@ -806,6 +828,88 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 204u16 => Ok(ResponseValue::empty(response)),
+                404u16 => Err(Error::ErrorResponse(ResponseValue::empty(response))),
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::take_step`]
+    ///
+    /// [`Client::take_step`]: super::Client::take_step
+    #[derive(Debug, Clone)]
+    pub struct TakeStep<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Stuck, String>,
+    }
+    impl<'a> TakeStep<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Stuck>,
+            <V as std::convert::TryInto<types::Stuck>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Stuck` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Stuck) -> types::builder::Stuck,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/steps`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::StuckOrClosedOrNothing>, Error<()>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Stuck::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/steps", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "take_step",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => {
+                    ResponseValue::<types::Stuck>::from_response(response)
+                        .await?
+                        .map(types::StuckOrClosedOrNothing::Stuck)
+                }
+                201u16 => {
+                    ResponseValue::<types::Closed>::from_response(response)
+                        .await?
+                        .map(types::StuckOrClosedOrNothing::Closed)
+                }
+                202u16 => {
+                    ResponseValue::<types::Closed>::from_response(response)
+                        .await?
+                        .map(types::StuckOrClosedOrNothing::Closed)
+                }
+                204u16 => {
+                    ResponseValue::empty(response)
+                        .map(|()| types::StuckOrClosedOrNothing::Nothing)
+                }
                 404u16 => Err(Error::ErrorResponse(ResponseValue::empty(response))),
                 _ => Err(Error::UnexpectedResponse(response)),
             }

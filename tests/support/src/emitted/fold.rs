@@ -108,12 +108,28 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     }
     let mut successes: Vec<String> = responses.keys().cloned().collect();
     successes.retain(|it| it.starts_with('2'));
-    for further in successes.iter().skip(1) {
-        // dropshot knows one status for what is the same otherwise.
-        let same = |name: &str| responses[further][name] == responses[&successes[0]][name];
-        if same("content") && same("headers") {
-            responses.remove(further);
+    let mut schemas: Vec<Value> = Vec::new();
+    for status in &successes {
+        let schema = &responses[status]["content"]["application/json"]["schema"];
+        if !schema.is_null() && !schemas.contains(schema) {
+            schemas.push(schema.clone());
         }
+    }
+    for further in successes.iter().skip(1) {
+        // dropshot knows one status, and one body: any of several.
+        let same = |name: &str| responses[further][name] == responses[&successes[0]][name];
+        if !same("headers") {
+            continue;
+        }
+        if !same("content") {
+            let schema = match schemas.as_slice() {
+                [only] => only.clone(),
+                several => json!({ "anyOf": several }),
+            };
+            responses[&successes[0]]["content"] =
+                json!({ "application/json": { "schema": schema } });
+        }
+        responses.remove(further);
     }
     for (class, other) in [("4XX", "5XX"), ("5XX", "4XX")] {
         if let Some(error) = responses.get(class).cloned() {

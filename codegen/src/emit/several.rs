@@ -1,43 +1,45 @@
-//! Errors of operations whose answers have several bodies, or none here and there.
+//! Errors, or successes, of operations whose answers have several bodies, or none here and there.
 //!
 //! 1. Their type is an enumeration of the bodies, beside the components, on both sides. Nothing of it is
 //!    sent but the body: which one it is, the status says.
 //! 2. The server publishes it as any of the bodies, and can tell which it holds.
-//! 3. progenitor knows one body for all errors. It is shown bytes ([`super::prepare`]), and the client's
+//! 3. progenitor knows one body for all errors, and one for all successes. It is shown bytes ([`super::prepare`]), and the client's
 //!    builders read what the status says.
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Arm, Expr, Pat, Type, parse_quote};
+use syn::{Arm, Expr, ExprLit, Lit, Pat, Type, parse_quote};
 
-use crate::model::{Document, Operation, Response, Status};
+use crate::model::{Document, Operation, Response, Status, one_of_bodies};
 use crate::names;
 
 use super::bodies;
 
-/// The operations with such errors, one for each type.
-fn of_each(document: &Document) -> impl Iterator<Item = (String, &Operation)> {
-    let all = document.operations.iter().filter(|it| has_several(it));
-    let named = all.filter_map(|it| Some((it.error_schema()?, it)));
-    named.collect::<IndexMap<_, _>>().into_iter()
+/// The bodies of which an answer has one, by the name of their type.
+fn of_each(document: &Document) -> IndexMap<String, IndexSet<Option<&str>>> {
+    let operations = document.operations.iter();
+    let sets = operations.flat_map(|it| [it.success_bodies(), it.error_bodies()]);
+    let several = sets.filter(|it| it.len() > 1);
+    let named = several.filter_map(|it| Some((one_of_bodies(&it)?, it)));
+    named.collect()
 }
 
+/// Whether errors of the operation have several bodies.
 pub(super) fn has_several(operation: &Operation) -> bool {
     operation.error_bodies().len() > 1
 }
 
 /// The variant of a body.
-fn variant(body: Option<&str>) -> syn::Ident {
+pub(super) fn variant(body: Option<&str>) -> syn::Ident {
     format_ident!("{}", body.map_or("Nothing".to_owned(), names::of_type))
 }
 
 /// Step 1.
 pub(super) fn types(document: &Document) -> TokenStream {
-    let types = of_each(document).map(|(name, operation)| {
+    let types = of_each(document).into_iter().map(|(name, bodies)| {
         let name = format_ident!("{}", names::of_type(&name));
-        let bodies = operation.error_bodies();
         let variants = bodies.iter().map(|&body| {
             let variant = variant(body);
             match body {
@@ -49,7 +51,7 @@ pub(super) fn types(document: &Document) -> TokenStream {
             }
         });
         quote! {
-            /// The body of an error: which one it is, its status says.
+            /// The body of an answer: which one it is, its status says.
             #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
             #[serde(untagged)]
             pub enum #name { #(#variants),* }
@@ -60,9 +62,8 @@ pub(super) fn types(document: &Document) -> TokenStream {
 
 /// Step 2.
 pub(super) fn served(document: &Document) -> TokenStream {
-    let types = of_each(document).map(|(name, operation)| {
+    let types = of_each(document).into_iter().map(|(name, bodies)| {
         let ident = format_ident!("{}", names::of_type(&name));
-        let bodies = operation.error_bodies();
         let arms = bodies.iter().map(|&body| {
             let variant = variant(body);
             match body {
@@ -106,44 +107,56 @@ pub(super) fn served(document: &Document) -> TokenStream {
 /// Step 3.
 pub(super) fn read(file: &mut syn::File, document: &Document) {
     bodies::of_builders(file, document, |operation, item| {
-        if has_several(operation)
-            && let Some(name) = operation.error_schema()
-        {
+        let ty = |name: String| -> Type {
             let name = format_ident!("{}", names::of_type(&name));
-            let ty = parse_quote!(types::#name);
-            Reader { operation, ty }.visit_item_mut(item);
+            parse_quote!(types::#name)
+        };
+        let error = operation.error_schema().filter(|_| has_several(operation));
+        let mut reader = Reader {
+            operation,
+            error: error.map(ty),
+            success: operation.success_schema().map(ty),
+        };
+        if reader.error.is_some() || reader.success.is_some() {
+            reader.visit_item_mut(item);
         }
     });
 }
 
 struct Reader<'a> {
     operation: &'a Operation,
-    ty: Type,
+    /// The types of errors and of successes that have several bodies.
+    error: Option<Type>,
+    success: Option<Type>,
+}
+
+/// What is read of an answer, and the function that makes `ty` of it.
+fn read_as(answer: &Response, ty: &Type) -> (Expr, Expr) {
+    let variant = variant(answer.schema());
+    match answer.schema() {
+        Some(_) => (
+            parse_quote!(ResponseValue::<types::#variant>::from_response(response).await?),
+            parse_quote!(#ty::#variant),
+        ),
+        None => (
+            parse_quote!(ResponseValue::empty(response)),
+            parse_quote!(|()| #ty::#variant),
+        ),
+    }
+}
+
+fn error(answer: &Response, ty: &Type) -> Expr {
+    let (value, made) = read_as(answer, ty);
+    parse_quote!(Err(Error::ErrorResponse(#value.map::<_, _, Error<#ty>>(#made)?)))
 }
 
 impl Reader<'_> {
-    /// The answer of a body.
-    fn answer(&self, answer: &Response) -> Expr {
-        let (ty, variant) = (&self.ty, variant(answer.schema()));
-        let (value, made): (Expr, Expr) = match answer.schema() {
-            Some(_) => (
-                parse_quote!(ResponseValue::<types::#variant>::from_response(response).await?),
-                parse_quote!(#ty::#variant),
-            ),
-            None => (
-                parse_quote!(ResponseValue::empty(response)),
-                parse_quote!(|()| #ty::#variant),
-            ),
-        };
-        parse_quote!(Err(Error::ErrorResponse(#value.map::<_, _, Error<#ty>>(#made)?)))
-    }
-
     /// The answers of a class, by status.
-    fn class(&self, digit: u16) -> Expr {
+    fn class(&self, digit: u16, ty: &Type) -> Expr {
         let errors = &self.operation.errors;
         let arms = errors.iter().filter_map(|answer| match answer.status {
             Status::Code(code) if code / 100 == digit => {
-                let answer = self.answer(answer);
+                let answer = error(answer, ty);
                 Some(quote!(#code => #answer,))
             }
             _ => None,
@@ -154,30 +167,60 @@ impl Reader<'_> {
             Status::Code(_) => false,
         });
         let rest = match rest {
-            Some(answer) => self.answer(answer),
+            Some(answer) => error(answer, ty),
             None => parse_quote!(Err(Error::UnexpectedResponse(response))),
         };
         parse_quote!(match response.status().as_u16() { #(#arms)* _ => #rest })
+    }
+
+    /// The success of a status.
+    fn success(&self, code: u16, ty: &Type) -> Option<Expr> {
+        let mut successes = self.operation.successes();
+        let answer = successes.find(|it| it.status == Status::Code(code))?;
+        let (value, made) = read_as(answer, ty);
+        Some(parse_quote!(#value.map(#made)))
     }
 }
 
 impl VisitMut for Reader<'_> {
     fn visit_arm_mut(&mut self, arm: &mut Arm) {
         visit_mut::visit_arm_mut(self, arm);
-        let Pat::Range(_) = &arm.pat else { return };
-        let pattern = &arm.pat;
-        let pattern = quote!(#pattern).to_string();
-        let digit = pattern.chars().next().and_then(|it| it.to_digit(10));
-        if let Some(digit @ 4..=5) = digit {
-            let answer = self.class(u16::try_from(digit).unwrap_or_default());
-            *arm.body = parse_quote!({ #answer });
+        match (&arm.pat, &self.error, &self.success) {
+            (pattern @ Pat::Range(_), Some(ty), _) => {
+                let pattern = quote!(#pattern).to_string();
+                let digit = pattern.chars().next().and_then(|it| it.to_digit(10));
+                if let Some(digit @ 4..=5) = digit {
+                    let answer = self.class(u16::try_from(digit).unwrap_or_default(), ty);
+                    *arm.body = parse_quote!({ #answer });
+                }
+            }
+            (
+                Pat::Lit(ExprLit {
+                    lit: Lit::Int(code),
+                    ..
+                }),
+                _,
+                Some(ty),
+            ) => {
+                let code = code.base10_parse().ok();
+                if let Some(answer) = code.and_then(|it| self.success(it, ty)) {
+                    *arm.body = answer;
+                }
+            }
+            _ => {}
         }
     }
 
     fn visit_type_mut(&mut self, ty: &mut Type) {
-        if *ty == parse_quote!(Error<ByteStream>) {
-            let own = &self.ty;
+        if let Some(own) = &self.error
+            && *ty == parse_quote!(Error<ByteStream>)
+        {
             *ty = parse_quote!(Error<#own>);
+        }
+        if let Some(own) = &self.success
+            && *ty == parse_quote!(ResponseValue<ByteStream>)
+        {
+            *ty = parse_quote!(ResponseValue<#own>);
         }
         visit_mut::visit_type_mut(self, ty);
     }
