@@ -30,10 +30,12 @@
 //!   nobody here knows what it promises.
 //! - **Paths**: `/`, or literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
-//! - **Operations**: GET, PUT, POST, PATCH and DELETE, each with an `operationId` (words, whatever stands
+//! - **Operations**: GET, PUT, POST, PATCH, DELETE and HEAD (whose answers have no body: `content` says what GET
+//!   would answer, and nothing else answers HEAD), each with an `operationId` (words, whatever stands
 //!   between them: `find pet by id` is `find_pet_by_id`), tags (declared ones, where the document declares
-//!   any), one success by number (2xx, 3xx or 101), or several of 2xx with the same body and headers
-//!   (`status_202()` makes the second of the first), and answers by number of 4xx and 5xx, by `4XX` and
+//!   any), one success by number (2xx, 3xx or 101), or several of 2xx with the same headers, and the same body
+//!   (`status_202()` makes the second of the first) or bodies in JSON (`status_201(thing)` makes the second; the client
+//!   reads an enumeration, `ThingOrNothing`), and answers by number of 4xx and 5xx, by `4XX` and
 //!   `5XX`, and by `default`. An answer of the narrower status counts. Where errors have several schemas, or
 //!   none here and there, their type is an enumeration (`FailureOrNothing`). Where no errors are listed,
 //!   errors have no body. A `default` of bytes that is the only answer is whatever the handler makes of it.
@@ -48,14 +50,16 @@
 //!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
 //! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are all texts, written
 //!   the usual way of their place; in a query also with a list of scalars, whose name comes before each item; no
-//!   `content`. Numbers with a fraction are not taken in a query. No text is null, so that `nullable` says nothing. A
+//!   `content`. None is in a cookie: dropshot publishes none such. A list without items is left out, so that a required one that is left out has none: `minItems` decides.
+//!   Of the texts that no path can say, which are the empty one, `.` and `..`, the client says so instead of sending
+//!   them. Numbers with a fraction are not taken in a query. No text is null, so that `nullable` says nothing. A
 //!   header `Authorization` is taken where there are no security schemes.
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
 //!   nothing: a proxy may drop it).
 //!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it.
 //!   - `application/x-www-form-urlencoded` in requests: an object with properties. Single values are written as
 //!     in a query, a list of them as the name with each, and what else there is as JSON (OpenAPI 3.0.3, Encoding
-//!     Object).
+//!     Object). A required list that is left out has no items.
 //!   - These two may be left out of a request (`required` is false unless it is said): then the handler has an
 //!     `Option`. A body of no bytes is none.
 //!   - `text/plain`: a string.
@@ -108,9 +112,10 @@
 //!   taken, a number follows.
 //! - **Integers** are held in what their format says: `int8` to `int64`, `uint8` to `uint64` (`uint`
 //!   is that, too), and `int64` without one. **Numbers** are exact decimals, whatever their `format` says.
-//! - **Formats of strings**: `uuid`, `date-time`, `date`, `ip`, `ipv4`, `ipv6`, `password` (a secret,
-//!   which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`, `uri-reference` and every other
-//!   are told to readers alone, and so is an unknown format of a number: the standard leaves formats open.
+//! - **Formats of strings**: `uuid`, `date-time` (of a year from 0 to 9999 in UTC), `date`, `ip`, `ipv4`, `ipv6`,
+//!   `password` (a secret, which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`,
+//!   `uri-reference` and every other are told to readers alone, and so is an unknown format of a number: the standard
+//!   leaves formats open.
 //! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps
 //!   them; the client's documentation tells them. So it is with `multipleOf`, with an `enum` of numbers or booleans,
 //!   and with `minProperties` and `maxProperties`.
@@ -125,6 +130,16 @@
 //! - **`$ref`** within the document, to parameters, headers, responses, request bodies, examples
 //!   and schemas, with no siblings but descriptive ones, which change nothing. Schemas refer to each other in circles
 //!   through lists, maps and alternatives only: elsewhere, a type would contain itself.
+
+//!
+//! # Lenient reading
+//!
+//! Reading is strict: of a document that is accepted, everything is kept. [`Document::read_leniently`] is for documents
+//! of others, and tells, item by item, what is not kept: keywords that are not understood (`x-...`, `not`,
+//! `contentEncoding`, `callbacks`, misspelt ones), limits beside a `$ref` or of another type, patterns that no matcher
+//! takes, and a format beside an enumeration or a pattern. It takes only what could go without changing what is sent,
+//! where, or in which type; everything else stays refused. So do these where alternatives are told apart by trial,
+//! since there a limit says which is meant. What is not kept is not published by dropshot, either.
 
 pub mod model;
 pub mod names;

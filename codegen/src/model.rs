@@ -17,7 +17,7 @@
 //! - `nullable` is a property of the component, the inline schema, the reference or the body that has it,
 //!   and never of a parameter, a header or an error;
 //! - what `default` says passes the schema that it belongs to;
-//! - the successes of an operation differ in status alone; its errors are JSON, or have no body;
+//! - the successes of an operation differ in status alone, or are JSON or nothing; so are its errors, always;
 //! - a body of a form is an object.
 //!
 //! # How the model stays small
@@ -141,7 +141,7 @@ pub struct Operation {
     pub body: Option<Body>,
     /// The success, of which there may be [more](Operation::further).
     pub success: Response,
-    /// The same with other statuses of 2xx.
+    /// Others of 2xx, with the same headers.
     pub further: Vec<Response>,
     /// Every other answer, the narrower status first.
     pub errors: Vec<Response>,
@@ -162,6 +162,8 @@ pub enum Method {
     Patch,
     /// DELETE
     Delete,
+    /// HEAD
+    Head,
 }
 
 /// A parameter of an operation; never nullable, never an object, and an array, of single values, only in a
@@ -266,7 +268,7 @@ pub struct Response {
     pub description: String,
     /// The headers that it may carry, in the document's order.
     pub headers: Vec<Header>,
-    /// How its body is written; `None` where it has none. An error's is JSON.
+    /// How its body is written; `None` where it has none, as all answers to HEAD. An error's is JSON.
     pub content: Option<Content>,
     /// Whether it may be null where it stands; only of a success in JSON.
     pub nullable: bool,
@@ -323,6 +325,7 @@ impl Method {
             Self::Post => "POST",
             Self::Patch => "PATCH",
             Self::Delete => "DELETE",
+            Self::Head => "HEAD",
         }
     }
 }
@@ -379,6 +382,27 @@ impl Operation {
         (!alternatives.is_empty()).then(|| alternatives.join(" or "))
     }
 
+    /// Every success.
+    pub fn successes(&self) -> impl Iterator<Item = &Response> {
+        std::iter::once(&self.success).chain(&self.further)
+    }
+
+    /// Every answer, the successes first.
+    pub fn answers(&self) -> impl Iterator<Item = &Response> {
+        self.successes().chain(&self.errors)
+    }
+
+    /// The components that describe the bodies of successes, and `None` for no body, where these differ; else nothing.
+    #[must_use]
+    pub fn success_bodies(&self) -> IndexSet<Option<&str>> {
+        let bodies: IndexSet<_> = self.successes().map(Response::schema).collect();
+        if bodies.len() > 1 {
+            bodies
+        } else {
+            IndexSet::new()
+        }
+    }
+
     /// The components that describe error bodies, in the order of the errors, and `None` for those without.
     #[must_use]
     pub fn error_bodies(&self) -> IndexSet<Option<&str>> {
@@ -389,11 +413,21 @@ impl Operation {
     /// error has a body.
     #[must_use]
     pub fn error_schema(&self) -> Option<String> {
-        let bodies = self.error_bodies();
-        let has_some = bodies.iter().any(Option::is_some);
-        let names = bodies.into_iter().map(|it| it.unwrap_or("nothing"));
-        has_some.then(|| names.collect::<Vec<_>>().join(" or "))
+        one_of_bodies(&self.error_bodies())
     }
+
+    /// What describes the body of any success, where these differ: `thing or nothing`.
+    #[must_use]
+    pub fn success_schema(&self) -> Option<String> {
+        one_of_bodies(&self.success_bodies())
+    }
+}
+
+/// The name of what is any of these bodies; `None` when none is there.
+pub(crate) fn one_of_bodies(bodies: &IndexSet<Option<&str>>) -> Option<String> {
+    let has_some = bodies.iter().any(Option::is_some);
+    let names = bodies.iter().map(|it| it.unwrap_or("nothing"));
+    has_some.then(|| names.collect::<Vec<_>>().join(" or "))
 }
 
 /// See [`Document::error_hook`].
@@ -481,6 +515,38 @@ impl Document {
     /// Everything that is wrong with the document, or that the file cannot be read.
     pub fn read(path: impl AsRef<std::path::Path>) -> Result<Self, crate::Problems> {
         crate::parse::file(path.as_ref())
+    }
+
+    /// Reads a file as [`read`](Document::read) does, but takes as documentation what no generated code can keep, and
+    /// says what that is ([lenient reading](crate#lenient-reading)).
+    ///
+    /// ```no_run
+    /// let (document, not_kept) = openapi_dropshot::Document::read_leniently("openapi.yaml")?;
+    /// for problem in &not_kept {
+    ///     eprintln!("warning: {problem}");
+    /// }
+    /// # drop(document);
+    /// # Ok::<_, openapi_dropshot::Problems>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything else that is wrong with the document, or that the file cannot be read.
+    pub fn read_leniently(
+        path: impl AsRef<std::path::Path>,
+    ) -> Result<(Self, Vec<crate::Problem>), crate::Problems> {
+        crate::parse::lenient_file(path.as_ref())
+    }
+
+    /// Judges the text of a document as [`read_leniently`](Document::read_leniently) does.
+    ///
+    /// # Errors
+    /// Everything else that is wrong with it.
+    pub fn parse_leniently(
+        file: &str,
+        text: &str,
+        module: &str,
+    ) -> Result<(Self, Vec<crate::Problem>), crate::Problems> {
+        crate::parse::lenient_document(file, text, module)
     }
 
     /// Judges the text of a document, YAML or JSON. `file` is what problems call it.

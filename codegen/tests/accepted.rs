@@ -159,6 +159,29 @@ mod absent_null_and_value {
     }
 
     #[test]
+    fn a_time_whose_year_in_utc_has_no_four_digits_is_none() {
+        use absence::types::Moment as Server;
+        use client::absence::types::Moment as Client;
+        for (text, is_one) in [
+            ("0000-01-01T00:00:00+01:00", false),
+            ("0000-01-01T00:00:00-01:00", true),
+            ("9999-12-31T23:59:59-01:00", false),
+            ("9999-12-31T23:59:59+01:00", true),
+            ("2026-11-20 21:49:00Z", false),
+        ] {
+            assert_eq!(text.parse::<Server>().is_ok(), is_one, "{text}");
+            assert_eq!(text.parse::<Client>().is_ok(), is_one, "{text}");
+        }
+        let late = chrono::DateTime::<chrono::Utc>::MAX_UTC;
+        let error = serde_json::to_string(&Client(late)).unwrap_err();
+        assert!(
+            error.to_string().ends_with("has no text of RFC 3339"),
+            "{error}"
+        );
+        assert!(serde_json::to_string(&Server(late)).is_err());
+    }
+
+    #[test]
     fn a_uuid_has_one_form() {
         use absence::types::NoteId;
         let text = "67e55044-10b1-426f-9247-bb680e5fe0c8";
@@ -788,11 +811,87 @@ mod exchanges {
     }
 
     #[test]
+    fn an_answer_to_head_is_its_headers() {
+        let answer = "200 OK\r\nx-pieces: 2\r\n\r\n";
+        let (request, pieces) = exchange(answer, async |url| {
+            let client = bodies::Client::new(&url);
+            let answer = client.find_file().name("a").send().await.unwrap();
+            answer.headers()["x-pieces"].clone()
+        });
+        assert!(request.starts_with("HEAD /files/a "), "{request}");
+        assert_eq!(pieces, "2");
+    }
+
+    #[test]
+    fn what_a_path_cannot_say_is_not_sent() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let client = bodies::Client::new("http://127.0.0.1:1");
+        for name in ["", ".", ".."] {
+            let outcome = runtime.block_on(client.get_file().name(name).send());
+            match outcome.map(drop) {
+                Err(bodies::Error::InvalidRequest(message)) => assert_eq!(
+                    message,
+                    format!("no path can say {name:?}, which is the value of name")
+                ),
+                other => panic!("{other:?}"),
+            }
+        }
+        for (name, path) in [
+            ("...", "/files/..."),
+            ("%2e", "/files/%252e"),
+            ("a/..", "/files/a%2F.."),
+        ] {
+            let (request, _) = exchange("200 OK\r\n\r\n", async |url| {
+                let client = bodies::Client::new(&url);
+                client.get_file().name(name).send().await.map(drop)
+            });
+            assert!(request.starts_with(&format!("GET {path} ")), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_success_has_the_body_that_its_status_says() {
+        use security::types::{Closed, Stuck, StuckOrClosedOrNothing as Body};
+        let seen = || "you".to_owned();
+        for (answer, expected) in [
+            (
+                "200 OK\r\n\r\n{\"force\":1}",
+                Body::Stuck(Stuck { force: 1 }),
+            ),
+            (
+                "201 Made\r\n\r\n{\"seen\":\"you\"}",
+                Body::Closed(Closed { seen: seen() }),
+            ),
+            (
+                "202 Soon\r\n\r\n{\"seen\":\"you\"}",
+                Body::Closed(Closed { seen: seen() }),
+            ),
+            (NONE, Body::Nothing),
+        ] {
+            let (_, body) = exchange(answer, async |url| {
+                let client = security::Client::new(&url);
+                let step = client.take_step().body(Stuck { force: 1 });
+                step.send().await.unwrap().into_inner()
+            });
+            assert_eq!(body, expected);
+        }
+        let (_, outcome) = exchange("200 OK\r\n\r\n{\"seen\":\"you\"}", async |url| {
+            let client = security::Client::new(&url);
+            client.take_step().body(Stuck { force: 1 }).send().await
+        });
+        assert!(outcome.is_err());
+    }
+
+    #[test]
     fn a_list_in_a_query_has_its_name_before_each_item() {
         let (request, _) = exchange(NONE, async |url| {
             let client = security::Client::new(&url);
             client
                 .by_everybody()
+                .floors(Vec::new())
                 .size(vec![1, 2])
                 .send()
                 .await

@@ -51,6 +51,14 @@ impl BodiesApi for Cabinet {
         Ok(GetRootAnswer::new("/files/first".to_owned()))
     }
 
+    async fn find_file(
+        _: &RequestContext<Answered>,
+        request: Unchecked<FindFileRequest>,
+    ) -> Result<FindFileAnswer, Rejection<Refused>> {
+        request.check().await?;
+        Ok(FindFileAnswer::new(2))
+    }
+
     /// In two pieces, as they come.
     async fn get_file(
         _: &RequestContext<Answered>,

@@ -75,12 +75,36 @@ impl SecurityApi for Doors {
         by_token ByTokenRequest ByTokenAnswer
     }
 
+    /// To the status that the caller names.
+    async fn take_step(
+        _: &RequestContext<Answered>,
+        request: Unchecked<TakeStepRequest>,
+    ) -> Result<TakeStepAnswer, Rejection<Refused>> {
+        let stuck = request.check().await?.body;
+        let x_step = "x".to_owned();
+        let closed = || types::Closed {
+            seen: stuck.force.to_string(),
+        };
+        Ok(match stuck.force {
+            201 => TakeStepAnswer::status_201(closed(), x_step),
+            202 => TakeStepAnswer::status_202(closed(), x_step),
+            204 => TakeStepAnswer::status_204(x_step),
+            _ => TakeStepAnswer::status_200(stuck, x_step),
+        })
+    }
+
     async fn by_everybody(
         context: &RequestContext<Answered>,
         request: Unchecked<ByEverybodyRequest>,
     ) -> Result<ByEverybodyAnswer, Rejection<Refused>> {
-        let ByEverybodyRequest { colours, size } = request.check().await?;
-        context.context().add(format!("{colours:?} {size:?}"));
+        let ByEverybodyRequest {
+            colours,
+            floors,
+            size,
+        } = request.check().await?;
+        context
+            .context()
+            .add(format!("{colours:?} {floors:?} {size:?}"));
         Ok(ByEverybodyAnswer::new())
     }
 

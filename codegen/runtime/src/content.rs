@@ -259,6 +259,14 @@ fn members<'a>(
         }
     }
     RequestError::unless_empty(Cause::Body, violations)?;
+    // A list of no items is written as many times: not at all.
+    let left_out = properties.iter().filter(|it| it.required);
+    let left_out = left_out.filter(|it| !places.contains_key(it.name));
+    for property in left_out {
+        if property.schema.items().is_some_and(Schema::is_single) {
+            members.push((Cow::Borrowed(property.name), Value::Array(Vec::new())));
+        }
+    }
     Ok(members)
 }
 

@@ -19,6 +19,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 
+use serde::de::{Deserialize, Error as _};
+
 use crate::decimal::Number;
 use crate::violation::{Violation, constraint, shown};
 
@@ -139,6 +141,23 @@ fn write_list<T>(
         write(item, out);
     }
     out.push(close);
+}
+
+/// Reads a JSON text into a `T`, as a body that was [parsed](parse) and checked is taken over.
+///
+/// Unlike `serde_json`, it reads `-0` as the integer that it is.
+///
+/// # Errors
+/// When the text breaks a rule of this module, or does not fit.
+///
+/// ```
+/// assert_eq!(openapi_dropshot_runtime::json::read::<i64>("-0")?, 0);
+/// # Ok::<_, serde_json::Error>(())
+/// ```
+pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_json::Error> {
+    let value =
+        parse(text.as_bytes()).map_err(|wrong| serde_json::Error::custom(&wrong.message))?;
+    value.take().map_err(serde_json::Error::custom)
 }
 
 /// Reads one JSON text.

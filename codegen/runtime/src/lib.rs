@@ -4,7 +4,7 @@
 //! is the same for all documents is here, once:
 //!
 //! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text:
-//!   [`rfc3339`]; what to say of a text that is none of those that there are: [`none_of`];
+//!   [`rfc3339`], [`parse_rfc3339`]; what to say of a text that is none of those that there are: [`none_of`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
@@ -59,6 +59,6 @@ pub use security::{Credential, Required, Scheme};
 pub use serve::{
     Admitted, ErrorBody, Served, endpoint, listed_body, register_absent_methods, serve,
 };
-pub use time::rfc3339;
+pub use time::{is_writable, parse_rfc3339, rfc3339};
 pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};
 pub use websocket::{Switching, Websocket};

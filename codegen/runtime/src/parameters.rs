@@ -6,7 +6,8 @@
 //!    comes twice is `repeated`; each counts once, however often it comes.
 //! 3. Of the headers, those that the operation names are read; each may come once.
 //! 4. A value that is not UTF-8 violates `format`.
-//! 5. A list is written as many times as it has items (`style: form`, `explode: true`).
+//! 5. A list is written as many times as it has items (`style: form`, `explode: true`); one that has to be there and
+//!    is not, is empty, since nothing else could say so.
 //! 6. The schema says what a text stands for: `20` is a number where the schema asks for one.
 
 use std::borrow::Cow;
@@ -105,7 +106,7 @@ impl<'a> Parameters<'a> {
         let (parameter, texts) = declared
             .find(|(parameter, _)| parameter.location == self.location && parameter.name == name)
             .ok_or_else(RequestError::internal)?;
-        if parameter.schema.items().is_some() && !texts.is_empty() {
+        if parameter.schema.items().is_some() && (parameter.required || !texts.is_empty()) {
             let value = read(parameter, texts);
             return T::deserialize(&value)
                 .map(Some)
@@ -114,12 +115,8 @@ impl<'a> Parameters<'a> {
         let Some(text) = texts.first().map(|it| &**it).or(parameter.default) else {
             return Ok(None);
         };
-        let value = match parameter.schema.read_text(text) {
-            text @ Value::String(_) => text.take().ok(),
-            // What is no string is a JSON literal.
-            _ => serde_json::from_str(text).ok(),
-        };
-        value.map(Some).ok_or_else(RequestError::internal)
+        let value = T::deserialize(&parameter.schema.read_text(text));
+        value.map(Some).map_err(|_| RequestError::internal())
     }
 }
 
@@ -225,16 +222,16 @@ impl<'a> Found<'a> {
             }
             let name = parameter.name;
             match self.texts[at].as_slice() {
-                texts @ [_, ..] => {
-                    let value = read(parameter, texts);
-                    check_parameter(name, &parameter.schema, &value, &mut self.violations);
-                }
-                [] if parameter.required => {
+                [] if parameter.required && !self.is_list(at) => {
                     let message = "is required, but missing";
                     self.violations
                         .add(|| Violation::new(name, "required", message));
                 }
-                [] => {}
+                [] if !parameter.required => {}
+                texts => {
+                    let value = read(parameter, texts);
+                    check_parameter(name, &parameter.schema, &value, &mut self.violations);
+                }
             }
         }
     }

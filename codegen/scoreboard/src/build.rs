@@ -17,8 +17,10 @@ bytes = "1"
 chrono = { version = "0.4", default-features = false, features = ["serde", "std"] }
 dropshot = "0.18"
 futures = "0.3"
+httpmock = { version = "0.9", default-features = false }
 progenitor-client = "0.15"
 rand = "0.10"
+regex = "1"
 regress = "0.12"
 reqwest = { version = "0.13", default-features = false, features = ["json", "multipart", "query", "stream"] }
 schemars = "0.8"
@@ -67,13 +69,14 @@ impl Crate {
         files.insert(
             "Cargo.toml".to_owned(),
             format!(
-                "[package]\nname = \"{package}\"\nedition = \"2024\"\n[dependencies]\n\
+                "[package]\nname = \"{package}\"\nedition = \"2024\"\n[features]\ndefault = [\"mock\"]\nmock = []\n\
+                 [dependencies]\n\
                  openapi-dropshot-runtime = {{ path = {runtime:?} }}{DEPENDENCIES}"
             ),
         );
         let server = openapi_dropshot::server(document).map_err(failed)?;
         files.insert("src/server.rs".to_owned(), server);
-        let client = openapi_dropshot::client(std::slice::from_ref(document), None, None);
+        let client = openapi_dropshot::client(std::slice::from_ref(document), None, Some("mock"));
         for (name, text) in client.map_err(failed)? {
             files.insert(format!("src/client/{name}"), text);
         }

@@ -2,7 +2,7 @@
 //!
 //! A document counts as accepted when [`openapi_dropshot::Document`] has no problem with it. Then it goes round:
 //!
-//! 1. its server and its client are written into a crate of its own, beside a service that does nothing
+//! 1. its server, its client and a mock of it are written into a crate of its own, beside a service that does nothing
 //!    ([`stub`]);
 //! 2. all crates are built at once, by one call of cargo ([`build`]), so that one that does not compile
 //!    says nothing about the others;

@@ -8,6 +8,8 @@
 //! 3. a body that may be left out is `None` until it is given, and then nothing is sent;
 //! 4. a form with lists or objects goes through `form.rs`, since no form of reqwest's has any.
 
+use std::collections::HashMap;
+
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
@@ -19,28 +21,40 @@ const BYTES: &str = "application/octet-stream";
 
 /// Puts the builders of a client's file right.
 pub(super) fn written(file: &mut syn::File, document: &Document) {
+    of_builders(file, document, |operation, item| {
+        if let Some(body) = &operation.body {
+            let json = json_of_form(document, operation);
+            let json = json.as_deref();
+            Writer { body, json }.visit_item_mut(item);
+        }
+    });
+}
+
+/// Visits each item of the builders, with the operation that it is for.
+pub(super) fn of_builders(
+    file: &mut syn::File,
+    document: &Document,
+    mut visit: impl FnMut(&Operation, &mut Item),
+) {
     let operations = document.operations.iter();
-    let bodies: Vec<_> = operations
-        .filter_map(|it| {
-            let json = json_of_form(document, it);
-            Some((it.stem(), it.body.as_ref()?, json))
-        })
-        .collect();
-    for item in &mut file.items {
-        if let Item::Mod(module) = item
-            && module.ident == "builder"
-            && let Some((_, items)) = &mut module.content
-        {
-            for item in items {
-                let name = owner(item);
-                let its = bodies.iter().find(|(it, ..)| name.as_ref() == Some(it));
-                if let Some((_, body, json)) = its {
-                    let json = json.as_deref();
-                    Writer { body, json }.visit_item_mut(item);
-                }
-            }
+    let operations: HashMap<String, &Operation> = operations.map(|it| (it.stem(), it)).collect();
+    for item in items(file, "builder") {
+        if let Some(operation) = owner(item).and_then(|it| operations.get(&it)) {
+            visit(operation, item);
         }
     }
+}
+
+/// The items of a module of the file.
+pub(super) fn items<'f>(
+    file: &'f mut syn::File,
+    name: &'f str,
+) -> impl Iterator<Item = &'f mut Item> {
+    let modules = file.items.iter_mut().filter_map(move |item| match item {
+        Item::Mod(module) if module.ident == name => module.content.as_mut(),
+        _ => None,
+    });
+    modules.flat_map(|(_, items)| items)
 }
 
 /// The type that an item is, or implements something for.

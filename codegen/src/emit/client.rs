@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use crate::model::{Pointer, Schema};
 use crate::{Document, Problem, Problems};
 
-use super::bodies;
 use super::patch::Shared;
 use super::types::{self, Side};
+use super::{bodies, paths};
 
 /// What client and server share by copying, so that the client depends on nothing of ours.
 const SHARED: [(&str, &str); 4] = [
@@ -23,6 +23,9 @@ const OPEN: (&str, &str) = ("any.rs", include_str!("../../runtime/src/any.rs"));
 
 /// What a client has where a form needs it.
 const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
+
+/// What a client has where a text stands in a path.
+const PATH: (&str, &str) = ("path.rs", include_str!("../client/path.rs"));
 
 /// What the generator emits cannot have: documentation of every builder method, and links that
 /// work in text that was written for another reader.
@@ -68,8 +71,13 @@ pub(crate) fn modules(
     }
     let shared = SHARED.into_iter().chain(is_open(documents).then_some(OPEN));
     let shared = shared.map(|file| ("codegen/runtime/src", file));
-    let form = has_form(documents).then_some(("codegen/src/client", FORM));
-    for (folder, (name, text)) in shared.chain(form) {
+    let own = [
+        has_form(documents).then_some(FORM),
+        has_path(documents).then_some(PATH),
+    ];
+    let own = own.into_iter().flatten();
+    let own = own.map(|file| ("codegen/src/client", file));
+    for (folder, (name, text)) in shared.chain(own) {
         let origin = origin(&format!("{folder}/{name}"));
         modules.insert(name.to_owned(), format!("// {origin}\n\n{text}"));
     }
@@ -93,6 +101,11 @@ fn has_form(documents: &[Document]) -> bool {
         operations.map(move |operation| (document, operation))
     });
     operations.any(|(document, it)| bodies::json_of_form(document, it).is_some())
+}
+
+/// Whether a document has a text in a path that might be lost.
+fn has_path(documents: &[Document]) -> bool {
+    documents.iter().any(paths::may_lose)
 }
 
 /// The file of a document's mock, and its text.
@@ -168,11 +181,16 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
         true => "mod form;\n",
         false => "",
     };
+    let path = match has_path(documents) {
+        true => "mod path;\n",
+        false => "",
+    };
     text + open
         + "mod choice;\nmod decimal;\nmod field;\n"
         + form
+        + path
         + "mod time;\n\n"
         + used
         + "use choice::none_of;\n\
-            pub use decimal::{Decimal, DecimalError};\npub use field::Field;\npub use time::rfc3339;\n"
+            pub use decimal::{Decimal, DecimalError};\npub use field::Field;\npub use time::{is_writable, parse_rfc3339, rfc3339};\n"
 }

@@ -9,16 +9,10 @@ use crate::model::Format;
 use super::scalars::{conversions, shown_as_inner};
 
 /// The type of a text of this format, if it is one that [`super::prepare::is_own`].
-pub(super) fn own(
-    ident: &Ident,
-    doc: &str,
-    format: Option<Format>,
-    shared: &Path,
-    is_tried: bool,
-) -> TokenStream {
+pub(super) fn own(ident: &Ident, doc: &str, format: Option<Format>, shared: &Path) -> TokenStream {
     match format {
         Some(Format::Uuid) => uuid(ident, doc),
-        Some(Format::DateTime) => date_time(ident, doc, shared, is_tried),
+        Some(Format::DateTime) => date_time(ident, doc, shared),
         Some(Format::Date) => date(ident, doc),
         Some(Format::Ip) => address(ident, doc, &quote!(::std::net::IpAddr)),
         Some(Format::Ipv4) => address(ident, doc, &quote!(::std::net::Ipv4Addr)),
@@ -119,18 +113,10 @@ fn text(ident: &Ident, inner: &TokenStream, reading: &TokenStream) -> TokenStrea
 
 /// A point in time. chrono would leave out a fraction of zero; here it has three digits at least,
 /// so that all times of an API look alike.
-fn date_time(ident: &Ident, doc: &str, shared: &Path, is_tried: bool) -> TokenStream {
+fn date_time(ident: &Ident, doc: &str, shared: &Path) -> TokenStream {
     let inner = quote!(::chrono::DateTime<::chrono::Utc>);
     let conversions = conversions(ident, &inner);
     let reading = reading_text(ident);
-    // chrono also tolerates a space where the standard has a T.
-    let strict = is_tried.then(|| {
-        quote! {
-            if !matches!(value.as_bytes().get(10), Some(b'T' | b't')) {
-                return Err(format!("{value:?} is not a time of RFC 3339").into());
-            }
-        }
-    });
     quote! {
         #[doc = #doc]
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -146,10 +132,13 @@ fn date_time(ident: &Ident, doc: &str, shared: &Path, is_tried: bool) -> TokenSt
             fn from_str(
                 value: &str,
             ) -> ::std::result::Result<Self, self::error::ConversionError> {
-                #strict
-                ::chrono::DateTime::parse_from_rfc3339(value)
-                    .map(|time| Self(time.to_utc()))
-                    .map_err(|e| format!("{value:?} is not a time of RFC 3339: {e}").into())
+                match #shared::parse_rfc3339(value) {
+                    Some(time) => Ok(Self(time)),
+                    None => Err(format!(
+                        "{value:?} is not a time of RFC 3339, of a year from 0 to 9999 in UTC"
+                    )
+                    .into()),
+                }
             }
         }
         impl ::serde::Serialize for #ident {
@@ -157,6 +146,10 @@ fn date_time(ident: &Ident, doc: &str, shared: &Path, is_tried: bool) -> TokenSt
             where
                 S: ::serde::Serializer,
             {
+                if !#shared::is_writable(&self.0) {
+                    let error = format_args!("{} has no text of RFC 3339", self.0);
+                    return Err(<S::Error as ::serde::ser::Error>::custom(error));
+                }
                 #shared::rfc3339(&self.0, |text| serializer.serialize_str(text))
             }
         }

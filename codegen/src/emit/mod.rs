@@ -2,8 +2,9 @@
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
-//!    the client's names in [`members`], its [`bodies`] and [`errors`], and adds the types that this crate makes by
+//!    the client's names in [`members`], its [`bodies`], [`paths`] and answers of [`several`] kinds, and adds the types that this crate makes by
 //!    itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
+//!    Mocks are put right in [`mock`].
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
 
@@ -11,16 +12,18 @@ mod bodies;
 mod checked;
 mod client;
 mod doc;
-mod errors;
 mod formats;
 mod members;
+mod mock;
 mod one_of;
 mod open;
 mod patch;
+mod paths;
 mod prepare;
 mod scalars;
 mod schemas;
 mod server;
+mod several;
 mod strings;
 mod types;
 mod values;
@@ -35,9 +38,9 @@ use types::Side;
 pub(crate) fn server_module(document: &Document) -> Result<String, Problems> {
     let file = types::file(document, Side::Server, &Shared::Runtime)?;
     let schemas = schemas::tokens(document);
-    let errors = errors::served(document);
+    let several = several::served(document);
     let glue = server::tokens(document);
-    let whole = quote::quote!(#file #schemas #errors #glue);
+    let whole = quote::quote!(#file #schemas #several #glue);
     let mut whole: syn::File =
         syn::parse2(whole).map_err(|error| types::refused(document, &error.to_string()))?;
     doc::tidy(&mut whole);

@@ -5,6 +5,9 @@
 //! JSON is looked at twice: once for what tells the variants apart, once for the variant that it names.
 //!
 //! A variant that leads back to the enum is in a box, so that the enum has a size.
+//!
+//! The server reads a variant with the reader of its runtime, as it reads everything else that was checked:
+//! `serde_json` would refuse `-0` for an integer.
 
 use indexmap::IndexMap;
 use proc_macro2::{Ident, TokenStream};
@@ -20,7 +23,13 @@ struct Variant<'a> {
 }
 
 /// The type of a `oneOf` component; nothing for another kind.
-pub(super) fn own(document: &Document, name: &str, schema: &Schema) -> TokenStream {
+/// A variant is read of its text by the function `read`.
+pub(super) fn own(
+    document: &Document,
+    name: &str,
+    schema: &Schema,
+    read: &TokenStream,
+) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
     let doc = described(name, schema);
     let variants = variants(document, name, schema);
@@ -32,8 +41,8 @@ pub(super) fn own(document: &Document, name: &str, schema: &Schema) -> TokenStre
         Kind::OneOf {
             discriminator,
             mapping,
-        } => by_tag(name, discriminator, mapping, named),
-        Kind::Union(alternatives) => by_sign(name, alternatives, named),
+        } => by_tag(name, discriminator, mapping, read, named),
+        Kind::Union(alternatives) => by_sign(name, alternatives, read, named),
         _ => return TokenStream::new(),
     };
     let declared = variants.iter().map(|it| {
@@ -169,11 +178,12 @@ fn by_tag<'v>(
     name: &str,
     discriminator: &str,
     mapping: &IndexMap<String, String>,
+    read: &TokenStream,
     variant: impl Fn(&str) -> Option<&'v Ident>,
 ) -> TokenStream {
     let arms = mapping.iter().map(|(value, component)| {
         let variant = variant(component);
-        quote!(#value => ::serde_json::from_str(raw.get()).map(Self::#variant),)
+        quote!(#value => #read(raw.get()).map(Self::#variant),)
     });
     let unknown = format!("`{{other}}` is not a `{discriminator}` of `{name}`");
     let reading = quote! {
@@ -214,13 +224,15 @@ fn deserialize(name: &str, reading: &TokenStream) -> TokenStream {
 fn by_sign<'v>(
     name: &str,
     alternatives: &[Alternative],
+    read: &TokenStream,
     variant: impl Fn(&str) -> Option<&'v Ident>,
 ) -> TokenStream {
     let (mut texts, mut members, mut types) = (Vec::new(), Vec::new(), Vec::new());
     let (mut fitting, mut is_exclusive) = (Vec::new(), false);
     for Alternative { sign, schema } in alternatives {
         let variant = variant(schema);
-        let read = quote!(::serde_json::from_str(raw.get()).map(Self::#variant));
+        let value = quote!(#read(raw.get()));
+        let read = quote!(#value.map(Self::#variant));
         match sign {
             Sign::Text(values) => texts.push(quote!(#(#values)|* => #read,)),
             Sign::Member(member) => {
@@ -233,7 +245,7 @@ fn by_sign<'v>(
             Sign::Object => types.push(quote!(b'{' => #read,)),
             Sign::Fits { alone } => {
                 is_exclusive = *alone;
-                fitting.push(quote!(::serde_json::from_str(raw.get()).ok().map(Self::#variant)));
+                fitting.push(quote!(#value.ok().map(Self::#variant)));
             }
         }
     }

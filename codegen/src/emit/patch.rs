@@ -9,20 +9,17 @@
 //! 4. `Debug` of secrets shows nothing.
 //! 5. Every string can be displayed but a secret: typify leaves those with limits out.
 //! 6. The client sends no header that the document does not have: progenitor's `api-version`.
-//! 7. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be
-//!    rounded.
-//! 8. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
-//! 9. Strings with limits are moved into their types, not copied ([`checked`]).
-//! 10. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
-//! 11. No member of the client is called `type_` that could have a better name ([`members`]).
+//! 7. The server matches patterns with the `Regex` of its runtime, which knows the common ones.
+//! 8. Strings with limits are moved into their types, not copied ([`checked`]).
+//! 9. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
+//! 10. No member of the client is called `type_` that could have a better name ([`members`]).
 
 use std::collections::{BTreeSet, HashMap};
 
-use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, Expr, ExprMethodCall, Field, GenericArgument, Ident, Item, ItemImpl, ItemMod,
-    ItemStruct, Path, PathArguments, Stmt, Type, parse_quote,
+    Attribute, Expr, Field, GenericArgument, Ident, Item, ItemMod, ItemStruct, Path, PathArguments,
+    Stmt, Type, parse_quote,
 };
 
 use crate::model::{Document, Format, Kind};
@@ -59,38 +56,6 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
         is_tried: false,
     }
     .visit_file_mut(file);
-}
-
-/// Patches a whole file of mocks.
-pub(super) fn mock(file: &mut syn::File, document: &Document, shared: &Shared) {
-    self::file(file, document, shared);
-    ExactAnswers.visit_file_mut(file);
-}
-
-/// Step 7.
-struct ExactAnswers;
-
-impl VisitMut for ExactAnswers {
-    /// What a mock expects, progenitor calls `When`: there the value of a body counts, however it is written.
-    fn visit_item_impl_mut(&mut self, item: &mut ItemImpl) {
-        let name = match &*item.self_ty {
-            Type::Path(path) => path.path.segments.last(),
-            _ => None,
-        };
-        if name.is_some_and(|name| name.ident.to_string().ends_with("Then")) {
-            visit_mut::visit_item_impl_mut(self, item);
-        }
-    }
-
-    fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
-        visit_mut::visit_expr_method_call_mut(self, call);
-        if call.method == "json_body_obj" {
-            let value = &call.args;
-            let text: Expr = parse_quote!(::serde_json::to_vec(#value).expect("it is JSON"));
-            call.args = Punctuated::from_iter([text]);
-            call.method = quote::format_ident!("body");
-        }
-    }
 }
 
 /// Where `Decimal` and `Field` are.

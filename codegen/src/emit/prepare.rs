@@ -27,6 +27,8 @@ use crate::model::{
 };
 use crate::names;
 
+use super::several;
+
 /// The crate that does not exist, whose items are rewritten later.
 pub(super) const MARKER: &str = "patch";
 
@@ -77,7 +79,11 @@ fn prepared(document: &Document, operation: &Operation) -> Value {
     for (status, answer) in statuses(operation) {
         let mut prepared = prepared_answer(answer);
         let is_error = operation.errors.iter().any(|it| std::ptr::eq(it, answer));
-        if is_error && super::errors::has_several(operation) {
+        let has_several = match is_error {
+            true => several::has_several(operation),
+            false => !operation.success_bodies().is_empty(),
+        };
+        if has_several {
             prepared["content"] = json!({ "*/*": { "schema": {} } });
         }
         responses.insert(status.to_string(), prepared);
@@ -107,7 +113,7 @@ fn prepared(document: &Document, operation: &Operation) -> Value {
 /// The answers of an operation, so that no two have a status in common: progenitor would look at the wider
 /// first, and take `default` for a success, too.
 fn statuses(operation: &Operation) -> Vec<(Status, &Response)> {
-    let several = super::errors::has_several(operation);
+    let several = several::has_several(operation);
     // progenitor takes no 3xx for a success: the client follows, and hands over what it finds.
     let success = &operation.success;
     let is_redirect = matches!(success.status, Status::Code(300..400));

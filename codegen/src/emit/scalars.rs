@@ -15,15 +15,14 @@ use crate::names;
 
 use super::formats;
 
-/// The type of a scalar component that [`super::prepare::is_own`]. Where alternatives are told by it
-/// ([`crate::model::Document::tried`]), it is as strict as the schema.
-pub(super) fn own(name: &str, schema: &Schema, shared: &Path, is_tried: bool) -> TokenStream {
+/// The type of a scalar component that [`super::prepare::is_own`].
+pub(super) fn own(name: &str, schema: &Schema, shared: &Path) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
     let doc = super::prepare::described(schema).unwrap_or_else(|| format!("`{name}`"));
     match &schema.kind {
         Kind::Integer { width, bounds } => integer(&ident, &doc, *width, bounds),
         Kind::Number { bounds } => number(&ident, &doc, bounds, shared),
-        Kind::String(text) => formats::own(&ident, &doc, text.format, shared, is_tried),
+        Kind::String(text) => formats::own(&ident, &doc, text.format, shared),
         // Nothing else is emitted here.
         _ => TokenStream::new(),
     }

@@ -4,7 +4,7 @@
 //! schemas       what requests are held against, as static data   server/schema.rs
 //! OPERATIONS    what the document says of each operation         server/operation.rs
 //! XRequest      a checked request, and how to take it apart      server/request.rs
-//! XAnswer       the one success                                  server/answer.rs
+//! XAnswer       the success                         server/answer.rs, answers.rs
 //! trait XApi    what a team implements; register()               server/api.rs
 //! ```
 //!
@@ -12,6 +12,7 @@
 //! types and the few lines that connect them.
 
 mod answer;
+mod answers;
 mod api;
 mod operation;
 mod request;
@@ -32,7 +33,8 @@ pub(crate) fn tokens(document: &Document) -> TokenStream {
         .operations
         .iter()
         .map(|operation| request::tokens(document, operation));
-    let answers = document.operations.iter().map(answer::tokens);
+    let answers = document.operations.iter();
+    let answers = answers.map(|it| answers::tokens(it).unwrap_or_else(|| answer::tokens(it)));
     let api = api::tokens(document);
     quote! {
         #schemas

@@ -12,7 +12,7 @@ use crate::{Problem, Problems};
 
 use super::patch::Shared;
 use super::prepare::{self, MARKER};
-use super::{bodies, errors, one_of, open, patch, scalars};
+use super::{bodies, mock, one_of, open, patch, paths, scalars, several};
 
 /// What is made of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn file(
         file.items
             .retain(|item| matches!(item, Item::Mod(module) if module.ident == "types"));
     }
-    let own = syn::parse2::<syn::File>(own_types(document, &shared.path(1)))
+    let own = syn::parse2::<syn::File>(own_types(document, side, &shared.path(1)))
         .map_err(|error| refused(document, &error.to_string()))?;
     for item in &mut file.items {
         if let Item::Mod(module) = item
@@ -49,7 +49,8 @@ pub(super) fn file(
     }
     if side != Side::Server {
         bodies::written(&mut file, document);
-        errors::read(&mut file, document);
+        paths::kept(&mut file, document);
+        several::read(&mut file, document);
     }
     patch::file(&mut file, document, shared);
     Ok(file)
@@ -62,25 +63,25 @@ pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
         let side = Side::Client { inner: None };
         let beside = format!("super::super::{}", document.module);
         let tokens = Generator::new(&settings(document, side)?)
-            .httpmock(&prepared(document)?, &beside)
+            .httpmock(&openapi(mock::named(prepare::document(document)))?, &beside)
             .map_err(|e| e.to_string())?;
         syn::parse2(tokens).map_err(|e| e.to_string())
     };
     let mut file = made().map_err(|error| refused(document, &error))?;
-    patch::mock(&mut file, document, &Shared::Parent);
+    mock::file(&mut file, document, &Shared::Parent);
     Ok(file)
 }
 
 /// progenitor's output of the prepared document.
 fn generated(document: &Document, side: Side<'_>) -> Result<syn::File, String> {
     let tokens = Generator::new(&settings(document, side)?)
-        .generate_tokens(&prepared(document)?)
+        .generate_tokens(&openapi(prepare::document(document))?)
         .map_err(|e| e.to_string())?;
     syn::parse2(tokens).map_err(|e| e.to_string())
 }
 
-fn prepared(document: &Document) -> Result<openapiv3::OpenAPI, String> {
-    serde_json::from_value(prepare::document(document)).map_err(|e| e.to_string())
+fn openapi(prepared: serde_json::Value) -> Result<openapiv3::OpenAPI, String> {
+    serde_json::from_value(prepared).map_err(|e| e.to_string())
 }
 
 fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, String> {
@@ -121,25 +122,26 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 }
 
 /// The types that this crate emits by itself, and the defaults of all.
-fn own_types(document: &Document, shared: &Path) -> TokenStream {
-    let errors = errors::types(document);
-    let tried = document.tried();
+fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream {
+    let several = several::types(document);
+    let read = match side {
+        Side::Server => quote!(#shared::json::read),
+        Side::Client { .. } => quote!(::serde_json::from_str),
+    };
     let schemas = document.schemas.iter();
     let types = schemas.map(|(name, schema)| {
         let own = match &schema.kind {
-            Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema),
+            Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema, &read),
             Kind::Null => one_of::null(name, schema),
             Kind::Any => open::any(name, schema, shared),
             Kind::Never => open::never(name, schema),
-            _ if prepare::is_own(schema) => {
-                scalars::own(name, schema, shared, tried.contains(name.as_str()))
-            }
+            _ if prepare::is_own(schema) => scalars::own(name, schema, shared),
             _ => TokenStream::new(),
         };
         let default = scalars::default(name, schema, shared);
         quote!(#own #default)
     });
-    quote!(#(#types)* #errors)
+    quote!(#(#types)* #several)
 }
 
 pub(super) fn refused(document: &Document, error: &str) -> Problems {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::{Content, Header, Location, Pointer, Response, Status};
+use crate::model::{Content, Header, Location, Method, Pointer, Response, Status};
 use crate::names::part;
 
 use super::content;
@@ -36,7 +36,14 @@ pub(super) struct Answers {
 }
 
 /// The success of an operation, what is the same with another status, and its errors.
-pub(super) fn all(reader: &Reader<'_>, operation: &Place<'_>, stem: &str) -> Option<Answers> {
+///
+/// Answers to HEAD have no body (RFC 9110, section 9.3.2): `content` says what GET would answer.
+pub(super) fn all(
+    reader: &Reader<'_>,
+    operation: &Place<'_>,
+    method: Method,
+    stem: &str,
+) -> Option<Answers> {
     let Some(place) = operation.get("responses") else {
         reader.missing(operation, "responses");
         return None;
@@ -64,6 +71,11 @@ pub(super) fn all(reader: &Reader<'_>, operation: &Place<'_>, stem: &str) -> Opt
             None => anything,
         });
     }
+    if method == Method::Head {
+        for answer in successes.iter_mut().chain(&mut errors) {
+            (answer.content, answer.nullable) = (None, false);
+        }
+    }
     if whole && successes.is_empty() {
         reader.refuse(
             &place.pointer,
@@ -85,7 +97,8 @@ pub(super) fn all(reader: &Reader<'_>, operation: &Place<'_>, stem: &str) -> Opt
     })
 }
 
-/// Several successes of an operation are one result, which has several statuses.
+/// Several successes of an operation are one result, which has several statuses, and with them the same body or one
+/// of several in JSON.
 fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) {
     let headers = |answer: &Response| -> Vec<_> {
         let headers = answer.headers.iter();
@@ -95,17 +108,26 @@ fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) 
     };
     let is_2xx = |answer: &Response| matches!(answer.status, Status::Code(200..300));
     for answer in further {
-        let is_same = answer.content == success.content
-            && answer.nullable == success.nullable
-            && headers(answer) == headers(success);
-        if !is_same || !is_2xx(answer) || !is_2xx(success) {
-            reader.refuse(
-                &answer.pointer,
-                format!("the success differs from that of {}", success.status),
-                "write the same body and headers for all successes, each of 200 to 299, or an operation for each",
-            );
-        }
+        let has_same_body =
+            answer.content == success.content && answer.nullable == success.nullable;
+        let remedy = if !is_2xx(answer) || !is_2xx(success) {
+            "write only successes of 200 to 299, or an operation for each"
+        } else if headers(answer) != headers(success) {
+            "write the same headers for all successes, or an operation for each"
+        } else if !has_same_body && !(is_json(answer) && is_json(success)) {
+            "write `application/json` without null, or no `content`, for each success, the same body for all, or an \
+             operation for each"
+        } else {
+            continue;
+        };
+        let cause = format!("the success differs from that of {}", success.status);
+        reader.refuse(&answer.pointer, cause, remedy);
     }
+}
+
+/// Whether its body is JSON that is never null, or none.
+fn is_json(answer: &Response) -> bool {
+    matches!(answer.content, None | Some(Content::Json(_))) && !answer.nullable
 }
 
 fn is_success(status: Status) -> bool {

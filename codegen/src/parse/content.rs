@@ -197,7 +197,7 @@ fn check_null(reader: &Reader<'_>, schemas: &Schemas, member: &Schema) {
 /// Refuses bodies that are not what their media type can say: no component of one is null; a form is an object, and a
 /// text is a string.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
-    let answers = std::iter::once(&operation.success).chain(&operation.errors);
+    let answers = operation.answers();
     let answers = answers.filter_map(|it| Some((it.content.as_ref()?, &it.pointer)));
     let body = operation.body.iter().map(|it| (&it.content, &it.pointer));
     for (content, pointer) in answers.chain(body) {

@@ -34,7 +34,7 @@ const WAYS: [Way; 2] = [
         keyword: "writeOnly",
         marked: ["for requests", "an answer"],
         bodies: |operation| {
-            let answers = std::iter::once(&operation.success).chain(&operation.errors);
+            let answers = operation.answers();
             let schemas = answers.filter_map(|it| it.schema());
             schemas.map(str::to_owned).collect()
         },

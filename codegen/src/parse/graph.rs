@@ -62,7 +62,7 @@ pub(super) fn check_operations(reader: &Reader<'_>, schemas: &Schemas, operation
             }
             default::check(reader, schemas, &parameter.schema);
         }
-        let answers = std::iter::once(&operation.success).chain(&operation.errors);
+        let answers = operation.answers();
         for header in answers.flat_map(|answer| &answer.headers) {
             check_single_value(reader, schemas, &header.schema, false);
         }

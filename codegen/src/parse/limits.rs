@@ -47,8 +47,9 @@ fn multiple_of(reader: &Reader<'_>, place: &Place<'_>) -> Option<Limit> {
     let number = reader.expect(&member, "a number", Value::as_number)?;
     let literal = bounds::decimal(number).filter(|_| number.as_f64().is_some_and(|it| it > 0.0));
     if literal.is_none() {
-        reader.refuse(
+        reader.refuse_limit(
             &member.pointer,
+            member.pointer.clone(),
             format!("`{number}` is not a number above 0 of at most 15 digits"),
             "write one that is",
         );

@@ -11,7 +11,8 @@
 //!    [`direction`]: what goes one way only.
 //! 6. [`names`]: what would collide in Rust.
 //!
-//! Every object is read by [`reader`], with a closed list of keywords.
+//! Every object is read by [`reader`], with a closed list of keywords. [`lenient`] takes out of a document what is
+//! documentation only, and has the rest read so.
 
 mod answer;
 mod bounds;
@@ -19,6 +20,7 @@ mod content;
 mod default;
 mod direction;
 mod graph;
+mod lenient;
 mod limits;
 /// As the runtime has it.
 #[path = "../../runtime/src/schema/linear.rs"]
@@ -52,7 +54,7 @@ use crate::names::part;
 use crate::{Problem, Problems};
 
 use operation::Shared;
-use reader::{Keywords, Place, Reader};
+use reader::{Keywords, Place, Reader, Refused};
 
 const DOCUMENT: Keywords = Keywords {
     what: "a document",
@@ -96,11 +98,12 @@ const COMPONENTS: Keywords = Keywords::new(
 );
 /// Reads a file and judges it.
 pub(crate) fn file(path: &Path) -> Result<Document, Problems> {
-    let stem = path
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or_default();
-    document(&path.display().to_string(), &contents(path)?, stem)
+    document(&path.display().to_string(), &contents(path)?, &stem(path))
+}
+
+/// Reads a file and judges it leniently.
+pub(crate) fn lenient_file(path: &Path) -> Result<(Document, Vec<Problem>), Problems> {
+    lenient_document(&path.display().to_string(), &contents(path)?, &stem(path))
 }
 
 /// Reads a file as one value, whatever it says.
@@ -111,20 +114,37 @@ pub(crate) fn source(path: &Path) -> Result<Value, Problem> {
 /// Judges the text of a document.
 pub(crate) fn document(file: &str, text: &str, module: &str) -> Result<Document, Problems> {
     let source = value(file, text)?;
-    let reader = Reader::new(file, &source);
+    let document = judged(file, &source, module).map_err(|refused| refused.problems)?;
+    Ok(Document { source, ..document })
+}
+
+/// Judges the text of a document leniently.
+pub(crate) fn lenient_document(
+    file: &str,
+    text: &str,
+    module: &str,
+) -> Result<(Document, Vec<Problem>), Problems> {
+    let source = value(file, text)?;
+    let (document, told) = lenient::document(&source, |rest| judged(file, rest, module))?;
+    Ok((Document { source, ..document }, told))
+}
+
+/// What a document says, without its source.
+fn judged(file: &str, source: &Value, module: &str) -> Result<Document, Refused> {
+    let reader = Reader::new(file, source);
     let read = whole(&reader, module);
     reader.finish()?;
     // Whatever was read as nothing has been refused, so `read` is something by now.
-    let mut document = read.ok_or_else(|| {
-        single(
-            file,
-            "nothing was read".to_owned(),
-            "report this to the generator",
-        )
-    })?;
-    document.file = file.to_owned();
-    document.source = source;
-    Ok(document)
+    read.ok_or_else(|| {
+        let cause = "nothing was read".to_owned();
+        let problem = single(file, cause, "report this to the generator");
+        Refused::from(Problems::from(problem))
+    })
+}
+
+fn stem(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    stem.to_str().unwrap_or_default().to_owned()
 }
 
 fn contents(path: &Path) -> Result<String, Problem> {
@@ -199,11 +219,11 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
     graph::check_operations(reader, &schemas, &operations);
     direction::check(reader, &schemas, &operations);
     link::check(reader, &paths, &operations);
-    names::check_errors(reader, &schemas, &operations);
+    names::check_answers(reader, &schemas, &operations);
     names::check_functions(reader, &operations, &scheme_places);
     let (title, version, description) = info?;
     Some(Document {
-        file: String::new(),
+        file: reader.file.to_owned(),
         module: crate::names::value(module),
         title,
         version,

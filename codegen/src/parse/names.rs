@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{Location, Operation, Pointer, error_hook};
+use crate::model::{Location, Operation, Pointer, error_hook, one_of_bodies};
 use crate::names::{is_phrase, is_plain, of_type, value};
 
 use super::graph::Schemas;
@@ -179,17 +179,20 @@ pub(super) fn check_functions(reader: &Reader<'_>, operations: &[Operation], sch
     }
 }
 
-/// The types of errors that have several bodies, which are named after those.
-pub(super) fn check_errors(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
-    let several = operations.iter().filter(|it| it.error_bodies().len() > 1);
-    for operation in several {
-        let name = operation.error_schema().unwrap_or_default();
+/// The types of answers that have several bodies, which are named after those.
+pub(super) fn check_answers(reader: &Reader<'_>, schemas: &Schemas, operations: &[Operation]) {
+    let sets = operations.iter().flat_map(|it| {
+        let sets = [(it, it.success_bodies()), (it, it.error_bodies())];
+        sets.into_iter().filter(|(_, bodies)| bodies.len() > 1)
+    });
+    for (operation, bodies) in sets {
+        let name = one_of_bodies(&bodies).unwrap_or_default();
         let rust = of_type(&name);
         let other = schemas.keys().find(|it| of_type(it) == rust);
         let cause = match other {
-            Some(other) => format!("the component `{other}` is called like `{name}`, the errors"),
-            None if operation.error_bodies().contains(&Some("nothing")) => {
-                "the component `nothing` is called like errors without a body".to_owned()
+            Some(other) => format!("the component `{other}` is called like `{name}`, the answers"),
+            None if bodies.contains(&Some("nothing")) => {
+                "the component `nothing` is called like answers without a body".to_owned()
             }
             None => continue,
         };
@@ -268,7 +271,7 @@ pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
     let mut scope = Scope::new(
         reader,
         "module",
-        &["any", "choice", "decimal", "field", "form", "time"],
+        &["any", "choice", "decimal", "field", "form", "path", "time"],
     );
     scope.add(module, value, &Pointer::default());
 }

@@ -21,7 +21,15 @@ pub(super) const WEBSOCKET: &str = "x-dropshot-websocket";
 
 const PATH_ITEM: Keywords = Keywords::new(
     "a path",
-    &["get", "put", "post", "patch", "delete", "parameters"],
+    &[
+        "get",
+        "put",
+        "post",
+        "patch",
+        "delete",
+        "head",
+        "parameters",
+    ],
     &["summary", "description"],
 );
 const OPERATION: Keywords = Keywords::new(
@@ -49,6 +57,7 @@ const METHODS: &[(&str, Method)] = &[
     ("post", Method::Post),
     ("patch", Method::Patch),
     ("delete", Method::Delete),
+    ("head", Method::Head),
 ];
 
 /// What operations refer to.
@@ -124,7 +133,7 @@ fn one<'a>(
     let stem = id.as_deref().unwrap_or("operation");
     let parameters = parameters(reader, &place, route, stem);
     let body = body(reader, &place, stem);
-    let answers = answer::all(reader, &place, stem);
+    let answers = answer::all(reader, &place, route.method, stem);
     let security = security::required(reader, &place, shared.schemes, shared.security.clone());
     let tags = tags(reader, &place, shared.tags);
     let answers = answers?;
@@ -236,7 +245,7 @@ pub(super) fn parameter<'a>(
             reader.refuse(
                 &place.pointer.child("in"),
                 format!("a parameter in `{other}` is not understood"),
-                "write `path`, `query` or `header`",
+                "write `path`, `query` or `header`; of a cookie that is a credential, a security scheme `apiKey` in `cookie`",
             );
             return None;
         }

@@ -12,18 +12,37 @@ use serde_json::Value;
 use crate::model::Pointer;
 use crate::{Problem, Problems};
 
+use super::lenient;
 use super::made::Made;
 use super::remedy;
 
 /// What reads a document: its root, for references, and the problems found so far.
 pub(super) struct Reader<'a> {
-    file: &'a str,
+    pub(super) file: &'a str,
     root: &'a Value,
     problems: RefCell<Vec<Problem>>,
+    /// Of the problems, those that are limits, with their places.
+    limits: RefCell<Vec<(Pointer, Problem)>>,
     /// `{}`, for schemas that are not there.
     pub(super) anything: &'a Value,
     /// The components that are made of inline schemas.
     pub(super) made: Made,
+}
+
+/// What stands in the way of reading.
+pub(super) struct Refused {
+    pub(super) problems: Problems,
+    /// The keywords that could go without changing what is sent, where, or in which type.
+    pub(super) limits: Vec<(Pointer, Problem)>,
+}
+
+impl From<Problems> for Refused {
+    fn from(problems: Problems) -> Refused {
+        Refused {
+            problems,
+            limits: Vec::new(),
+        }
+    }
 }
 
 /// A value of the document, and where it stands.
@@ -161,6 +180,7 @@ impl<'a> Reader<'a> {
             file,
             root,
             problems: RefCell::default(),
+            limits: RefCell::default(),
             anything: ANYTHING.get_or_init(|| Value::Object(serde_json::Map::new())),
             made: Made::default(),
         }
@@ -181,17 +201,49 @@ impl<'a> Reader<'a> {
         cause: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        self.problems.borrow_mut().push(Problem {
+        let problem = self.problem(pointer, cause.into(), remedy.into());
+        self.problems.borrow_mut().push(problem);
+    }
+
+    /// Notes a problem of the keyword at `limit`, without which less is kept, and nothing is sent otherwise.
+    pub(super) fn refuse_limit(
+        &self,
+        pointer: &Pointer,
+        limit: Pointer,
+        cause: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let problem = self.problem(pointer, cause.into(), remedy.into());
+        self.limits.borrow_mut().push((limit, problem.clone()));
+        self.problems.borrow_mut().push(problem);
+    }
+
+    fn problem(&self, pointer: &Pointer, cause: String, remedy: String) -> Problem {
+        Problem {
             file: self.file.to_owned(),
             pointer: pointer.clone(),
-            cause: cause.into(),
-            remedy: remedy.into(),
-        });
+            cause,
+            remedy,
+        }
+    }
+
+    /// Notes a problem of a keyword at its own place.
+    fn refuse_keyword(&self, name: &str, pointer: &Pointer, cause: String, remedy: &str) {
+        match lenient::may_be_told(name) {
+            true => self.refuse_limit(pointer, pointer.clone(), cause, remedy),
+            false => self.refuse(pointer, cause, remedy),
+        }
     }
 
     /// Everything noted.
-    pub(super) fn finish(self) -> Result<(), Problems> {
-        Problems::new(self.problems.into_inner()).map_or(Ok(()), Err)
+    pub(super) fn finish(self) -> Result<(), Refused> {
+        match Problems::new(self.problems.into_inner()) {
+            None => Ok(()),
+            Some(problems) => Err(Refused {
+                problems,
+                limits: self.limits.into_inner(),
+            }),
+        }
     }
 
     /// The place itself if it is an object, having refused every keyword that the list lacks.
@@ -209,14 +261,12 @@ impl<'a> Reader<'a> {
                 self.check_3_1(name, &member);
             }
             if !keywords.know(name) {
-                self.refuse(
-                    &member.pointer,
-                    format!(
-                        "`{name}` is not a keyword that is understood in {}",
-                        keywords.what
-                    ),
-                    remedy::for_keyword(name),
+                let cause = format!(
+                    "`{name}` is not a keyword that is understood in {}",
+                    keywords.what
                 );
+                let remedy = remedy::for_keyword(name);
+                self.refuse_keyword(name, &member.pointer, cause, remedy);
             }
         }
         for &told in keywords.told {
@@ -352,16 +402,9 @@ impl<'a> Reader<'a> {
         const REFERENCE: Keywords = Keywords::of_schema("a reference", &["$ref", "summary"]);
         self.expect(place, "an object", Value::as_object)?;
         for (name, member) in place.members().filter(|(name, _)| !REFERENCE.know(name)) {
-            self.refuse(
-                &member.pointer,
-                format!("`{name}` stands beside a `$ref`, where the standard ignores it"),
-                match name {
-                    "nullable" | "default" => {
-                        "write `allOf` of one item, the reference, and keep this beside it"
-                    }
-                    _ => "remove it, or write it where the reference leads to",
-                },
-            );
+            let (effect, remedy) = self.sibling(name);
+            let cause = format!("`{name}` stands beside a `$ref`, where the standard {effect}");
+            self.refuse_keyword(name, &member.pointer, cause, remedy);
         }
         let target = self.required_text(place, "$ref")?;
         let prefix = format!("#/components/{section}/");
@@ -384,6 +427,28 @@ impl<'a> Reader<'a> {
             return None;
         }
         Some(name)
+    }
+
+    /// What the standard makes of a keyword beside a `$ref`, and what to write instead.
+    fn sibling(&self, name: &str) -> (&'static str, &'static str) {
+        const COUNTS: &str = "counts it besides, which is not understood";
+        const OF_ONE: &str = "write `allOf` of one item, the reference, and keep this beside it";
+        match (name, self.is_3_1()) {
+            ("nullable", true) => (
+                "knows no such keyword",
+                "remove it, or write `openapi: 3.0.3` and `allOf` of one item, the reference, with this beside it",
+            ),
+            ("nullable" | "default", false) => ("ignores it", OF_ONE),
+            ("default", true) => (COUNTS, OF_ONE),
+            (_, true) => (
+                COUNTS,
+                "write one schema that says all of it, here or where the reference leads to",
+            ),
+            (_, false) => (
+                "ignores it",
+                "remove it, or write it where the reference leads to",
+            ),
+        }
     }
 
     /// The component of this name.

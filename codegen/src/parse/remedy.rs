@@ -24,7 +24,7 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
         "content" => "write `schema`",
         "encoding" => "remove it: nothing here is written another way",
         "callbacks" | "webhooks" => "remove it, and tell it in the description",
-        "head" | "options" | "trace" => "remove it: the server answers these methods itself",
+        "options" | "trace" => "remove it: the server answers these methods itself",
         "operationRef" => "write `operationId`: the operation is one of this document",
         "server" | "servers" => "write `servers` once, at the top of the document",
         "nullable" => "write it beside the `type` of the component that may be null",

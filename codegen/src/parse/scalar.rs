@@ -94,7 +94,14 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let place = reader.object(place.clone(), &STRING)?;
     // OpenAPI 3.0 has no type of null; this is how schemars and dropshot write it.
     let only_null = Value::Array(vec![Value::Null]);
-    if place.value.get("enum") == Some(&only_null) && place.get("nullable").is_none() {
+    if place.value.get("enum") == Some(&only_null) {
+        if let Some(nullable) = place.get("nullable") {
+            reader.refuse(
+                &nullable.pointer,
+                "`nullable` stands beside an enumeration whose only value is null",
+                "remove `nullable`: the enumeration says it",
+            );
+        }
         return Some(Kind::Null);
     }
     let format = format(reader, &place, FORMATS);
@@ -106,8 +113,9 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     let is_base64 = place.value.get("format").is_some_and(|it| it == "byte");
     let written = reader.text(&place, "pattern");
     if is_base64 && written.is_some() {
-        reader.refuse(
+        reader.refuse_limit(
             &place.pointer.child("pattern"),
+            place.pointer.child("format"),
             "a pattern beside `format: byte`, which is a pattern itself, is not understood",
             "remove one of the two",
         );
@@ -117,8 +125,9 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
         .as_deref()
         .and_then(|it| regress::Regex::new(it).err())
     {
-        reader.refuse(
+        reader.refuse_limit(
             &place.pointer.child("pattern"),
+            place.pointer.child("pattern"),
             format!("the pattern does not compile: {error}"),
             "write a regular expression of ECMA-262",
         );
@@ -127,8 +136,9 @@ pub(super) fn string(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
     // The matcher that would be left for it may take for ever on what a caller sends.
     let linear = pattern.as_deref().and_then(linear::translated);
     if linear.is_some_and(|it| regex::Regex::new(&it).is_err()) {
-        reader.refuse(
+        reader.refuse_limit(
             &place.pointer.child("pattern"),
+            place.pointer.child("pattern"),
             "the pattern is too large to be matched in a time that grows with the text alone",
             "repeat less in it, or limit the text by `maxLength` instead",
         );
@@ -169,8 +179,9 @@ fn enumeration(reader: &Reader<'_>, place: &Place<'_>, text: &Text) -> Option<Ve
         );
     }
     if !matches!(text.format, None | Some(Format::Uri)) {
-        reader.refuse(
+        reader.refuse_limit(
             &member.pointer,
+            place.pointer.child("format"),
             "an enumeration with this format is not understood",
             "remove the format",
         );

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::model::{Kind, Limit, Schema};
 use crate::names::part;
 
+use super::lenient;
 use super::limits;
 use super::object;
 use super::one_of;
@@ -221,11 +222,17 @@ fn without_type(reader: &Reader<'_>, place: &Place<'_>) -> Option<Kind> {
         ("format", "string"),
     ];
     if let Some((keyword, of)) = implied.iter().find(|it| place.get(it.0).is_some()) {
-        reader.refuse(
-            &place.pointer,
-            format!("the schema has `{keyword}` and no `type`, so that it limits values of one type and lets all others pass"),
-            format!("write `type: {of}`"),
+        let cause = format!(
+            "the schema has `{keyword}` and no `type`, so that it limits values of one type and lets all others pass"
         );
+        let remedy = format!("write `type: {of}`");
+        match lenient::may_be_told(keyword) {
+            true => {
+                let limit = place.pointer.child(keyword);
+                reader.refuse_limit(&place.pointer, limit, cause, remedy);
+            }
+            false => reader.refuse(&place.pointer, cause, remedy),
+        }
         return None;
     }
     let place = reader.object(place.clone(), &ANY)?;

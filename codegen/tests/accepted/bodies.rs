@@ -123,8 +123,7 @@ pub mod types {
         pub count: i32,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub urgent: ::std::option::Option<bool>,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        pub tags: ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+        pub tags: ::std::vec::Vec<::std::string::String>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -543,7 +542,7 @@ impl ::schemars::JsonSchema for types::Form {
     ) -> ::schemars::schema::Schema {
         let _ = generator.subschema_for::<types::Reason>();
         ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":\"int32\"}}},\"reason\":{\"$ref\":\"#/components/schemas/Reason\"},\"any\":{}},\"required\":[\"name\",\"count\"],\"additionalProperties\":false}",
+            "{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\",\"maxLength\":5},\"count\":{\"type\":\"integer\",\"format\":\"int32\"},\"urgent\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"format\":\"int32\"}}},\"reason\":{\"$ref\":\"#/components/schemas/Reason\"},\"any\":{}},\"required\":[\"name\",\"count\",\"tags\"],\"additionalProperties\":false}",
         )
     }
 }
@@ -698,7 +697,7 @@ pub mod schemas {
                 },
                 Property {
                     name: "tags",
-                    required: false,
+                    required: true,
                     schema: Schema {
                         kind: Kind::Array(Array {
                             items: &Schema {
@@ -981,6 +980,62 @@ pub static PUT_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+        },
+    ],
+};
+/// `HEAD /files/{name}`
+pub static FIND_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "find_file",
+    method: openapi_dropshot_runtime::http::Method::HEAD,
+    path: "/files/{name}",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[
+        openapi_dropshot_runtime::Parameter {
+            name: "name",
+            location: openapi_dropshot_runtime::Location::Path,
+            required: true,
+            description: ::std::option::Option::None,
+            schema: {
+                use openapi_dropshot_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Ref(&GetFileName),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+    ],
+    body: ::std::option::Option::None,
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What the file is.",
+        headers: &[
+            openapi_dropshot_runtime::AnswerHeader {
+                name: "X-Pieces",
+                required: true,
+                description: ::std::option::Option::None,
+            },
+        ],
+        component: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::None,
         },
     ],
 };
@@ -1408,6 +1463,7 @@ pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
     &GET_ROOT,
     &GET_FILE,
     &PUT_FILE,
+    &FIND_FILE,
     &DELETE_FILE,
     &ADD_PICTURE,
     &GET_PICTURE,
@@ -1512,6 +1568,40 @@ impl openapi_dropshot_runtime::Request for PutFileRequest {
         Ok(Self {
             name: path.required("name")?,
             body,
+        })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![generator.subschema_for:: < types::GetFileName > ()]
+    }
+}
+/// A checked request for `find_file`.
+#[derive(Clone, Debug)]
+pub struct FindFileRequest {
+    /// name
+    pub name: types::GetFileName,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for FindFileRequest {
+    type Headers = ();
+    type Body = ();
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &FIND_FILE
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self {
+            name: path.required("name")?,
         })
     }
     fn parameter_schemas(
@@ -1996,6 +2086,46 @@ impl openapi_dropshot_runtime::Success for PutFileAnswer {
         generator: &mut schemars::r#gen::SchemaGenerator,
     ) -> ::std::vec::Vec<schemars::schema::Schema> {
         ::std::vec![]
+    }
+}
+/// The success of `find_file`: 200.
+///
+/// What the file is.
+#[derive(Clone, Debug)]
+pub struct FindFileAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+}
+impl FindFileAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(x_pieces: i32) -> Self {
+        let mut headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        headers
+            .insert(
+                openapi_dropshot_runtime::http::HeaderName::from_static("x-pieces"),
+                openapi_dropshot_runtime::header_of(&x_pieces),
+            );
+        Self { headers }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for FindFileAnswer {
+    type Shape = dropshot::HttpResponseDeleted;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &FIND_FILE
+    }
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        Ok(openapi_dropshot_runtime::Answer::empty(self.headers))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![
+            openapi_dropshot_runtime::document_schema("{\"type\":\"integer\",\"format\":\"int32\"}")
+        ]
     }
 }
 /// The success of `delete_file`: 204.
@@ -2494,6 +2624,16 @@ pub trait BodiesApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `HEAD /files/{name}`
+    fn find_file(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<FindFileRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            FindFileAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
     /// `DELETE /files/{name}`
     fn delete_file(
         context: &dropshot::RequestContext<Self::Context>,
@@ -2608,7 +2748,7 @@ pub trait BodiesApi: Sized + Send + Sync + 'static {
 /// The operations of each path.
 static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
     &[&GET_ROOT],
-    &[&GET_FILE, &PUT_FILE, &DELETE_FILE],
+    &[&GET_FILE, &PUT_FILE, &FIND_FILE, &DELETE_FILE],
     &[&ADD_PICTURE, &GET_PICTURE],
     &[&ADD_NOTE],
     &[&SEND_FORM, &FILL_IN_A_PART_OF_THE_FORM],
@@ -2664,6 +2804,20 @@ pub fn register<A: BodiesApi>(
                 latency | A::answered(& context, & PUT_FILE, answer, latency),)
             );
             A::within(&context, &PUT_FILE, work).await
+        }),
+    )?;
+    api.register(
+        openapi_dropshot_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
+            request: openapi_dropshot_runtime::Captured<FindFileRequest>|
+        async move {
+            let work = ::std::pin::pin!(
+                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
+                FIND_FILE), | () | A::find_file(& context, request.unchecked()), |
+                rejection | A::unlisted(& context, & FIND_FILE, rejection), | answer,
+                latency | A::answered(& context, & FIND_FILE, answer, latency),)
+            );
+            A::within(&context, &FIND_FILE, work).await
         }),
     )?;
     api.register(

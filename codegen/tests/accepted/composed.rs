@@ -1505,10 +1505,16 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "moved" => ::serde_json::from_str(raw.get()).map(Self::Moved),
-                "fed" => ::serde_json::from_str(raw.get()).map(Self::Fed),
-                "groomed" => ::serde_json::from_str(raw.get()).map(Self::Fed),
-                "born" => ::serde_json::from_str(raw.get()).map(Self::Born),
+                "moved" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Moved)
+                }
+                "fed" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Fed),
+                "groomed" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Fed)
+                }
+                "born" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Born)
+                }
                 other => {
                     return Err(
                         D::Error::custom(
@@ -1552,10 +1558,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Value)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Value)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Value2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Value2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -1597,8 +1607,12 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Net4),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Net6),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Net4),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Net6),
                     ]
                         .into_iter()
                         .flatten();
@@ -1688,8 +1702,12 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Id),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Name),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Id),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Name),
                     ]
                         .into_iter()
                         .flatten();
@@ -1786,9 +1804,15 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::V4),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::V6),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Old),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::V4),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::V6),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Old),
                     ]
                         .into_iter()
                         .flatten();
@@ -1846,10 +1870,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Object)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Object)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::Object2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::Object2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -2042,9 +2070,15 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::RangeV4),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::RangeV6),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::RangeOld),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::RangeV4),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::RangeV6),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::RangeOld),
                     ]
                         .into_iter()
                         .flatten();
@@ -2225,15 +2259,23 @@ pub mod types {
                 deserializer,
             )?;
             match raw.get().bytes().next().unwrap_or_default() {
-                b'-' | b'0'..=b'9' => ::serde_json::from_str(raw.get()).map(Self::Number),
-                b't' | b'f' => ::serde_json::from_str(raw.get()).map(Self::Boolean),
+                b'-' | b'0'..=b'9' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Number)
+                }
+                b't' | b'f' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Boolean)
+                }
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -2257,12 +2299,17 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if !matches!(value.as_bytes().get(10), Some(b'T' | b't')) {
-                return Err(format!("{value:?} is not a time of RFC 3339").into());
+            match ::openapi_dropshot_runtime::parse_rfc3339(value) {
+                Some(time) => Ok(Self(time)),
+                None => {
+                    Err(
+                        format!(
+                            "{value:?} is not a time of RFC 3339, of a year from 0 to 9999 in UTC"
+                        )
+                            .into(),
+                    )
+                }
             }
-            ::chrono::DateTime::parse_from_rfc3339(value)
-                .map(|time| Self(time.to_utc()))
-                .map_err(|e| format!("{value:?} is not a time of RFC 3339: {e}").into())
         }
     }
     impl ::serde::Serialize for NetworkWhenString {
@@ -2270,6 +2317,10 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
+            if !::openapi_dropshot_runtime::is_writable(&self.0) {
+                let error = format_args!("{} has no text of RFC 3339", self.0);
+                return Err(<S::Error as ::serde::ser::Error>::custom(error));
+            }
             ::openapi_dropshot_runtime::rfc3339(
                 &self.0,
                 |text| serializer.serialize_str(text),
@@ -2351,10 +2402,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(
@@ -2429,8 +2484,12 @@ pub mod types {
             match raw.get().bytes().next().unwrap_or_default() {
                 _ => {
                     let mut fitting = [
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Born),
-                        ::serde_json::from_str(raw.get()).ok().map(Self::Failure),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Born),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Failure),
                     ]
                         .into_iter()
                         .flatten();
@@ -2570,8 +2629,12 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "bank" => ::serde_json::from_str(raw.get()).map(Self::Bank),
-                "wallet" => ::serde_json::from_str(raw.get()).map(Self::Wallet),
+                "bank" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Bank)
+                }
+                "wallet" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Wallet)
+                }
                 other => {
                     return Err(
                         D::Error::custom(
@@ -2619,9 +2682,15 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "Person" => ::serde_json::from_str(raw.get()).map(Self::Person),
-                "firm" => ::serde_json::from_str(raw.get()).map(Self::Firm),
-                "guild" => ::serde_json::from_str(raw.get()).map(Self::Firm),
+                "Person" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Person)
+                }
+                "firm" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Firm)
+                }
+                "guild" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Firm)
+                }
                 other => {
                     return Err(
                         D::Error::custom(
@@ -2665,10 +2734,14 @@ pub mod types {
                 _ => {
                     let first = ::std::option::Option::None
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String)
                         })
                         .or_else(|| {
-                            ::serde_json::from_str(raw.get()).ok().map(Self::String2)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .ok()
+                                .map(Self::String2)
                         });
                     first
                         .ok_or_else(|| ::serde_json::Error::custom(

@@ -1214,9 +1214,15 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "card" => ::serde_json::from_str(raw.get()).map(Self::Card),
-                "virtual card" => ::serde_json::from_str(raw.get()).map(Self::Card),
-                "cash" => ::serde_json::from_str(raw.get()).map(Self::Cash),
+                "card" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Card)
+                }
+                "virtual card" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Card)
+                }
+                "cash" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Cash)
+                }
                 other => {
                     return Err(
                         D::Error::custom(

@@ -108,7 +108,7 @@ pub mod types {
             }
         }
     }
-    /// The body of an error: which one it is, its status says.
+    /// The body of an answer: which one it is, its status says.
     #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
     #[serde(untagged)]
     pub enum ClosedOrNothingOrStuck {
@@ -118,6 +118,17 @@ pub mod types {
         Nothing,
         /// `Stuck`
         Stuck(Stuck),
+    }
+    /// The body of an answer: which one it is, its status says.
+    #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
+    #[serde(untagged)]
+    pub enum StuckOrClosedOrNothing {
+        /// `Stuck`
+        Stuck(Stuck),
+        /// `Closed`
+        Closed(Closed),
+        /// No body.
+        Nothing,
     }
     impl ByEverybodyColoursItem {
         /// All values, in the document's order.
@@ -205,6 +216,36 @@ impl ::schemars::JsonSchema for types::ClosedOrNothingOrStuck {
             ::std::vec![
                 generator.subschema_for:: < types::Closed > (), generator.subschema_for::
                 < types::Stuck > ()
+            ],
+        )
+    }
+}
+impl ::openapi_dropshot_runtime::ErrorBody for types::StuckOrClosedOrNothing {
+    fn component(&self) -> ::std::option::Option<&'static str> {
+        match self {
+            Self::Stuck(_) => ::std::option::Option::Some("Stuck"),
+            Self::Closed(_) => ::std::option::Option::Some("Closed"),
+            Self::Nothing => ::std::option::Option::None,
+        }
+    }
+}
+impl ::schemars::JsonSchema for types::StuckOrClosedOrNothing {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "Stuck or Closed or nothing".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Stuck or Closed or nothing").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::any_of(
+            ::std::vec![
+                generator.subschema_for:: < types::Stuck > (), generator.subschema_for::
+                < types::Closed > ()
             ],
         )
     }
@@ -645,6 +686,81 @@ pub static FAIL_WITHOUT_A_WORD: openapi_dropshot_runtime::Operation = openapi_dr
         },
     ],
 };
+/// `PUT /steps`
+pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "take_step",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/steps",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Stuck),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "Done.",
+        headers: &[
+            openapi_dropshot_runtime::AnswerHeader {
+                name: "X-Step",
+                required: true,
+                description: ::std::option::Option::None,
+            },
+        ],
+        component: ::std::option::Option::Some("Stuck"),
+    },
+    further: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Code(201u16),
+            description: "Closed.",
+            headers: &[
+                openapi_dropshot_runtime::AnswerHeader {
+                    name: "X-Step",
+                    required: true,
+                    description: ::std::option::Option::None,
+                },
+            ],
+            component: ::std::option::Option::Some("Closed"),
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Code(202u16),
+            description: "Closed soon.",
+            headers: &[
+                openapi_dropshot_runtime::AnswerHeader {
+                    name: "X-Step",
+                    required: true,
+                    description: ::std::option::Option::None,
+                },
+            ],
+            component: ::std::option::Option::Some("Closed"),
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Code(204u16),
+            description: "Nothing.",
+            headers: &[
+                openapi_dropshot_runtime::AnswerHeader {
+                    name: "X-Step",
+                    required: true,
+                    description: ::std::option::Option::None,
+                },
+            ],
+            component: ::std::option::Option::None,
+        },
+    ],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Code(404u16),
+            description: "No such step.",
+            headers: &[],
+            component: ::std::option::Option::None,
+        },
+    ],
+};
 /// `GET /public`
 pub static BY_EVERYBODY: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
     id: "by_everybody",
@@ -672,6 +788,38 @@ pub static BY_EVERYBODY: openapi_dropshot_runtime::Operation = openapi_dropshot_
                         },
                         min_items: 0,
                         max_items: ::std::option::Option::Some(2),
+                        unique_items: false,
+                    }),
+                    nullable: false,
+                }
+            },
+            default: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Parameter {
+            name: "floors",
+            location: openapi_dropshot_runtime::Location::Query,
+            required: true,
+            description: ::std::option::Option::None,
+            schema: {
+                use openapi_dropshot_runtime::schema::*;
+                use schemas::*;
+                Schema {
+                    kind: Kind::Array(Array {
+                        items: &Schema {
+                            kind: Kind::Integer(Bounds {
+                                minimum: ::std::option::Option::Some(Bound {
+                                    value: "-2147483648",
+                                    exclusive: false,
+                                }),
+                                maximum: ::std::option::Option::Some(Bound {
+                                    value: "2147483647",
+                                    exclusive: false,
+                                }),
+                            }),
+                            nullable: false,
+                        },
+                        min_items: 0,
+                        max_items: ::std::option::Option::None,
                         unique_items: false,
                     }),
                     nullable: false,
@@ -732,6 +880,7 @@ pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
     &BY_TOKEN,
     &FAIL,
     &FAIL_WITHOUT_A_WORD,
+    &TAKE_STEP,
     &BY_EVERYBODY,
 ];
 /// A checked request for `by_any_key`.
@@ -973,11 +1122,45 @@ impl openapi_dropshot_runtime::Request for FailWithoutAWordRequest {
         ::std::vec![]
     }
 }
+/// A checked request for `take_step`.
+#[derive(Clone, Debug)]
+pub struct TakeStepRequest {
+    /// The body.
+    pub body: types::Stuck,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for TakeStepRequest {
+    type Headers = ();
+    type Body = types::Stuck;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &TAKE_STEP
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// A checked request for `by_everybody`.
 #[derive(Clone, Debug)]
 pub struct ByEverybodyRequest {
     /// colours
     pub colours: ::std::option::Option<::std::vec::Vec<types::ByEverybodyColoursItem>>,
+    /// floors
+    pub floors: ::std::vec::Vec<i32>,
     /// size
     pub size: ::std::option::Option<::std::vec::Vec<i32>>,
 }
@@ -1001,6 +1184,7 @@ impl openapi_dropshot_runtime::Request for ByEverybodyRequest {
     ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
         Ok(Self {
             colours: query.optional("colours")?,
+            floors: query.required("floors")?,
             size: query.optional("size")?,
         })
     }
@@ -1009,6 +1193,7 @@ impl openapi_dropshot_runtime::Request for ByEverybodyRequest {
     ) -> ::std::vec::Vec<schemars::schema::Schema> {
         ::std::vec![
             generator.subschema_for:: < types::ByEverybodyColoursItem > (),
+            openapi_dropshot_runtime::document_schema("{\"type\":\"integer\",\"format\":\"int32\"}"),
             openapi_dropshot_runtime::document_schema("{\"type\":\"integer\",\"format\":\"int32\"}")
         ]
     }
@@ -1286,6 +1471,108 @@ impl openapi_dropshot_runtime::Success for FailWithoutAWordAnswer {
         ::std::vec![]
     }
 }
+/// The success of `take_step`: 200 or 201 or 202 or 204.
+///
+/// Done.
+#[derive(Clone, Debug)]
+pub struct TakeStepAnswer {
+    status: u16,
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: types::StuckOrClosedOrNothing,
+}
+impl TakeStepAnswer {
+    /// An answer of status 200, with what it has to have.
+    ///
+    /// Done.
+    #[must_use]
+    pub fn status_200(body: types::Stuck, x_step: ::std::string::String) -> Self {
+        let mut headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        headers
+            .insert(
+                openapi_dropshot_runtime::http::HeaderName::from_static("x-step"),
+                openapi_dropshot_runtime::header_of(&x_step),
+            );
+        Self {
+            status: 200u16,
+            headers,
+            body: types::StuckOrClosedOrNothing::Stuck(body),
+        }
+    }
+    /// An answer of status 201, with what it has to have.
+    ///
+    /// Closed.
+    #[must_use]
+    pub fn status_201(body: types::Closed, x_step: ::std::string::String) -> Self {
+        let mut headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        headers
+            .insert(
+                openapi_dropshot_runtime::http::HeaderName::from_static("x-step"),
+                openapi_dropshot_runtime::header_of(&x_step),
+            );
+        Self {
+            status: 201u16,
+            headers,
+            body: types::StuckOrClosedOrNothing::Closed(body),
+        }
+    }
+    /// An answer of status 202, with what it has to have.
+    ///
+    /// Closed soon.
+    #[must_use]
+    pub fn status_202(body: types::Closed, x_step: ::std::string::String) -> Self {
+        let mut headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        headers
+            .insert(
+                openapi_dropshot_runtime::http::HeaderName::from_static("x-step"),
+                openapi_dropshot_runtime::header_of(&x_step),
+            );
+        Self {
+            status: 202u16,
+            headers,
+            body: types::StuckOrClosedOrNothing::Closed(body),
+        }
+    }
+    /// An answer of status 204, with what it has to have.
+    ///
+    /// Nothing.
+    #[must_use]
+    pub fn status_204(x_step: ::std::string::String) -> Self {
+        let mut headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        headers
+            .insert(
+                openapi_dropshot_runtime::http::HeaderName::from_static("x-step"),
+                openapi_dropshot_runtime::header_of(&x_step),
+            );
+        Self {
+            status: 204u16,
+            headers,
+            body: types::StuckOrClosedOrNothing::Nothing,
+        }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for TakeStepAnswer {
+    type Shape = dropshot::HttpResponseOk<types::StuckOrClosedOrNothing>;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &TAKE_STEP
+    }
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        let answer = match &self.body {
+            types::StuckOrClosedOrNothing::Nothing => {
+                Ok(openapi_dropshot_runtime::Answer::empty(self.headers))
+            }
+            body => openapi_dropshot_runtime::Answer::json(self.headers, body),
+        };
+        answer.map(|it| it.with_code(self.status))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")]
+    }
+}
 /// The success of `by_everybody`: 204.
 ///
 /// Open.
@@ -1556,6 +1843,16 @@ pub trait SecurityApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `PUT /steps`
+    fn take_step(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<TakeStepRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            TakeStepAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
     /// `GET /public`
     fn by_everybody(
         context: &dropshot::RequestContext<Self::Context>,
@@ -1575,6 +1872,7 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
     &[&BY_ANYBODY_OR_PROVIDER],
     &[&BY_TOKEN],
     &[&FAIL, &FAIL_WITHOUT_A_WORD],
+    &[&TAKE_STEP],
     &[&BY_EVERYBODY],
 ];
 /// Adds the operations of an implementation of [`SecurityApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
@@ -1706,6 +2004,20 @@ pub fn register<A: SecurityApi>(
     api.register(
         openapi_dropshot_runtime::endpoint(|
             context: dropshot::RequestContext<A::Context>,
+            request: openapi_dropshot_runtime::Captured<TakeStepRequest>|
+        async move {
+            let work = ::std::pin::pin!(
+                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
+                TAKE_STEP), | () | A::take_step(& context, request.unchecked()), |
+                rejection | A::unlisted(& context, & TAKE_STEP, rejection), | answer,
+                latency | A::answered(& context, & TAKE_STEP, answer, latency),)
+            );
+            A::within(&context, &TAKE_STEP, work).await
+        }),
+    )?;
+    api.register(
+        openapi_dropshot_runtime::endpoint(|
+            context: dropshot::RequestContext<A::Context>,
             request: openapi_dropshot_runtime::Captured<ByEverybodyRequest>|
         async move {
             let work = ::std::pin::pin!(
@@ -1755,9 +2067,15 @@ pub fn register<A: SecurityApi>(
     >(api, PATHS[5usize], A::closed_or_nothing_or_stuck, A::answered)?;
     openapi_dropshot_runtime::register_absent_methods::<
         _,
-        ByEverybodyRequest,
+        TakeStepRequest,
         _,
         _,
     >(api, PATHS[6usize], A::unlisted, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods::<
+        _,
+        ByEverybodyRequest,
+        _,
+        _,
+    >(api, PATHS[7usize], A::unlisted, A::answered)?;
     Ok(())
 }

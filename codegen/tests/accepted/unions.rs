@@ -632,10 +632,12 @@ pub mod types {
             let discriminator: Discriminator = ::serde_json::from_str(raw.get())
                 .map_err(D::Error::custom)?;
             match discriminator.value.as_str() {
-                "A" => ::serde_json::from_str(raw.get()).map(Self::A),
-                "MX" => ::serde_json::from_str(raw.get()).map(Self::Mx),
-                "SRV" => ::serde_json::from_str(raw.get()).map(Self::Mx),
-                "group" => ::serde_json::from_str(raw.get()).map(Self::Group),
+                "A" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::A),
+                "MX" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Mx),
+                "SRV" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Mx),
+                "group" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Group)
+                }
                 other => {
                     return Err(
                         D::Error::custom(
@@ -688,7 +690,8 @@ pub mod types {
                         .map_err(D::Error::custom)?;
                     match text.as_str() {
                         "Missing" | "Gone" => {
-                            ::serde_json::from_str(raw.get()).map(Self::String)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .map(Self::String)
                         }
                         _ => {
                             return Err(
@@ -706,10 +709,12 @@ pub mod types {
                     > = ::serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
                     match () {
                         _ if members.contains_key("Refused") => {
-                            ::serde_json::from_str(raw.get()).map(Self::Refused)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .map(Self::Refused)
                         }
                         _ if members.contains_key("Wrapped") => {
-                            ::serde_json::from_str(raw.get()).map(Self::Wrapped)
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .map(Self::Wrapped)
                         }
                         _ => {
                             return Err(
@@ -779,11 +784,19 @@ pub mod types {
                 deserializer,
             )?;
             match raw.get().bytes().next().unwrap_or_default() {
-                b't' | b'f' => ::serde_json::from_str(raw.get()).map(Self::Boolean),
-                b'-' | b'0'..=b'9' => ::serde_json::from_str(raw.get()).map(Self::Number),
-                b'"' => ::serde_json::from_str(raw.get()).map(Self::String),
-                b'[' => ::serde_json::from_str(raw.get()).map(Self::List),
-                b'{' => ::serde_json::from_str(raw.get()).map(Self::Object),
+                b't' | b'f' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Boolean)
+                }
+                b'-' | b'0'..=b'9' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Number)
+                }
+                b'"' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::String)
+                }
+                b'[' => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::List),
+                b'{' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Object)
+                }
                 _ => {
                     return Err(
                         D::Error::custom(

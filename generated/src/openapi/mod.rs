@@ -60,4 +60,4 @@ mod time;
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
-pub use time::rfc3339;
+pub use time::{is_writable, parse_rfc3339, rfc3339};

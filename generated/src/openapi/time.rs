@@ -36,6 +36,19 @@ pub fn rfc3339<T>(time: &DateTime<Utc>, write: impl FnOnce(&str) -> T) -> T {
     write(std::str::from_utf8(&text).unwrap_or_default())
 }
 
+/// The time that a text of RFC 3339 says, if [it says one](is_writable).
+pub fn parse_rfc3339(text: &str) -> Option<DateTime<Utc>> {
+    // chrono also tolerates a space where the standard has a T.
+    let has_t = matches!(text.as_bytes().get(10), Some(b'T' | b't'));
+    let time = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+    (has_t && is_writable(&time)).then_some(time)
+}
+
+/// Whether RFC 3339 has a text for the time in UTC: years have four digits there. An offset leads beyond them.
+pub fn is_writable(time: &DateTime<Utc>) -> bool {
+    (0..=9999).contains(&time.year())
+}
+
 /// Fills the place with the last digits of the number.
 fn write_digits(place: &mut [u8], mut number: u32) {
     for byte in place.iter_mut().rev() {

@@ -57,6 +57,23 @@ async fn an_absent_method_is_answered_whatever_its_path_variables_are() {
 }
 
 #[tokio::test]
+async fn an_answer_to_head_has_its_headers_and_no_body() {
+    let server = Server::start();
+    let long = "a".repeat(21);
+    for (name, status, pieces) in [("a", 200, Some("2")), (&long, 400, None)] {
+        let mut connection = server.connect().await;
+        let request = format!("HEAD /files/{name}");
+        connection
+            .write(crate::connection::head(&request, &["Connection: close"], 0))
+            .await;
+        let answer = connection.answer().await;
+        assert_eq!((answer.status, answer.header("x-pieces")), (status, pieces));
+        assert_eq!(connection.rest().await, "", "{name}");
+    }
+    assert_eq!(server.errors(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_path_leads_to_an_operation_only_as_it_is_written() {
     let server = Server::start();
     for path in ["//pets/1", "/pets//1", "/pets/1/", "/%70ets/1"] {

@@ -81,14 +81,34 @@ async fn an_error_has_the_body_that_its_status_says() {
 }
 
 #[tokio::test]
+async fn a_success_of_several_has_the_body_of_its_status() {
+    let server = Server::start();
+    for (status, body) in [
+        (200, r#"{"force":200}"#),
+        (201, r#"{"seen":"201"}"#),
+        (202, r#"{"seen":"202"}"#),
+        (204, ""),
+    ] {
+        let request = format!("{{\"force\":{status}}}");
+        let json = "Content-Type: application/json";
+        let answer = server.send("PUT /steps", &[json], &request).await;
+        assert_eq!((answer.status, &*answer.body), (status, body));
+        assert_eq!(answer.header("x-step"), Some("x"));
+        let media_type = answer.header("content-type");
+        assert_eq!(media_type.is_some(), status != 204, "{status}");
+    }
+    assert_eq!(server.errors(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_list_in_a_query_is_written_as_many_times_as_it_has_items() {
     let server = Server::start();
     for (query, told) in [
-        ("", "None None"),
-        ("?colours=red", "Some([Red]) None"),
+        ("", "None [] None"),
+        ("?colours=red&floors=1", "Some([Red]) [1] None"),
         (
             "?colours=red&size=%31&colours=blue&size=2",
-            "Some([Red, Blue]) Some([1, 2])",
+            "Some([Red, Blue]) [] Some([1, 2])",
         ),
     ] {
         let answer = server.send(&format!("GET /public{query}"), &[], "").await;

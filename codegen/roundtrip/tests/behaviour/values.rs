@@ -82,6 +82,9 @@ async fn a_one_of_is_told_by_its_discriminator_with_exact_numbers() {
         "{}",
         answer.body
     );
+    let answer = send(r#"{"kind":"square","sides":[-0],"layer":-0}"#).await;
+    let shape = r#"{"kind":"square","sides":[-0],"layer":0}"#;
+    assert_eq!(answer.body, format!("{{\"shape\":{shape},\"area\":0}}"));
     for (body, message) in [
         (r#"{"radius":1}"#, "/kind required"),
         (r#"{"kind":"line"}"#, "/kind enum"),

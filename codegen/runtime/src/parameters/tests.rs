@@ -57,6 +57,14 @@ fn unknown(count: usize) -> String {
 }
 
 #[test]
+fn minus_zero_is_an_integer() {
+    let request = Request::get("/list?limit=-0").body(()).unwrap();
+    let (head, ()) = request.into_parts();
+    let parameters = Parameters::read(&LIST, Location::Query, &head).unwrap();
+    assert_eq!(parameters.required::<i64>("limit").unwrap(), 0);
+}
+
+#[test]
 fn every_unknown_name_is_told_once_and_whole() {
     let long = "y".repeat(256);
     for (query, names) in [

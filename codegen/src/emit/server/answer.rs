@@ -1,4 +1,5 @@
-//! The one success of an operation: its body and its headers, so that no other can be answered.
+//! The one success of an operation: its body and its headers, so that no other can be answered. One with several
+//! bodies is in [`super::answers`].
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -12,17 +13,7 @@ const REQUEST_ID: &str = "x-request-id";
 
 pub(super) fn tokens(operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Answer", operation.stem());
-    let statuses = std::iter::once(&operation.success).chain(&operation.further);
-    let statuses: Vec<_> = statuses.map(|it| it.status.to_string()).collect();
-    let text = format!(
-        "The success of `{}`: {}.",
-        operation.id,
-        statuses.join(" or ")
-    );
-    let text = doc([
-        Some(text.as_str()),
-        Some(operation.success.description.as_str()),
-    ]);
+    let text = described(operation);
     let body = body(operation);
     let body_field = body.iter().map(|ty| quote!(body: #ty,));
     let status = match (has_status(operation), operation.further.is_empty()) {
@@ -59,6 +50,17 @@ pub(super) fn tokens(operation: &Operation) -> TokenStream {
         }
         #implementation
     }
+}
+
+/// What the documentation of the type says.
+pub(super) fn described(operation: &Operation) -> TokenStream {
+    let statuses = operation.successes().map(|it| it.status.to_string());
+    let statuses = statuses.collect::<Vec<_>>().join(" or ");
+    let text = format!("The success of `{}`: {statuses}.", operation.id);
+    doc([
+        Some(text.as_str()),
+        Some(operation.success.description.as_str()),
+    ])
 }
 
 /// The type of the body.
@@ -128,7 +130,7 @@ fn sent_as(operation: &Operation) -> Option<&str> {
 }
 
 /// The headers that a handler sends.
-fn headers(operation: &Operation) -> impl Iterator<Item = &Header> {
+pub(super) fn headers(operation: &Operation) -> impl Iterator<Item = &Header> {
     let all = operation.success.headers.iter();
     all.filter(|header| !header.name.eq_ignore_ascii_case(REQUEST_ID))
 }
@@ -145,13 +147,7 @@ fn constructor(operation: &Operation) -> TokenStream {
     let status = has_status(operation);
     let status_argument =
         status.then(|| quote!(status: openapi_dropshot_runtime::http::StatusCode));
-    let arguments = required.iter().map(|header| {
-        let (name, ty) = (
-            ident(&names::value(&header.name)),
-            scalar_type(&header.schema),
-        );
-        quote!(#name: #ty)
-    });
+    let arguments = required.iter().map(|header| argument(header));
     let arguments = status_argument
         .into_iter()
         .chain(body_argument)
@@ -188,8 +184,17 @@ fn constructor(operation: &Operation) -> TokenStream {
     }
 }
 
+/// A header as an argument.
+pub(super) fn argument(header: &Header) -> TokenStream {
+    let (name, ty) = (
+        ident(&names::value(&header.name)),
+        scalar_type(&header.schema),
+    );
+    quote!(#name: #ty)
+}
+
 /// The statement that puts a header, named as its argument, into `headers`.
-fn insert(header: &Header) -> TokenStream {
+pub(super) fn insert(header: &Header) -> TokenStream {
     let (name, value) = (
         header.name.to_ascii_lowercase(),
         ident(&names::value(&header.name)),
@@ -202,7 +207,7 @@ fn insert(header: &Header) -> TokenStream {
     }
 }
 
-fn setter(header: &Header) -> TokenStream {
+pub(super) fn setter(header: &Header) -> TokenStream {
     let doc = doc([Some(header.description.as_deref().unwrap_or(&header.name))]);
     let (name, ty) = (
         ident(&names::value(&header.name)),

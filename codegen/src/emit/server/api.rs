@@ -6,7 +6,7 @@ use quote::{format_ident, quote};
 
 use super::{component_type, doc, ident, operation_static};
 use crate::Document;
-use crate::emit::errors;
+use crate::emit::several;
 use crate::model::{Operation, Required};
 use crate::names;
 
@@ -317,7 +317,7 @@ fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
         true => (quote!(()), quote!()),
     };
     let refused = quote!(A::#refuse(&context, &#constant, rejection));
-    let refused = match errors::has_several(operation) {
+    let refused = match several::has_several(operation) {
         true => quote!(openapi_dropshot_runtime::listed_body(&#constant, #refused, &context.log)),
         false => refused,
     };

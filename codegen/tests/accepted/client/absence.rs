@@ -714,9 +714,17 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            ::chrono::DateTime::parse_from_rfc3339(value)
-                .map(|time| Self(time.to_utc()))
-                .map_err(|e| format!("{value:?} is not a time of RFC 3339: {e}").into())
+            match super::super::parse_rfc3339(value) {
+                Some(time) => Ok(Self(time)),
+                None => {
+                    Err(
+                        format!(
+                            "{value:?} is not a time of RFC 3339, of a year from 0 to 9999 in UTC"
+                        )
+                            .into(),
+                    )
+                }
+            }
         }
     }
     impl ::serde::Serialize for Moment {
@@ -724,6 +732,10 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
+            if !super::super::is_writable(&self.0) {
+                let error = format_args!("{} has no text of RFC 3339", self.0);
+                return Err(<S::Error as ::serde::ser::Error>::custom(error));
+            }
             super::super::rfc3339(&self.0, |text| serializer.serialize_str(text))
         }
     }

@@ -134,8 +134,7 @@ pub mod types {
         pub count: i32,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub urgent: ::std::option::Option<bool>,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        pub tags: ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+        pub tags: ::std::vec::Vec<::std::string::String>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -345,7 +344,7 @@ pub mod types {
                 ::std::string::String,
             >,
             tags: ::std::result::Result<
-                ::std::option::Option<::std::vec::Vec<::std::string::String>>,
+                ::std::vec::Vec<::std::string::String>,
                 ::std::string::String,
             >,
             urgent: ::std::result::Result<
@@ -361,7 +360,7 @@ pub mod types {
                     name: Err("no value supplied for name".to_string()),
                     reason: Ok(Default::default()),
                     sizes: Ok(Default::default()),
-                    tags: Ok(Default::default()),
+                    tags: Err("no value supplied for tags".to_string()),
                     urgent: Ok(Default::default()),
                 }
             }
@@ -433,9 +432,7 @@ pub mod types {
             }
             pub fn tags<T>(mut self, value: T) -> Self
             where
-                T: ::std::convert::TryInto<
-                    ::std::option::Option<::std::vec::Vec<::std::string::String>>,
-                >,
+                T: ::std::convert::TryInto<::std::vec::Vec<::std::string::String>>,
                 T::Error: ::std::fmt::Display,
             {
                 self.tags = value
@@ -871,6 +868,17 @@ impl Client {
     pub fn delete_file(&self) -> builder::DeleteFile<'_> {
         builder::DeleteFile::new(self)
     }
+    /// Sends a `HEAD` request to `/files/{name}`
+    ///
+    /// ```ignore
+    /// let response = client.find_file()
+    ///     .name(name)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn find_file(&self) -> builder::FindFile<'_> {
+        builder::FindFile::new(self)
+    }
     /// Sends a `GET` request to `/pictures`
     ///
     /// ```ignore
@@ -1066,7 +1074,8 @@ pub mod builder {
             let Self { client, name } = self;
             let name = name.map_err(Error::InvalidRequest)?;
             let url = format!(
-                "{}/files/{}", client.baseurl, encode_path(& name.to_string()),
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             #[allow(unused_mut)]
@@ -1141,7 +1150,8 @@ pub mod builder {
             let name = name.map_err(Error::InvalidRequest)?;
             let body = body.map_err(Error::InvalidRequest)?;
             let url = format!(
-                "{}/files/{}", client.baseurl, encode_path(& name.to_string()),
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             #[allow(unused_mut)]
@@ -1229,7 +1239,8 @@ pub mod builder {
             let name = name.map_err(Error::InvalidRequest)?;
             let body = body.map_err(Error::InvalidRequest)?;
             let url = format!(
-                "{}/files/{}", client.baseurl, encode_path(& name.to_string()),
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
             #[allow(unused_mut)]
@@ -1270,6 +1281,60 @@ pub mod builder {
                             ResponseValue::from_response(response).await?,
                         ),
                     )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::find_file`]
+    ///
+    /// [`Client::find_file`]: super::Client::find_file
+    #[derive(Debug, Clone)]
+    pub struct FindFile<'a> {
+        client: &'a super::Client,
+        name: Result<types::GetFileName, String>,
+    }
+    impl<'a> FindFile<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                name: Err("name was not initialized".to_string()),
+            }
+        }
+        pub fn name<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::GetFileName>,
+        {
+            self.name = value
+                .try_into()
+                .map_err(|_| "conversion to `GetFileName` for name failed".to_string());
+            self
+        }
+        /// Sends a `HEAD` request to `/files/{name}`
+        pub async fn send(self) -> Result<ResponseValue<()>, Error<()>> {
+            let Self { client, name } = self;
+            let name = name.map_err(Error::InvalidRequest)?;
+            let url = format!(
+                "{}/files/{}", client.baseurl, super::super::path::segment("name", & name
+                .to_string()).map_err(Error::InvalidRequest) ?,
+            );
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client.client.head(url).headers(header_map).build()?;
+            let info = OperationInfo {
+                operation_id: "find_file",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => Ok(ResponseValue::empty(response)),
+                400u16..=499u16 => {
+                    Err(Error::ErrorResponse(ResponseValue::empty(response)))
+                }
+                500u16..=599u16 => {
+                    Err(Error::ErrorResponse(ResponseValue::empty(response)))
                 }
                 _ => Err(Error::UnexpectedResponse(response)),
             }

@@ -3931,12 +3931,17 @@ pub mod types {
         fn from_str(
             value: &str,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
-            if !matches!(value.as_bytes().get(10), Some(b'T' | b't')) {
-                return Err(format!("{value:?} is not a time of RFC 3339").into());
+            match super::super::parse_rfc3339(value) {
+                Some(time) => Ok(Self(time)),
+                None => {
+                    Err(
+                        format!(
+                            "{value:?} is not a time of RFC 3339, of a year from 0 to 9999 in UTC"
+                        )
+                            .into(),
+                    )
+                }
             }
-            ::chrono::DateTime::parse_from_rfc3339(value)
-                .map(|time| Self(time.to_utc()))
-                .map_err(|e| format!("{value:?} is not a time of RFC 3339: {e}").into())
         }
     }
     impl ::serde::Serialize for NetworkWhenString {
@@ -3944,6 +3949,10 @@ pub mod types {
         where
             S: ::serde::Serializer,
         {
+            if !super::super::is_writable(&self.0) {
+                let error = format_args!("{} has no text of RFC 3339", self.0);
+                return Err(<S::Error as ::serde::ser::Error>::custom(error));
+            }
             super::super::rfc3339(&self.0, |text| serializer.serialize_str(text))
         }
     }
@@ -5243,7 +5252,8 @@ pub mod builder {
             let net = net.map_err(Error::InvalidRequest)?;
             let x_way = x_way.map_err(Error::InvalidRequest)?;
             let url = format!(
-                "{}/pets/{}", client.baseurl, encode_path(& pet.to_string()),
+                "{}/pets/{}", client.baseurl, super::super::path::segment("pet", & pet
+                .to_string()).map_err(Error::InvalidRequest) ?,
             );
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(2usize);
             if let Some(value) = x_way {

@@ -121,6 +121,7 @@ mod choice;
 mod decimal;
 mod field;
 mod form;
+mod path;
 mod time;
 
 pub use any::Any;
@@ -129,4 +130,4 @@ pub use any::present;
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
-pub use time::rfc3339;
+pub use time::{is_writable, parse_rfc3339, rfc3339};

@@ -200,7 +200,7 @@ pub mod types {
             }
         }
     }
-    /// The body of an error: which one it is, its status says.
+    /// The body of an answer: which one it is, its status says.
     #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
     #[serde(untagged)]
     pub enum ClosedOrNothingOrStuck {
@@ -210,6 +210,17 @@ pub mod types {
         Nothing,
         /// `Stuck`
         Stuck(Stuck),
+    }
+    /// The body of an answer: which one it is, its status says.
+    #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
+    #[serde(untagged)]
+    pub enum StuckOrClosedOrNothing {
+        /// `Stuck`
+        Stuck(Stuck),
+        /// `Closed`
+        Closed(Closed),
+        /// No body.
+        Nothing,
     }
     impl ByEverybodyColoursItem {
         /// All values, in the document's order.
@@ -355,11 +366,23 @@ impl Client {
     pub fn fail_without_a_word(&self) -> builder::FailWithoutAWord<'_> {
         builder::FailWithoutAWord::new(self)
     }
+    /// Sends a `PUT` request to `/steps`
+    ///
+    /// ```ignore
+    /// let response = client.take_step()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn take_step(&self) -> builder::TakeStep<'_> {
+        builder::TakeStep::new(self)
+    }
     /// Sends a `GET` request to `/public`
     ///
     /// ```ignore
     /// let response = client.by_everybody()
     ///     .colours(colours)
+    ///     .floors(floors)
     ///     .size(size)
     ///     .send()
     ///     .await;
@@ -810,6 +833,88 @@ pub mod builder {
             }
         }
     }
+    /// Builder for [`Client::take_step`]
+    ///
+    /// [`Client::take_step`]: super::Client::take_step
+    #[derive(Debug, Clone)]
+    pub struct TakeStep<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Stuck, String>,
+    }
+    impl<'a> TakeStep<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Stuck>,
+            <V as std::convert::TryInto<types::Stuck>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Stuck` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Stuck) -> types::builder::Stuck,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/steps`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::StuckOrClosedOrNothing>, Error<()>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Stuck::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/steps", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "take_step",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => {
+                    ResponseValue::<types::Stuck>::from_response(response)
+                        .await?
+                        .map(types::StuckOrClosedOrNothing::Stuck)
+                }
+                201u16 => {
+                    ResponseValue::<types::Closed>::from_response(response)
+                        .await?
+                        .map(types::StuckOrClosedOrNothing::Closed)
+                }
+                202u16 => {
+                    ResponseValue::<types::Closed>::from_response(response)
+                        .await?
+                        .map(types::StuckOrClosedOrNothing::Closed)
+                }
+                204u16 => {
+                    ResponseValue::empty(response)
+                        .map(|()| types::StuckOrClosedOrNothing::Nothing)
+                }
+                404u16 => Err(Error::ErrorResponse(ResponseValue::empty(response))),
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
     /// Builder for [`Client::by_everybody`]
     ///
     /// [`Client::by_everybody`]: super::Client::by_everybody
@@ -817,6 +922,7 @@ pub mod builder {
     pub struct ByEverybody<'a> {
         client: &'a super::Client,
         colours: Result<Option<::std::vec::Vec<types::ByEverybodyColoursItem>>, String>,
+        floors: Result<::std::vec::Vec<i32>, String>,
         size: Result<Option<::std::vec::Vec<i32>>, String>,
     }
     impl<'a> ByEverybody<'a> {
@@ -824,6 +930,7 @@ pub mod builder {
             Self {
                 client: client,
                 colours: Ok(None),
+                floors: Err("floors was not initialized".to_string()),
                 size: Ok(None),
             }
         }
@@ -836,6 +943,18 @@ pub mod builder {
                 .map(Some)
                 .map_err(|_| {
                     "conversion to `:: patch :: List < ByEverybodyColoursItem , >` for colours failed"
+                        .to_string()
+                });
+            self
+        }
+        pub fn floors<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::vec::Vec<i32>>,
+        {
+            self.floors = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: patch :: List < i32 , >` for floors failed"
                         .to_string()
                 });
             self
@@ -855,8 +974,9 @@ pub mod builder {
         }
         /// Sends a `GET` request to `/public`
         pub async fn send(self) -> Result<ResponseValue<()>, Error<()>> {
-            let Self { client, colours, size } = self;
+            let Self { client, colours, floors, size } = self;
             let colours = colours.map_err(Error::InvalidRequest)?;
+            let floors = floors.map_err(Error::InvalidRequest)?;
             let size = size.map_err(Error::InvalidRequest)?;
             let url = format!("{}/public", client.baseurl,);
             let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
@@ -865,6 +985,7 @@ pub mod builder {
                 .client
                 .get(url)
                 .query(&progenitor_client::QueryParam::new("colours", &colours))
+                .query(&progenitor_client::QueryParam::new("floors", &floors))
                 .query(&progenitor_client::QueryParam::new("size", &size))
                 .headers(header_map)
                 .build()?;

@@ -36,6 +36,15 @@ pub fn folded(published: &Value) -> (Value, Vec<String>) {
 
 fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) -> Value {
     let published = format!("{}/responses", operation.pointer);
+    let is_head = operation.method == "HEAD";
+    let success = |answer: &Value| {
+        let mut answer = answer.clone();
+        match answer.as_object_mut().filter(|_| is_head) {
+            Some(members) => drop(members.remove("content")),
+            None => answer = self::success(answer),
+        }
+        answer
+    };
     let mut responses = Map::new();
     let mut schemas: BTreeMap<String, (String, Value)> = BTreeMap::new();
     let mut bodies: Vec<Value> = Vec::new();
@@ -49,7 +58,7 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
                 continue;
             }
             "default" if is_bytes(answer) => {
-                responses.insert("default".to_owned(), success(answer.clone()));
+                responses.insert("default".to_owned(), success(answer));
                 continue;
             }
             "default" => &['4', '5'],
@@ -61,12 +70,12 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
                 continue;
             }
             status => {
-                responses.insert(status.to_owned(), success(answer.clone()));
+                responses.insert(status.to_owned(), success(answer));
                 continue;
             }
         };
         let content = answer["content"].clone();
-        if content.is_null() {
+        if content.is_null() || is_head {
             // dropshot tells of no error without a body.
             continue;
         }
@@ -99,12 +108,28 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     }
     let mut successes: Vec<String> = responses.keys().cloned().collect();
     successes.retain(|it| it.starts_with('2'));
-    for further in successes.iter().skip(1) {
-        // dropshot knows one status for what is the same otherwise.
-        let same = |name: &str| responses[further][name] == responses[&successes[0]][name];
-        if same("content") && same("headers") {
-            responses.remove(further);
+    let mut schemas: Vec<Value> = Vec::new();
+    for status in &successes {
+        let schema = &responses[status]["content"]["application/json"]["schema"];
+        if !schema.is_null() && !schemas.contains(schema) {
+            schemas.push(schema.clone());
         }
+    }
+    for further in successes.iter().skip(1) {
+        // dropshot knows one status, and one body: any of several.
+        let same = |name: &str| responses[further][name] == responses[&successes[0]][name];
+        if !same("headers") {
+            continue;
+        }
+        if !same("content") {
+            let schema = match schemas.as_slice() {
+                [only] => only.clone(),
+                several => json!({ "anyOf": several }),
+            };
+            responses[&successes[0]]["content"] =
+                json!({ "application/json": { "schema": schema } });
+        }
+        responses.remove(further);
     }
     for (class, other) in [("4XX", "5XX"), ("5XX", "4XX")] {
         if let Some(error) = responses.get(class).cloned() {

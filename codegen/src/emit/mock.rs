@@ -1,0 +1,181 @@
+//! What is wrong in the mocks that progenitor makes for `httpmock`, put right.
+//!
+//! 1. A status that has no name is answered by its class: progenitor would panic.
+//! 2. A mock answers what serde writes: by way of a `serde_json::Value`, as progenitor has it, numbers would be
+//!    rounded.
+//! 3. A body that is taken by value, as enumerations are, is written like any other.
+//! 4. A list in a query is expected as it is sent: its name with each item.
+//! 5. A text or bytes are answered as such, not as JSON.
+//!
+//! Of requests, progenitor compares JSON and texts. Bodies that are forms, parts or bytes are matched by what
+//! `into_inner` gives.
+
+use serde_json::Value;
+use syn::punctuated::Punctuated;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, ExprLit, ExprMethodCall, FnArg, ImplItemFn, Item, Lit, Type, parse_quote};
+
+use crate::model::{Content, Document, Kind, Location, Operation, Status};
+
+use super::bodies;
+use super::patch::{self, Shared};
+
+/// Step 1, in the prepared document.
+pub(super) fn named(mut prepared: Value) -> Value {
+    let paths = prepared["paths"].as_object_mut().into_iter().flatten();
+    let items = paths.filter_map(|(_, item)| item.as_object_mut());
+    for (_, operation) in items.flatten() {
+        let Some(responses) = operation["responses"].as_object_mut() else {
+            continue;
+        };
+        for (status, answer) in std::mem::take(responses) {
+            let code = status.parse().ok().filter(|code| !has_name(*code));
+            let status = code.map_or(status, |code: u16| format!("{}XX", code / 100));
+            responses.entry(status).or_insert(answer);
+        }
+    }
+    prepared
+}
+
+/// Whether a status has a name (RFC 9110 and the registry that it begins).
+fn has_name(code: u16) -> bool {
+    matches!(
+        code,
+        101 | 200..=207 | 300..=305 | 307 | 308 | 400..=417 | 421..=424 | 426 | 428 | 429 | 431 | 451
+            | 500..=508 | 510 | 511
+    )
+}
+
+/// Patches a whole file of mocks.
+pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
+    patch::file(file, document, shared);
+    for item in bodies::items(file, "operations") {
+        let name = bodies::owner(item).unwrap_or_default();
+        let (stem, is_answer) = match name.strip_suffix("Then") {
+            Some(stem) => (stem, true),
+            None => (name.strip_suffix("When").unwrap_or(&name), false),
+        };
+        let mut operations = document.operations.iter();
+        if let (Some(operation), Item::Impl(item)) = (operations.find(|it| it.stem() == stem), item)
+        {
+            Mock {
+                document,
+                operation,
+                is_answer,
+                is_value: false,
+            }
+            .visit_item_impl_mut(item);
+        }
+    }
+}
+
+struct Mock<'a> {
+    document: &'a Document,
+    operation: &'a Operation,
+    /// Whether what is visited is of an answer, and not of what is expected.
+    is_answer: bool,
+    /// Whether what is visited has a body that is no reference.
+    is_value: bool,
+}
+
+impl Mock<'_> {
+    fn is_list(&self, name: &str) -> bool {
+        let parameters = self.operation.parameters.iter();
+        let mut queries = parameters.filter(|it| it.location == Location::Query);
+        queries.any(|it| {
+            let schema = self.document.resolve(&it.schema);
+            it.name == name && matches!(schema.kind, Kind::Array { .. })
+        })
+    }
+
+    /// The media type of a success with this status, if it is no JSON.
+    fn media_type(&self, code: u16) -> Option<&str> {
+        let mut with = self
+            .operation
+            .successes()
+            .filter(|it| it.status == Status::Code(code));
+        match with.next()?.content.as_ref()? {
+            Content::Json(_) => None,
+            Content::Bytes(any) if any == "*/*" => Some("application/octet-stream"),
+            other => Some(other.media_type()),
+        }
+    }
+}
+
+impl VisitMut for Mock<'_> {
+    fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
+        let value = function.sig.inputs.iter_mut().find_map(|it| match it {
+            FnArg::Typed(it) if it.pat == parse_quote!(value) => Some(it),
+            _ => None,
+        });
+        self.is_value = value
+            .as_ref()
+            .is_some_and(|it| !matches!(*it.ty, Type::Reference(_)));
+        let status = status(&mut function.block);
+        let media_type = status
+            .filter(|_| self.is_answer)
+            .and_then(|it| self.media_type(it));
+        if let (Some(value), Some(media_type)) = (value, media_type) {
+            *value.ty = parse_quote!(impl AsRef<[u8]>);
+            function.block = parse_quote!({
+                Self(self.0.status(#status).header("content-type", #media_type).body(value))
+            });
+        }
+        visit_mut::visit_impl_item_fn_mut(self, function);
+    }
+
+    /// Steps 2 to 4.
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        visit_mut::visit_expr_mut(self, expression);
+        let Expr::MethodCall(call) = expression else {
+            return;
+        };
+        if call.method == "json_body_obj" {
+            let value = &call.args;
+            let value: Expr = match self.is_value {
+                true => parse_quote!(&#value),
+                false => parse_quote!(#value),
+            };
+            // Of what is expected the value counts, however it is written.
+            if self.is_answer {
+                let text: Expr = parse_quote!(::serde_json::to_vec(#value).expect("it is JSON"));
+                call.args = Punctuated::from_iter([text]);
+                call.method = quote::format_ident!("body");
+            } else {
+                call.args = Punctuated::from_iter([value]);
+            }
+        } else if call.method == "query_param"
+            && let Some(Expr::Lit(ExprLit {
+                lit: Lit::Str(name),
+                ..
+            })) = call.args.first()
+            && self.is_list(&name.value())
+        {
+            let when = &call.receiver;
+            *expression = parse_quote! {
+                value.iter().fold(#when, |when, item| when.query_param(#name, item.to_string()))
+            };
+        }
+    }
+}
+
+/// The status that a function answers with.
+fn status(block: &mut syn::Block) -> Option<u16> {
+    struct Found(Option<u16>);
+    impl VisitMut for Found {
+        fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
+            if call.method == "status"
+                && let Some(Expr::Lit(ExprLit {
+                    lit: Lit::Int(code),
+                    ..
+                })) = call.args.first()
+            {
+                self.0 = code.base10_parse().ok();
+            }
+            visit_mut::visit_expr_method_call_mut(self, call);
+        }
+    }
+    let mut found = Found(None);
+    found.visit_block_mut(block);
+    found.0
+}

@@ -1,0 +1,166 @@
+//! Reading a document of which a part is documentation only.
+//!
+//! Strict reading refuses every keyword that nothing keeps. Some of these could go without changing what is sent, where,
+//! or in which type; these are marked when they are refused ([`Reader::refuse_limit`]). A lenient reader takes the marked
+//! ones out, reads again, and tells each, so that there is one reading of documents, which is the strict one.
+//!
+//! Where alternatives are told apart by trial, a limit that nothing keeps would change which of them is meant.
+//! There, it stays refused.
+//!
+//! [`Reader::refuse_limit`]: super::reader::Reader::refuse_limit
+
+use serde_json::Value;
+
+use crate::model::{Document, Pointer};
+use crate::{Problem, Problems};
+
+use super::reader::Refused;
+
+/// Words that say what is sent, where, or in which type, in any version of OpenAPI and JSON Schema: whoever skips one
+/// sends or takes something else.
+const SAYING: &[&str] = &[
+    "$anchor",
+    "$defs",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$id",
+    "$recursiveAnchor",
+    "$recursiveRef",
+    "$ref",
+    "$schema",
+    "$vocabulary",
+    "additionalItems",
+    "additionalOperations",
+    "additionalProperties",
+    "allOf",
+    "allowEmptyValue",
+    "allowReserved",
+    "anyOf",
+    "basePath",
+    "collectionFormat",
+    "consumes",
+    "content",
+    "default",
+    "definitions",
+    "delete",
+    "discriminator",
+    "encoding",
+    "enum",
+    "explode",
+    "extends",
+    "get",
+    "head",
+    "headers",
+    "host",
+    "in",
+    "itemEncoding",
+    "itemSchema",
+    "items",
+    "mapping",
+    "name",
+    "nullable",
+    "oneOf",
+    "operationId",
+    "options",
+    "parameters",
+    "patch",
+    "pathItems",
+    "patternProperties",
+    "post",
+    "prefixEncoding",
+    "prefixItems",
+    "produces",
+    "properties",
+    "put",
+    "query",
+    "readOnly",
+    "requestBody",
+    "required",
+    "responses",
+    "schema",
+    "schemes",
+    "security",
+    "securityDefinitions",
+    "server",
+    "servers",
+    "style",
+    "swagger",
+    "trace",
+    "type",
+    "writeOnly",
+];
+
+/// Whether a keyword that is not understood may be taken as documentation.
+pub(super) fn may_be_told(keyword: &str) -> bool {
+    !SAYING.contains(&keyword)
+}
+
+/// The document, by strict readings of what remains, and what was taken out on the way.
+pub(super) fn document(
+    source: &Value,
+    read: impl Fn(&Value) -> Result<Document, Refused>,
+) -> Result<(Document, Vec<Problem>), Problems> {
+    let mut rest = source.clone();
+    let mut taken = Vec::<(Pointer, Problem)>::new();
+    let document = loop {
+        let refused = match read(&rest) {
+            Ok(document) => break document,
+            Err(refused) => refused,
+        };
+        let problems = refused.problems;
+        let before = taken.len();
+        for (pointer, problem) in refused.limits {
+            // The same place is read as often as something refers to it.
+            if remove(&mut rest, &pointer) {
+                taken.push((pointer, problem));
+            }
+        }
+        if taken.len() == before {
+            // What is wrong with a schema may be so because of what was taken out of it.
+            let is_cause = |(it, _): &(Pointer, Problem)| {
+                let mut places = problems.iter().map(|problem| &problem.pointer);
+                places.any(|place| is_inside(it, place))
+            };
+            let causes = taken.into_iter().filter(is_cause).map(|(_, it)| it);
+            let all = problems.iter().cloned().chain(causes).collect();
+            return Err(Problems::new(all).unwrap_or(problems));
+        }
+    };
+    let is_tried = tried(&document);
+    let (refused, told): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(it, _)| is_tried(it));
+    let refused = refused.into_iter().map(|(_, it)| it).collect();
+    if let Some(problems) = Problems::new(refused) {
+        return Err(problems);
+    }
+    let told = told.into_iter().map(|(pointer, problem)| {
+        let keyword = pointer.as_str().rsplit('/').next().unwrap_or_default();
+        let remedy = format!("`{keyword}` is told to readers, and nothing keeps it");
+        Problem { remedy, ..problem }
+    });
+    let told = Problems::new(told.collect());
+    let told = told.map_or(Vec::new(), |it| it.iter().cloned().collect());
+    Ok((document, told))
+}
+
+/// Whether a place is in a schema that decides by itself whether a value is one of it.
+fn tried(document: &Document) -> impl Fn(&Pointer) -> bool + use<> {
+    let schemas = document.tried().into_iter();
+    let schemas = schemas.filter_map(|it| document.schemas.get(it));
+    let places: Vec<_> = schemas.map(|it| it.pointer.clone()).collect();
+    move |it| places.iter().any(|place| is_inside(it, place))
+}
+
+fn is_inside(it: &Pointer, place: &Pointer) -> bool {
+    let rest = it.as_str().strip_prefix(place.as_str());
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Takes a member out; `false` if it is gone.
+fn remove(value: &mut Value, pointer: &Pointer) -> bool {
+    let Some((parent, name)) = pointer.as_str().rsplit_once('/') else {
+        return false;
+    };
+    let name = name.replace("~1", "/").replace("~0", "~");
+    let members = value.pointer_mut(parent).and_then(Value::as_object_mut);
+    members.is_some_and(|it| it.shift_remove(&name).is_some())
+}
