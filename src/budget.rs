@@ -13,10 +13,11 @@
 //! at most is the whole, half of it once more for addresses, and one share, or one thing, for each team and user who
 //! holds anything.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::HashMap;
 
 use crate::domain::holder::Holder;
 

@@ -10,9 +10,10 @@
 //! Nor have all client addresses together more than [theirs](Holder::share_of_addresses): they cost nothing, and each may ask
 //! for tokens that nobody has (docs/decisions.md, R10).
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use foldhash::HashMap;
 
 use super::rejection::Error;
 use crate::admin::Shortage;

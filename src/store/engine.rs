@@ -68,7 +68,8 @@ impl Store {
                 Box::pin(on_postgres(postgres, Access::Changing, holder, script)).await
             }
         };
-        told_in(span, answer)
+        tell(span, answer.as_ref().err());
+        answer
     }
 
     /// What a script takes, in the trace of the request that it is for.
@@ -161,7 +162,8 @@ impl Store {
                 Box::pin(on_postgres(postgres, Access::Reading, holder, script)).await
             }
         };
-        told_in(span, answer)
+        tell(span, answer.as_ref().err());
+        answer
     }
 }
 
@@ -177,16 +179,16 @@ impl From<Postgres> for Store {
     }
 }
 
-/// An answer, which the span of its script tells of where the database is to blame for it. A refusal is an answer like any.
-fn told_in<T>(span: Option<trace::Child>, answer: Result<T, Error>) -> Result<T, Error> {
-    if let (Some(mut span), Err(error)) = (span, &answer) {
-        match error {
-            Error::Unavailable(_) => span.fail("unavailable"),
-            Error::Internal(_) => span.fail("internal"),
-            _ => {}
-        }
+/// Ends the span of a script. It has failed where the database is to blame for its error: a refusal is an answer like any.
+fn tell(span: Option<trace::Child>, error: Option<&Error>) {
+    let Some(mut span) = span else {
+        return;
+    };
+    match error {
+        Some(Error::Unavailable(_)) => span.fail("unavailable"),
+        Some(Error::Internal(_)) => span.fail("internal"),
+        _ => {}
     }
-    answer
 }
 
 /// What a script answers on PostgreSQL, however often it has to be run.

@@ -44,7 +44,7 @@ const TEXT: &str = "text/plain";
 pub struct Unread {
     pub(crate) content_type: Option<HeaderValue>,
     pub(crate) body: RequestBody,
-    pub(crate) websocket: Option<Websocket>,
+    pub(crate) websocket: Option<Box<Websocket>>,
 }
 
 /// What the handler gets of a body.

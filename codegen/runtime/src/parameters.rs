@@ -29,9 +29,32 @@ use crate::violation::{Path, Violation, Violations, constraint};
 pub struct Parameters<'a> {
     operation: &'static Operation,
     location: Location,
-    /// By the position of the parameter in the operation; empty when it has none of this location. A list has as
-    /// many as it has items.
-    texts: Vec<Vec<Cow<'a, str>>>,
+    /// By the position of the parameter in the operation; empty when it has none of this location.
+    texts: Vec<Texts<'a>>,
+}
+
+/// The texts of one parameter: a list has as many as it has items. Nearly all have one, which takes no memory of its own.
+#[derive(Clone, Debug, Default)]
+struct Texts<'a> {
+    first: Option<Cow<'a, str>>,
+    rest: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Texts<'a> {
+    fn push(&mut self, text: Cow<'a, str>) {
+        match self.first {
+            None => self.first = Some(text),
+            Some(_) => self.rest.push(text),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        self.first.iter().chain(&self.rest).map(|it| &**it)
+    }
 }
 
 impl<'a> Parameters<'a> {
@@ -59,7 +82,7 @@ impl<'a> Parameters<'a> {
         let mut found = Found {
             operation,
             location,
-            texts: vec![Vec::new(); operation.parameters.len()],
+            texts: vec![Texts::default(); operation.parameters.len()],
             unreadable: Vec::new(),
             repeated: Vec::new(),
             unknown: HashSet::new(),
@@ -112,7 +135,7 @@ impl<'a> Parameters<'a> {
                 .map(Some)
                 .map_err(|_| RequestError::internal());
         }
-        let Some(text) = texts.first().map(|it| &**it).or(parameter.default) else {
+        let Some(text) = texts.first.as_deref().or(parameter.default) else {
             return Ok(None);
         };
         let value = T::deserialize(&parameter.schema.read_text(text));
@@ -124,7 +147,7 @@ impl<'a> Parameters<'a> {
 struct Found<'a> {
     operation: &'static Operation,
     location: Location,
-    texts: Vec<Vec<Cow<'a, str>>>,
+    texts: Vec<Texts<'a>>,
     /// The positions of those whose text is not UTF-8.
     unreadable: Vec<usize>,
     /// The positions of those that come more than once.
@@ -221,14 +244,15 @@ impl<'a> Found<'a> {
                 continue;
             }
             let name = parameter.name;
-            match self.texts[at].as_slice() {
-                [] if parameter.required && !self.is_list(at) => {
+            let texts = &self.texts[at];
+            match texts.is_empty() {
+                true if !parameter.required => {}
+                true if !self.is_list(at) => {
                     let message = "is required, but missing";
                     self.violations
                         .add(|| Violation::new(name, "required", message));
                 }
-                [] if !parameter.required => {}
-                texts => {
+                _ => {
                     let value = read(parameter, texts);
                     check_parameter(name, &parameter.schema, &value, &mut self.violations);
                 }
@@ -238,11 +262,11 @@ impl<'a> Found<'a> {
 }
 
 /// The value of a parameter that is there: a list of all its texts, or the one.
-fn read<'a>(parameter: &Parameter, texts: &'a [Cow<'_, str>]) -> Value<'a> {
-    match (parameter.schema.items(), texts) {
-        (Some(items), texts) => Value::Array(texts.iter().map(|it| items.read_text(it)).collect()),
-        (None, [text, ..]) => parameter.schema.read_text(text),
-        (None, []) => Value::Null,
+fn read<'a>(parameter: &Parameter, texts: &'a Texts<'_>) -> Value<'a> {
+    match (parameter.schema.items(), &texts.first) {
+        (Some(items), _) => Value::Array(texts.iter().map(|it| items.read_text(it)).collect()),
+        (None, Some(text)) => parameter.schema.read_text(text),
+        (None, None) => Value::Null,
     }
 }
 

@@ -73,7 +73,8 @@ pub struct Captured<R> {
     // In a box, since it is handed on from future to future.
     head: Box<Parts>,
     body: RequestBody,
-    websocket: Option<Websocket>,
+    // In a box, since hardly any request has one.
+    websocket: Option<Box<Websocket>>,
     request: PhantomData<fn() -> R>,
 }
 
@@ -93,7 +94,7 @@ impl<R: Request> ExclusiveExtractor for Captured<R> {
         let (head, body) = request.into_parts();
         let body = RequestBody::new(&head.headers, body);
         let websocket = match R::operation().is_upgrade() {
-            true => Some(Websocket::of(context, &head).await),
+            true => Some(Box::new(Websocket::of(context, &head).await)),
             false => None,
         };
         Ok(Captured {
@@ -185,7 +186,6 @@ impl<R: Request> Unchecked<R> {
             websocket,
             ..
         } = self.0;
-        let content_type = head.headers.get(header::CONTENT_TYPE).cloned();
         let described = R::operation().body.as_ref();
         if let Some(described) = described {
             if !R::Body::UNREAD {
@@ -210,6 +210,10 @@ impl<R: Request> Unchecked<R> {
         let value = match described.and_then(|it| it.schema) {
             Some(schema) => received.value(schema)?,
             None => json::Value::Null,
+        };
+        let content_type = match R::Body::UNREAD {
+            true => head.headers.get(header::CONTENT_TYPE).cloned(),
+            false => None,
         };
         let unread = Unread {
             content_type,
