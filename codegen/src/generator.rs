@@ -13,15 +13,13 @@ use crate::{Document, Problems};
 /// Makes the server's module of a document, for a build script.
 ///
 /// `openapi/shop.yaml` becomes `shop.rs` in `OUT_DIR`. A document with problems fails the build, with all of them. That
-/// is all that most build scripts need:
+/// is all that `main` of most build scripts has to say:
 ///
 /// ```no_run
-/// fn main() {
-///     openapi_dropshot::generate("openapi/shop.yaml");
-/// }
+/// openapi_dropshot::generate("openapi/shop.yaml");
 /// ```
 ///
-/// and the crate includes what has been made:
+/// The crate includes what has been made:
 ///
 /// ```ignore
 /// pub mod shop {

@@ -1,7 +1,7 @@
 //! The service: what each operation of the document does, and how refusals are worded.
 //!
-//! What reaches a handler has been checked against the document, and what it answers cannot be anything else: a status
-//! or a member that the document does not have does not compile.
+//! What reaches a handler has been checked against the document. A success, or a member, that the document does not have
+//! does not compile; an error of a status that it does not list is logged.
 
 use dropshot::RequestContext;
 use openapi_dropshot_runtime::http::StatusCode;

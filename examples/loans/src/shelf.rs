@@ -23,7 +23,9 @@ impl Shelf {
             return None;
         }
         let id = Uuid::new_v4();
-        let days = wanted.days.map_or(USUAL_DAYS, |it| i32::from(it).unsigned_abs().into());
+        let days = wanted
+            .days
+            .map_or(USUAL_DAYS, |it| i32::from(it).unsigned_abs().into());
         let until = today() + Days::new(days);
         let loan = Loan {
             id: id.into(),
