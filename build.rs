@@ -2,10 +2,10 @@
 //! folders: editing a document or adding a file, and building again, is the whole loop.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::{env, fs};
 
-const DOCUMENTS: [&str; 2] = ["openapi/catalog.yaml", "openapi/mobile.yaml"];
+use openapi_dropshot::Generator;
 
 /// The folders of migrations. What one engine has the other has too, under the same name.
 const MIGRATIONS: [(&str, &str); 2] = [
@@ -13,25 +13,18 @@ const MIGRATIONS: [(&str, &str); 2] = [
     ("src/postgres/migrations", "postgres_migrations.rs"),
 ];
 
-fn main() -> ExitCode {
+fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let mut problems = Vec::new();
-    for document in DOCUMENTS {
-        println!("cargo::rerun-if-changed={document}");
-        problems.extend(generate(document).err());
-    }
+    Generator::new()
+        .server("openapi/catalog.yaml")
+        .server("openapi/mobile.yaml")
+        .generate();
     for (folder, _) in MIGRATIONS {
         println!("cargo::rerun-if-changed={folder}");
     }
-    problems.extend(list_migrations().err());
     tell_version();
-    for problem in &problems {
-        // On standard error, which cargo shows whole when a build script fails.
-        eprintln!("{problem}");
-    }
-    match problems.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if let Err(problem) = list_migrations() {
+        println!("cargo::error={problem}");
     }
 }
 
@@ -73,13 +66,6 @@ fn commit_of_git() -> Option<String> {
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
     println!("cargo::rerun-if-changed={log}");
     git(&["rev-parse", "--short=12", "HEAD"])
-}
-
-fn generate(path: &str) -> Result<(), String> {
-    let document =
-        openapi_dropshot::Document::read(path).map_err(|problems| problems.to_string())?;
-    let text = openapi_dropshot::server(&document).map_err(|problems| problems.to_string())?;
-    write(&format!("{}.rs", document.module), &text)
 }
 
 /// Writes, for each engine, an array of its migrations in order: the first is version 1.

@@ -8,7 +8,8 @@
 //!                            `--> problems: file, JSON Pointer, cause, remedy
 //! ```
 //!
-//! [`Document::read`] reads and judges, [`server`] and [`client`] write. The types of both come
+//! A build script calls [`generate`], or more of it by a [`Generator`]. Behind them, [`Document::read`] reads and
+//! judges, [`server`] and [`client`] write. The types of both come
 //! from typify through progenitor's generator, prepared and patched by the same code, so that they
 //! agree by construction.
 //!
@@ -145,6 +146,7 @@ pub mod model;
 pub mod names;
 
 mod emit;
+mod generator;
 mod parse;
 mod pointer;
 mod problem;
@@ -152,6 +154,7 @@ mod problem;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+pub use generator::{Generator, generate};
 pub use model::Document;
 pub use problem::{Problem, Problems};
 

@@ -61,9 +61,7 @@ fn the_committed_client_is_what_the_generator_makes_now() {
     let stale = stale(&committed, &client());
     assert!(
         stale.is_empty(),
-        "stale in generated/src/openapi: {stale:?}. Make them anew with: cargo run -p openapi-dropshot -- \
-         client --out generated/src/openapi --inner {TRANSPORT} --mock {MOCK} openapi/catalog.yaml \
-         openapi/mobile.yaml"
+        "stale in generated/src/openapi: {stale:?}. Make them anew with `cargo generate-client`"
     );
 }
 

@@ -15,7 +15,7 @@ may fail, a new minor one that there is more, a new patch one that only texts di
 *Senders* are broken by what an operation refuses that it took before, *readers* by what it answers
 that it did not answer before, and *generated clients* by another name of something.
 
-Made by `cargo compatibility changelog` from `released/` and the present documents; not to be edited.
+Made by `openapi-dropshot compare changelog` from `released/` and the present documents; not to be edited.
 ";
 
 /// The changelog of these documents, as Markdown.

@@ -3,22 +3,13 @@
 
 use dropshot::ApiDescription;
 use openapi_dropshot_roundtrip::{Answered, bodies, library, parcels, petstore, security, shapes};
-use serde_json::Value;
-use test_support::emitted::differences;
+use openapi_dropshot_test::assert_served_as_documented;
 
-fn published(file: &str) -> Value {
-    let path = format!("{}/../tests/{file}", env!("CARGO_MANIFEST_DIR"));
-    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
-
+#[track_caller]
 fn compare(file: &str, register: impl FnOnce(&mut ApiDescription<Answered>)) {
     let mut api = ApiDescription::new();
     register(&mut api);
-    let emitted = api.openapi("", "1.0.0".parse().unwrap()).json().unwrap();
-    assert_eq!(
-        differences(&published(file), &emitted),
-        Vec::<String>::new()
-    );
+    assert_served_as_documented!(format!("../tests/{file}"), api);
 }
 
 #[test]

@@ -90,8 +90,9 @@ pub fn package(file: &str) -> String {
     format!("document-{}", file.chars().map(plain).collect::<String>()).to_lowercase()
 }
 
-fn repository() -> PathBuf {
-    test_support::document::repository()
+/// The folder of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// What a call of cargo in the repository prints, as JSON.

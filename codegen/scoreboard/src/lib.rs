@@ -20,7 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use openapi_dropshot::Document;
-use test_support::emitted::differences;
+use openapi_dropshot_test::differences;
 
 /// What became of one document.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub fn documents(folder: &Path) -> Result<Vec<PathBuf>, String> {
 /// # Errors
 /// When a folder cannot be read.
 pub fn of_tests() -> Result<Vec<PathBuf>, String> {
-    let tests = test_support::document::repository().join("codegen/tests");
+    let tests = build::repository().join("codegen/tests");
     let folders = ["accepted", "documents"].map(|it| documents(&tests.join(it)));
     let all = folders.into_iter().collect::<Result<Vec<_>, _>>();
     all.map(|folders| folders.concat())

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use openapi_dropshot_scoreboard::{documents, of_dropshot, try_all};
+use openapi_dropshot_scoreboard::{build, documents, of_dropshot, try_all};
 
 fn main() -> ExitCode {
     let folders: Vec<_> = std::env::args_os().skip(1).collect();
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
             all.collect::<Result<Vec<_>, _>>().map(|it| it.concat())
         }
     };
-    let folder = test_support::document::repository().join("target/scoreboard");
+    let folder = build::repository().join("target/scoreboard");
     match paths.and_then(|paths| try_all(&paths, &folder)) {
         Ok(scoreboard) => {
             println!("{scoreboard}");

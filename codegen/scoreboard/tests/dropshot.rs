@@ -3,13 +3,12 @@
 //! After a step of the generator: `EXPECTORATE=overwrite cargo test -p openapi-dropshot-scoreboard`, and read the
 //! difference of `dropshot.md`.
 
-use openapi_dropshot_scoreboard::{of_dropshot, of_tests, try_all};
-use test_support::document::repository;
+use openapi_dropshot_scoreboard::{build, of_dropshot, of_tests, try_all};
 
 /// One test, since all crates are built in one folder.
 #[test]
 fn what_is_accepted_compiles_and_comes_back_as_it_is() {
-    let folder = repository().join("target/scoreboard");
+    let folder = build::repository().join("target/scoreboard");
     let ours = try_all(&of_tests().unwrap(), &folder).unwrap();
     assert_eq!(ours.mistakes(), Vec::<String>::new());
     assert_eq!(ours.refused(), 0);

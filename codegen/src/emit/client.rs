@@ -10,16 +10,17 @@ use super::patch::Shared;
 use super::types::{self, Side};
 use super::{bodies, paths};
 
-/// What client and server share by copying, so that the client depends on nothing of ours.
+/// What client and server share by copying, so that the client depends on nothing of ours. In this package they are links
+/// to the files of the runtime, which `cargo package` follows.
 const SHARED: [(&str, &str); 4] = [
-    ("choice.rs", include_str!("../../runtime/src/choice.rs")),
-    ("decimal.rs", include_str!("../../runtime/src/decimal.rs")),
-    ("field.rs", include_str!("../../runtime/src/field.rs")),
-    ("time.rs", include_str!("../../runtime/src/time.rs")),
+    ("choice.rs", include_str!("../client/choice.rs")),
+    ("decimal.rs", include_str!("../client/decimal.rs")),
+    ("field.rs", include_str!("../client/field.rs")),
+    ("time.rs", include_str!("../client/time.rs")),
 ];
 
 /// What they share besides where a document needs it.
-const OPEN: (&str, &str) = ("any.rs", include_str!("../../runtime/src/any.rs"));
+const OPEN: (&str, &str) = ("any.rs", include_str!("../client/any.rs"));
 
 /// What a client has where a form needs it.
 const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
@@ -79,10 +80,32 @@ pub(crate) fn modules(
     let own = own.map(|file| ("codegen/src/client", file));
     for (folder, (name, text)) in shared.chain(own) {
         let origin = origin(&format!("{folder}/{name}"));
-        modules.insert(name.to_owned(), format!("// {origin}\n\n{text}"));
+        modules.insert(name.to_owned(), format!("// {origin}\n\n{}", copied(text)));
     }
     modules.insert("mod.rs".to_owned(), root(documents, inner, mock));
     Ok(modules)
+}
+
+/// The text of a shared file for a crate of which nothing is known. Its examples are tested where they come from: here
+/// nobody knows the path that they would have to name.
+fn copied(text: &str) -> String {
+    let (mut copy, mut in_example, mut lines) = (String::new(), false, text.lines().peekable());
+    while let Some(line) = lines.next() {
+        let comment = line.trim_start();
+        if comment.starts_with("#[doc = concat!(\"use \", env!(\"CARGO_CRATE_NAME\")") {
+            lines.next_if(|next| next.trim() == "///");
+            continue;
+        }
+        copy.push_str(line);
+        if comment.starts_with("/// ```") {
+            in_example = !in_example;
+            if in_example && comment == "/// ```" {
+                copy.push_str("ignore");
+            }
+        }
+        copy.push('\n');
+    }
+    copy
 }
 
 /// Whether a document has values of any kind, or alternatives that are told by trial.
@@ -158,8 +181,8 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
         .collect();
     let mut text = format!(
         "//! What the published documents say, as Rust: generated, never edited.\n//!\n\
-         //! To make it anew after a change of a document:\n//!\n//! ```text\n\
-         //! cargo run -p openapi-dropshot -- client --out generated/src/openapi {options}{}\n//! ```\n\n",
+         //! To make it anew after a change of a document, where `FOLDER` is the one of this file:\n//!\n//! ```text\n\
+         //! openapi-dropshot client --out FOLDER {options}{}\n//! ```\n\n",
         files.join(" ")
     );
     for document in documents {
@@ -186,11 +209,16 @@ fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> Stri
         false => "",
     };
     text + open
-        + "mod choice;\nmod decimal;\nmod field;\n"
+        + "#[allow(dead_code)] // For documents that list texts.\nmod choice;\nmod decimal;\nmod field;\n"
         + form
         + path
         + "mod time;\n\n"
         + used
-        + "use choice::none_of;\n\
-            pub use decimal::{Decimal, DecimalError};\npub use field::Field;\npub use time::{is_writable, parse_rfc3339, rfc3339};\n"
+        + "#[allow(unused_imports)]
+use choice::none_of;
+\
+            pub use decimal::{Decimal, DecimalError};
+pub use field::Field;
+pub use time::{is_writable, parse_rfc3339, rfc3339};
+"
 }

@@ -22,14 +22,12 @@ mod direction;
 mod graph;
 mod lenient;
 mod limits;
-/// As the runtime has it.
-#[path = "../../runtime/src/schema/linear.rs"]
+/// As the runtime has it: a link to its file, which `cargo package` follows.
 mod linear;
 mod link;
 mod look;
 mod made;
-/// As the runtime has it.
-#[path = "../../runtime/src/schema/multiple.rs"]
+/// As the runtime has it: a link to its file, which `cargo package` follows.
 mod multiple;
 mod names;
 mod object;

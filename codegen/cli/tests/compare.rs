@@ -1,10 +1,10 @@
-//! The command, as people and CI see it.
+//! `openapi-dropshot compare`, as people and CI see it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SHOP: &str = include_str!("shop.yaml");
+const SHOP: &str = include_str!("../../compatibility/tests/shop.yaml");
 
 /// A folder of one test alone, with `openapi/` and `openapi/released/`.
 struct Place(PathBuf);
@@ -39,8 +39,12 @@ impl Place {
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_openapi-dropshot-compatibility"));
-        let output = command.args(arguments).current_dir(&self.0).output();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_openapi-dropshot"));
+        let output = command
+            .arg("compare")
+            .args(arguments)
+            .current_dir(&self.0)
+            .output();
         let output = output.expect("the command runs");
         let text = |bytes| String::from_utf8(bytes).expect("the command writes UTF-8");
         Outcome {
@@ -164,8 +168,9 @@ fn the_newest_release_counts_by_number_and_not_by_name() {
 
 #[test]
 fn any_two_files_can_be_compared_also_json() {
-    let json =
-        openapi_dropshot::source(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shop.yaml"));
+    let json = openapi_dropshot::source(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../compatibility/tests/shop.yaml"),
+    );
     let json = json.expect("the document can be read").to_string();
     let place = Place::new("two")
         .write("old.json", &json)
@@ -260,13 +265,19 @@ fn wrong_usage_gives_2_and_help_0() {
     ] {
         let outcome = place.run(arguments);
         assert!(
-            outcome.errors.contains("Usage: cargo compatibility"),
+            outcome.errors.contains("Usage: openapi-dropshot compare"),
             "{arguments:?}"
         );
         assert_eq!(outcome.code, Some(2), "{arguments:?}");
     }
     let outcome = place.run(&["--help"]);
-    assert!(outcome.output.starts_with("Usage: cargo compatibility"));
+    assert!(
+        outcome
+            .output
+            .contains("Usage: openapi-dropshot compare [OLD NEW]"),
+        "{}",
+        outcome.output
+    );
     assert_eq!(outcome.code, Some(0));
 }
 
@@ -371,7 +382,7 @@ fn a_changelog_that_is_missing_or_stale_gives_1_and_is_left_alone() {
     let outcome = place.run(&["changelog", "--check"]);
     assert_eq!(
         outcome.errors,
-        "openapi/CHANGELOG.md: stale; run `cargo compatibility changelog`, and commit it\n"
+        "openapi/CHANGELOG.md: stale; run `openapi-dropshot compare changelog`, and commit it\n"
     );
     assert_eq!(outcome.code, Some(1));
     assert_eq!(fs::read_to_string(&file).expect("it is there"), "edited");

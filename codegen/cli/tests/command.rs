@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_openapi-dropshot"))
         .args(arguments)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests"))
         .output()
         .unwrap()
 }
@@ -25,7 +25,7 @@ fn folder(name: &str) -> PathBuf {
 
 #[test]
 fn a_document_gives_its_module() {
-    let output = run(&["accepted/absence.yaml"]);
+    let output = run(&["server", "accepted/absence.yaml"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("pub trait AbsenceApi"));
     assert_eq!(text(&output.stderr), "");
@@ -33,7 +33,7 @@ fn a_document_gives_its_module() {
 
 #[test]
 fn a_document_with_problems_gives_all_of_them_and_1() {
-    let output = run(&["rejected/everything_at_once.yaml"]);
+    let output = run(&["server", "rejected/everything_at_once.yaml"]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(text(&output.stdout), "");
     let stderr = text(&output.stderr);
@@ -45,21 +45,35 @@ fn a_document_with_problems_gives_all_of_them_and_1() {
 }
 
 #[test]
+fn a_check_tells_of_every_document_and_gives_1_for_a_problem() {
+    let output = run(&["check", "accepted/absence.yaml", "documents/shapes.json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = text(&output.stdout);
+    assert_eq!(told.lines().count(), 2, "{told}");
+    assert!(told.starts_with("accepted/absence.yaml: understood, operations: "));
+
+    let output = run(&["check", "rejected/map.yaml", "accepted/absence.yaml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("rejected/map.yaml: "));
+    assert!(text(&output.stdout).starts_with("accepted/absence.yaml: understood"));
+}
+
+#[test]
 fn wrong_usage_gives_2() {
     for arguments in [
         &[][..],
         &["--frobnicate"],
-        &["a", "b"],
+        &["a.yaml"],
+        &["check"],
+        &["server"],
+        &["server", "a", "b"],
         &["client", "a"],
         &["client", "--out"],
         &["client", "--out", "x"],
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(
-            text(&output.stderr).contains("Usage: openapi-dropshot DOCUMENT"),
-            "{arguments:?}"
-        );
+        assert!(text(&output.stderr).contains("--help"), "{arguments:?}");
     }
 }
 

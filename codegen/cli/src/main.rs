@@ -1,0 +1,110 @@
+//! The command `openapi-dropshot`: judge documents, see or write what is made of them, compare them.
+//!
+//! Each subcommand is a function that answers whether all is well; what is not understood, clap says. A reader that
+//! stops early (`| head`) is no failure.
+
+mod client;
+mod compare;
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use openapi_dropshot::Document;
+
+const EXIT_CODES: &str = "Exit code: 0 when all is well, 1 when there are problems or something is stale, 2 for wrong \
+                          usage.";
+
+const EXAMPLES: &str = "\
+Examples:
+  openapi-dropshot check openapi/*.yaml
+  openapi-dropshot server openapi/shop.yaml
+  openapi-dropshot client --out client/src/openapi openapi/shop.yaml openapi/payments.yaml
+  openapi-dropshot compare openapi/released/shop-1.0.0.yaml openapi/shop.yaml";
+
+/// Makes Rust of OpenAPI documents, YAML or JSON: servers for dropshot, and clients.
+#[derive(Parser)]
+#[command(name = "openapi-dropshot", version, disable_help_subcommand = true, after_help = format!("{EXIT_CODES}\n\n{EXAMPLES}"))]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Says whether documents are understood, or every problem found in them
+    #[command(after_help = EXIT_CODES)]
+    Check {
+        /// OpenAPI documents, YAML or JSON
+        #[arg(required = true, value_name = "DOCUMENT")]
+        documents: Vec<PathBuf>,
+    },
+    /// Prints the server's module that a build script would make of a document, or every problem found in it
+    #[command(after_help = EXIT_CODES)]
+    Server {
+        /// An OpenAPI document, YAML or JSON
+        document: PathBuf,
+    },
+    /// Writes the client's modules of documents into a folder
+    #[command(after_help = EXIT_CODES)]
+    Client(client::Client),
+    /// Says what changed between documents, whom it breaks, and whether info.version says so
+    ///
+    /// Without documents, each openapi/NAME.yaml is compared with its newest release in openapi/released/
+    /// (NAME-VERSION.yaml).
+    #[command(after_help = EXIT_CODES)]
+    Compare(compare::Compare),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Check { documents } => check(&documents),
+        Command::Server { document } => server(&document),
+        Command::Client(client) => client.run(),
+        Command::Compare(compare) => compare.run(),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{}", error.trim_end());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Tells of every document, well or not.
+fn check(documents: &[PathBuf]) -> Result<bool, String> {
+    let mut well = true;
+    for path in documents {
+        match Document::read(path) {
+            Ok(document) => {
+                let operations = document.operations.len();
+                show(&format!(
+                    "{}: understood, operations: {operations}\n",
+                    path.display()
+                ))?;
+            }
+            Err(problems) => {
+                eprint!("{problems}");
+                well = false;
+            }
+        }
+    }
+    Ok(well)
+}
+
+fn server(document: &Path) -> Result<bool, String> {
+    let text = Document::read(document).and_then(|document| openapi_dropshot::server(&document));
+    show(&text.map_err(|problems| problems.to_string())?)?;
+    Ok(true)
+}
+
+/// Prints on standard output, as much as is wanted there.
+fn show(text: &str) -> Result<(), String> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
