@@ -1,11 +1,12 @@
 //! The document that the running traits describe themselves with, against the published one.
 //!
-//! 1. dropshot knows errors only as `4XX` and `5XX`, so that the published error statuses are folded
-//!    into those two. Statuses that fold into one and have different schemas cannot be what the
-//!    traits answer, unless they answer any of these, and fail. Errors without a body are not told, and no answer to HEAD has one. dropshot tells both or neither, so that one that a document leaves out
-//!    becomes the other. Several successes are one, of any of their bodies. Of bodies it knows JSON, forms, and bytes, which in an answer are anything; all of
-//!    requests are required. Other media types, and bodies that may be left out, are written so, and of a list in a
-//!    query what its items are.
+//! 1. dropshot knows errors only as `4XX` and `5XX`, so that the published error statuses are folded into those
+//!    two. Statuses that fold into one and have different schemas cannot be what the traits answer, unless they answer
+//!    any of these, and fail. Errors without a body are not told, and no answer to HEAD has one. dropshot tells both
+//!    or neither, so that one that a document leaves out becomes the other. Several successes are one, of any of their
+//!    bodies. Of bodies it knows JSON, forms, and bytes, which in an answer are anything; all of requests are
+//!    required. Other media types, and bodies that may be left out, are written so, and of a list in a query what its
+//!    items are.
 //! 2. Both are brought into one writing: `required` is a set, which dropshot sorts; it writes every
 //!    bound of a number with a fraction, and neither discriminators nor an empty list of properties. It writes a
 //!    description beside a `$ref` with an `allOf`, and the types that go without saying.
