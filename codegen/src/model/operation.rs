@@ -19,7 +19,7 @@ pub struct Operation {
     pub summary: Option<String>,
     /// `description`.
     pub description: Option<String>,
-    /// The tags, each of which [`Document::tags`] has.
+    /// The tags, each of which [`Document::tags`](super::Document::tags) has.
     pub tags: Vec<String>,
     /// `deprecated`.
     pub deprecated: bool,
@@ -172,7 +172,7 @@ pub struct Response {
 /// What a reader of an answer can do next.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The operation, which [`Document::operations`] has.
+    /// The operation, which [`Document::operations`](super::Document::operations) has.
     pub operation: String,
     /// The parameters of it that the link has values for, as published: `id` or `path.id`.
     pub parameters: Vec<String>,

@@ -3,7 +3,8 @@
 //! 1. [`text`]: YAML or JSON to one JSON value.
 //! 2. This file: the document, from top to bottom. Components come first, because operations look
 //!    into them.
-//! 3. [`schema`], [`scalar`], [`object`], [`parts`], [`one_of`] and [`discriminator`]: each schema by itself. What needs a type and stands inline
+//! 3. [`schema`], [`scalar`], [`object`], [`parts`], [`one_of`] and [`discriminator`]: each schema by itself. What
+//!    needs a type and stands inline
 //!    becomes a component ([`made`]).
 //! 4. [`operation`], [`answer`], [`content`], [`security`], [`link`] and [`paths`]: operations.
 //! 5. [`graph`]: schemas among each other, and as operations use them; [`trial`]: alternatives that nothing
