@@ -51,7 +51,8 @@
 //!   a `default` of bytes as the only answer is a 101, as earlier versions of dropshot wrote it.
 //! - **Parameters**: in path, query and header, with a scalar `schema` or alternatives that are all texts, written
 //!   the usual way of their place; in a query also with a list of scalars, whose name comes before each item; no
-//!   `content`. None is in a cookie: dropshot publishes none such. A list without items is left out, so that a required one that is left out has none: `minItems` decides.
+//!   `content`. None is in a cookie: dropshot publishes none such. A list without items is left out, so that a
+//!   required one that is left out has none: `minItems` decides.
 //!   Of the texts that no path can say, which are the empty one, `.` and `..`, the client says so instead of sending
 //!   them. Numbers with a fraction are not taken in a query. No text is null, so that `nullable` says nothing. A
 //!   header `Authorization` is taken where there are no security schemes.

@@ -2,7 +2,8 @@
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
-//!    the client's names in [`members`], its [`bodies`], [`paths`] and answers of [`several`] kinds, and adds the types that this crate makes by
+//!    the client's names in [`members`], its [`bodies`], [`paths`] and answers of [`several`] kinds, and adds
+//!    the types that this crate makes by
 //!    itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
 //!    Mocks are put right in [`mock`].
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and

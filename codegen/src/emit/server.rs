@@ -4,7 +4,7 @@
 //! schemas       what requests are held against, as static data   server/schema.rs
 //! OPERATIONS    what the document says of each operation         server/operation.rs
 //! XRequest      a checked request, and how to take it apart      server/request.rs
-//! XAnswer       the success                         server/answer.rs, answers.rs
+//! XAnswer       the success                                      server/answer.rs, answers.rs
 //! trait XApi    what a team implements; register()               server/api.rs
 //! ```
 //!

@@ -3,7 +3,8 @@
 //! 1. Their type is an enumeration of the bodies, beside the components, on both sides. Nothing of it is
 //!    sent but the body: which one it is, the status says.
 //! 2. The server publishes it as any of the bodies, and can tell which it holds.
-//! 3. progenitor knows one body for all errors, and one for all successes. It is shown bytes ([`super::prepare`]), and the client's
+//! 3. progenitor knows one body for all errors, and one for all successes. It is shown bytes
+//!    ([`super::prepare`]), and the client's
 //!    builders read what the status says.
 
 use indexmap::{IndexMap, IndexSet};

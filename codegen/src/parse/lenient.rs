@@ -1,8 +1,8 @@
 //! Reading a document of which a part is documentation only.
 //!
-//! Strict reading refuses every keyword that nothing keeps. Some of these could go without changing what is sent, where,
-//! or in which type; these are marked when they are refused ([`Reader::refuse_limit`]). A lenient reader takes the marked
-//! ones out, reads again, and tells each, so that there is one reading of documents, which is the strict one.
+//! Strict reading refuses every keyword that nothing keeps. Some of these could go without changing what is sent,
+//! where, or in which type; these are marked when they are refused ([`Reader::refuse_limit`]). A lenient reader takes the
+//! marked ones out, reads again, and tells each, so that there is one reading of documents, which is the strict one.
 //!
 //! Where alternatives are told apart by trial, a limit that nothing keeps would change which of them is meant.
 //! There, it stays refused.

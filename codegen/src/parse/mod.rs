@@ -3,7 +3,8 @@
 //! 1. [`text`]: YAML or JSON to one JSON value.
 //! 2. This file: the document, from top to bottom. Components come first, because operations look
 //!    into them.
-//! 3. [`schema`], [`scalar`], [`object`] and [`one_of`]: each schema by itself. What needs a type and stands inline
+//! 3. [`schema`], [`scalar`], [`object`], [`parts`], [`one_of`] and [`discriminator`]: each schema by itself. What
+//!    needs a type and stands inline
 //!    becomes a component ([`made`]).
 //! 4. [`operation`], [`answer`], [`content`], [`security`], [`link`] and [`paths`]: operations.
 //! 5. [`graph`]: schemas among each other, and as operations use them; [`trial`]: alternatives that nothing
@@ -19,7 +20,9 @@ mod bounds;
 mod content;
 mod default;
 mod direction;
+mod discriminator;
 mod graph;
+mod keywords;
 mod lenient;
 mod limits;
 /// As the runtime has it: a link to its file, which `cargo package` follows.
@@ -33,6 +36,7 @@ mod names;
 mod object;
 mod one_of;
 mod operation;
+mod parts;
 mod paths;
 mod reader;
 mod remedy;

@@ -14,7 +14,7 @@
 //! alternatives are read, since those that stand inline are named after it.
 //!
 //! An alternative that is null alone makes the whole nullable. What stands beside the list is part of
-//! each alternative ([`super::object`]).
+//! each alternative ([`super::parts`]).
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -25,6 +25,7 @@ use crate::names::part;
 use super::look::{are_apart, flat, is_null, kind_of, requires, sign, texts};
 use super::names;
 use super::object::{self, Members};
+use super::parts;
 use super::reader::{Keywords, Place, Reader};
 use super::scalar;
 use super::schema::{self, Said};
@@ -43,13 +44,11 @@ const ONE_OF: Keywords = Keywords::of_schema(
         "additionalProperties",
     ],
 );
-const DISCRIMINATOR: Keywords =
-    Keywords::of_schema("a discriminator", &["propertyName", "mapping"]);
 
 /// A `oneOf` or an `anyOf`, and whether it admits null.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Said> {
     let place = reader.object(place.clone(), &ONE_OF)?;
-    let beside = object::MEMBERS.iter().filter(|it| place.get(it).is_some());
+    let beside = parts::MEMBERS.iter().filter(|it| place.get(it).is_some());
     let beside: Vec<_> = beside.copied().collect();
     let list = place.get("oneOf").or_else(|| place.get("anyOf"))?;
     let is_object = |it: Place<'_>| flat(reader, it.value)["type"] == "object";
@@ -58,7 +57,7 @@ pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
         && list.items().all(is_object);
     let parts = match beside.is_empty() || says_nothing {
         true => None,
-        false => Some(vec![object::own(reader, &place, name)?]),
+        false => Some(vec![parts::own(reader, &place, name)?]),
     };
     with(reader, &place, name, parts)
 }
@@ -115,13 +114,13 @@ pub(super) fn with(
 }
 
 /// The alternatives of one list.
-struct Union<'u, 'a> {
-    reader: &'u Reader<'a>,
+pub(super) struct Union<'u, 'a> {
+    pub(super) reader: &'u Reader<'a>,
     /// The name of the whole.
-    name: &'u str,
-    places: &'u [Place<'a>],
+    pub(super) name: &'u str,
+    pub(super) places: &'u [Place<'a>],
     /// What each says, references followed.
-    raw: &'u [Value],
+    pub(super) raw: &'u [Value],
     /// What stands beside the list.
     parts: Option<Vec<Members>>,
     /// Whether a value may pass one alternative only.
@@ -152,83 +151,6 @@ impl Union<'_, '_> {
         }
     }
 
-    /// Step 1. A variant that may leave the property out is taken with the property required: the standard
-    /// has it that a value without it means nothing.
-    fn discriminated(&self, discriminator: Place<'_>) -> Option<Kind> {
-        let reader = self.reader;
-        let listed = self.listed()?;
-        let discriminator = reader.object(discriminator, &DISCRIMINATOR)?;
-        let property = reader.required_text(&discriminator, "propertyName")?;
-        let named = match discriminator.get("mapping") {
-            Some(place) => mapping(reader, &place, &listed)?,
-            None => self.implied(&listed, &property),
-        };
-        let mut components: IndexMap<String, String> = IndexMap::new();
-        let mut mapping = IndexMap::new();
-        for (value, variant) in named {
-            let known = components.get(&variant).cloned();
-            let component = match known {
-                Some(known) => known,
-                None => {
-                    let at = listed.iter().position(|it| *it == variant)?;
-                    let raw = &self.raw[at];
-                    let has = raw["properties"].get(&property).is_some();
-                    if has && !requires(raw, &property) {
-                        let pointer = discriminator.pointer.child("propertyName");
-                        let required = Members::requiring(&property, pointer);
-                        self.with_parts(at, &part(self.name, &value), &[required])?
-                    } else {
-                        variant.clone()
-                    }
-                }
-            };
-            components.insert(variant, component.clone());
-            mapping.insert(value, component);
-        }
-        Some(Kind::OneOf {
-            discriminator: property,
-            mapping,
-        })
-    }
-
-    /// The variants, which a discriminator knows by their names.
-    fn listed(&self) -> Option<Vec<String>> {
-        let reader = self.reader;
-        let mut listed = Vec::new();
-        for variant in self.places {
-            if variant.get("$ref").is_none() {
-                reader.refuse(
-                    &variant.pointer,
-                    "the variant has no name, and a discriminator leads to names",
-                    "move it under components/schemas, and refer to it",
-                );
-                return None;
-            }
-            let name = reader.reference(variant, "schemas")?;
-            if listed.contains(&name) {
-                reader.refuse(
-                    &variant.pointer,
-                    format!("the variant `{name}` is listed twice"),
-                    "list it once",
-                );
-            }
-            listed.push(name);
-        }
-        Some(listed)
-    }
-
-    /// Which value leads to which variant where nothing says so: those that the variant lists, or its name.
-    fn implied(&self, listed: &[String], property: &str) -> IndexMap<String, String> {
-        let mut mapping = IndexMap::new();
-        for (raw, name) in self.raw.iter().zip(listed) {
-            let values = texts(self.reader, &raw["properties"][property]);
-            for value in values.unwrap_or_else(|| vec![name.clone()]) {
-                mapping.insert(value, name.clone());
-            }
-        }
-        mapping
-    }
-
     /// The component of an alternative.
     fn component(&self, at: usize, name: &str) -> Option<String> {
         let (reader, place) = (self.reader, self.places.get(at)?);
@@ -251,9 +173,9 @@ impl Union<'_, '_> {
     }
 
     /// The component of an alternative that has these parts besides.
-    fn with_parts(&self, at: usize, name: &str, parts: &[Members]) -> Option<String> {
+    pub(super) fn with_parts(&self, at: usize, name: &str, parts: &[Members]) -> Option<String> {
         let (reader, place) = (self.reader, self.places.get(at)?);
-        let own = object::alternative(reader, place, name)?;
+        let own = parts::alternative(reader, place, name)?;
         let kind = object::whole(
             reader,
             &place.pointer,
@@ -361,40 +283,6 @@ impl Union<'_, '_> {
 fn are_disjoint<'v>(values: impl Iterator<Item = &'v String>) -> bool {
     let mut seen = std::collections::HashSet::new();
     values.into_iter().all(|it| seen.insert(it))
-}
-
-/// From the values of the discriminator to the variants: each of them, and no other component.
-fn mapping(
-    reader: &Reader<'_>,
-    place: &Place<'_>,
-    listed: &[String],
-) -> Option<IndexMap<String, String>> {
-    reader.expect(place, "an object", Value::as_object)?;
-    let mut mapping = IndexMap::new();
-    for (value, target) in place.members() {
-        let text = reader.expect(&target, "text", Value::as_str)?;
-        let name = text.strip_prefix("#/components/schemas/").unwrap_or(text);
-        if !listed.iter().any(|variant| variant == name) {
-            reader.refuse(
-                &target.pointer,
-                format!("`{text}` is not a variant of the `oneOf`"),
-                "write `#/components/schemas/NAME` of one of its variants",
-            );
-            return None;
-        }
-        mapping.insert(value.to_owned(), name.to_owned());
-    }
-    for variant in listed {
-        if !mapping.values().any(|mapped| mapped == variant) {
-            reader.refuse(
-                &place.pointer,
-                format!("no value leads to the variant `{variant}`"),
-                "write one, or remove the variant",
-            );
-            return None;
-        }
-    }
-    Some(mapping)
 }
 
 /// Step 2.

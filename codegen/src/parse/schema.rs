@@ -9,6 +9,7 @@ use super::lenient;
 use super::limits;
 use super::object;
 use super::one_of;
+use super::parts;
 use super::reader::{Keywords, Place, Reader};
 use super::scalar;
 
@@ -106,7 +107,7 @@ pub(super) fn inline(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Optio
         let name = reader.reference(&place, "schemas")?;
         return Some(reference(place, name));
     }
-    if let Some(target) = object::only_reference(reader, &place) {
+    if let Some(target) = parts::only_reference(reader, &place) {
         return Some(Schema {
             nullable: reader.flag(&place, "nullable"),
             description: reader.text(&place, "description"),
@@ -150,7 +151,7 @@ pub(super) fn any(reader: &Reader<'_>, place: Place<'_>, name: &str) -> Option<S
         mut limits,
         nullable,
     } = if place.get("allOf").is_some() {
-        object::all_of(reader, &place, name)?
+        parts::all_of(reader, &place, name)?
     } else if place.get("oneOf").or_else(|| place.get("anyOf")).is_some() {
         one_of::read(reader, &place, name)?
     } else {
