@@ -8,6 +8,8 @@
 //! 3. a body that may be left out is `None` until it is given, and then nothing is sent;
 //! 4. a form with lists or objects goes through `form.rs`, since no form of reqwest's has any.
 
+use std::collections::HashMap;
+
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
@@ -20,10 +22,10 @@ const BYTES: &str = "application/octet-stream";
 /// Puts the builders of a client's file right.
 pub(super) fn written(file: &mut syn::File, document: &Document) {
     let operations = document.operations.iter();
-    let bodies: Vec<_> = operations
+    let bodies: HashMap<_, _> = operations
         .filter_map(|it| {
             let json = json_of_form(document, it);
-            Some((it.stem(), it.body.as_ref()?, json))
+            Some((it.stem(), (it.body.as_ref()?, json)))
         })
         .collect();
     for item in &mut file.items {
@@ -32,9 +34,7 @@ pub(super) fn written(file: &mut syn::File, document: &Document) {
             && let Some((_, items)) = &mut module.content
         {
             for item in items {
-                let name = owner(item);
-                let its = bodies.iter().find(|(it, ..)| name.as_ref() == Some(it));
-                if let Some((_, body, json)) = its {
+                if let Some((body, json)) = owner(item).and_then(|it| bodies.get(&it)) {
                     let json = json.as_deref();
                     Writer { body, json }.visit_item_mut(item);
                 }
@@ -47,6 +47,7 @@ pub(super) fn written(file: &mut syn::File, document: &Document) {
 pub(super) fn owner(item: &Item) -> Option<String> {
     match item {
         Item::Struct(it) => Some(it.ident.to_string()),
+        Item::Enum(it) => Some(it.ident.to_string()),
         Item::Impl(it) => match &*it.self_ty {
             Type::Path(it) => Some(it.path.segments.last()?.ident.to_string()),
             _ => None,

@@ -6,6 +6,8 @@
 //! 3. progenitor knows one body for all errors. It is shown bytes ([`super::prepare`]), and the client's
 //!    builders read what the status says.
 
+use std::collections::HashMap;
+
 use indexmap::IndexMap;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -103,24 +105,23 @@ pub(super) fn served(document: &Document) -> TokenStream {
 
 /// Step 3.
 pub(super) fn read(file: &mut syn::File, document: &Document) {
+    let several = document.operations.iter().filter(|it| has_several(it));
+    let mut readers: HashMap<String, Reader<'_>> = several
+        .filter_map(|operation| {
+            let name = format_ident!("{}", names::of_type(&operation.error_schema()?));
+            let ty = parse_quote!(types::#name);
+            Some((operation.stem(), Reader { operation, ty }))
+        })
+        .collect();
     for item in &mut file.items {
         if let Item::Mod(module) = item
             && module.ident == "builder"
             && let Some((_, items)) = &mut module.content
         {
             for item in items {
-                let name = super::bodies::owner(item);
-                let all = document.operations.iter();
-                let mut several = all.filter(|it| has_several(it));
-                if let Some(operation) = several.find(|it| name.as_ref() == Some(&it.stem()))
-                    && let Some(name) = operation.error_schema()
-                {
-                    let name = format_ident!("{}", names::of_type(&name));
-                    Reader {
-                        operation,
-                        ty: parse_quote!(types::#name),
-                    }
-                    .visit_item_mut(item);
+                let reader = super::bodies::owner(item).and_then(|it| readers.get_mut(&it));
+                if let Some(reader) = reader {
+                    reader.visit_item_mut(item);
                 }
             }
         }
