@@ -146,7 +146,7 @@ impl VisitMut for Mender<'_> {
                 .map(displayed)
                 .collect();
             items.extend(hidden);
-            values::renamed(items, self.document);
+            values::put_back(items, self.document);
             checked::strings(items);
             strings::convenient(items, &self.shared.path(self.modules.len()));
             if matches!(self.shared, Shared::Parent) {

@@ -1,4 +1,4 @@
-//! Enumerations some of whose values are no names of Rust: typify was shown the names of the variants instead
+//! Enumerations some of whose values are no names of Rust: typify was shown names for the variants instead
 //! ([`prepare::seen_values`]), and here each variant gets its value back.
 
 use std::collections::HashMap;
@@ -10,10 +10,11 @@ use crate::model::{Document, Kind, Schema};
 use crate::names;
 
 use super::bodies::owner;
+use super::patch::renamed;
 use super::prepare;
 
 /// Gives all variants of a module their values.
-pub(super) fn renamed(items: &mut [Item], document: &Document) {
+pub(super) fn put_back(items: &mut [Item], document: &Document) {
     let schemas = document.schemas.iter();
     let mut all: HashMap<String, Values> = schemas
         .filter_map(|(name, schema)| Some((names::of_type(name), Values::of(schema)?)))
@@ -29,7 +30,7 @@ pub(super) fn renamed(items: &mut [Item], document: &Document) {
     }
 }
 
-/// From the names of variants to their values.
+/// From what typify was shown of values to the values.
 struct Values(HashMap<String, String>);
 
 impl Values {
@@ -46,10 +47,12 @@ impl Values {
 
     fn rename(&self, item: &mut ItemEnum) {
         for variant in &mut item.variants {
-            let value = self.0.get(&variant.ident.to_string());
-            variant
-                .attrs
-                .extend(value.map(|it| parse_quote!(#[serde(rename = #it)])));
+            let seen = variant.attrs.iter().find_map(renamed);
+            let seen = seen.unwrap_or_else(|| variant.ident.to_string());
+            if let Some(value) = self.0.get(&seen) {
+                variant.attrs.retain(|it| renamed(it).is_none());
+                variant.attrs.push(parse_quote!(#[serde(rename = #value)]));
+            }
         }
     }
 }
