@@ -33,9 +33,7 @@ fn translated(schema: &Value, schemas: &Value) -> Value {
             }
             "type" | "required" | "minimum" | "maximum" | "multipleOf" | "minLength"
             | "maxLength" | "pattern" | "minItems" | "maxItems" | "uniqueItems"
-            | "minProperties" | "maxProperties" | "$ref" => value.clone(),
-            "enum" => value.clone(),
-            "format" => continue,
+            | "minProperties" | "maxProperties" | "enum" | "$ref" => value.clone(),
             // Told below, or told to readers alone.
             _ => continue,
         };
