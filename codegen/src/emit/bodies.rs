@@ -61,6 +61,7 @@ pub(super) fn items<'f>(
 pub(super) fn owner(item: &Item) -> Option<String> {
     match item {
         Item::Struct(it) => Some(it.ident.to_string()),
+        Item::Enum(it) => Some(it.ident.to_string()),
         Item::Impl(it) => match &*it.self_ty {
             Type::Path(it) => Some(it.path.segments.last()?.ident.to_string()),
             _ => None,

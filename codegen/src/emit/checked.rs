@@ -8,19 +8,24 @@
 //! 3. `TryFrom<String>` checks a text and moves it, and so does `Deserialize`.
 //! 4. Characters are counted only where bytes do not tell: no text has more characters than bytes.
 
+use std::collections::HashSet;
+
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Expr, ExprMethodCall, ImplItem, Item, ItemImpl, Stmt, Type, parse_quote};
+use syn::{BinOp, Expr, ExprMethodCall, GenericArgument, ImplItem, Item, ItemImpl, PathArguments};
+use syn::{Stmt, parse_quote};
+
+use super::strings::is_string;
 
 /// Patches the types of a module.
 pub(super) fn strings(items: &mut Vec<Item>) {
-    let mut checked = Vec::new();
+    let mut checked = HashSet::new();
     for mut item in std::mem::take(items) {
         let check = match &mut item {
             Item::Impl(it) => take_checks(it),
             _ => None,
         };
         if let (Item::Impl(it), Some(_)) = (&item, &check) {
-            checked.push((*it.self_ty).clone());
+            checked.insert(it.self_ty.clone());
         }
         items.extend([Some(item), check].into_iter().flatten());
     }
@@ -35,8 +40,8 @@ pub(super) fn strings(items: &mut Vec<Item>) {
 
 /// Steps 1 and 2: the function of the checks, when this is `FromStr` of a string that has any.
 fn take_checks(it: &mut ItemImpl) -> Option<Item> {
-    let copy: Stmt = Stmt::Expr(parse_quote!(Ok(Self(value.to_string()))), None);
     let body = body_of(it, "FromStr")?;
+    let copy: Stmt = Stmt::Expr(parse_quote!(Ok(Self(value.to_string()))), None);
     if body.stmts.len() < 2 || body.stmts.last() != Some(&copy) {
         return None;
     }
@@ -62,11 +67,17 @@ fn take_checks(it: &mut ItemImpl) -> Option<Item> {
 
 /// Step 3.
 fn take_over(it: &mut ItemImpl) {
-    let is_of_string = it.trait_.as_ref().is_some_and(|(_, path, _)| {
-        let string: Type = parse_quote!(::std::convert::TryFrom<::std::string::String>);
-        string == parse_quote!(#path)
-    });
-    if is_of_string && let Some(body) = body_of(it, "TryFrom") {
+    let from = it
+        .trait_
+        .as_ref()
+        .and_then(|(_, path, _)| match &path.segments.last()?.arguments {
+            PathArguments::AngleBracketed(it) => it.args.first(),
+            _ => None,
+        });
+    if let Some(GenericArgument::Type(from)) = from
+        && is_string(from)
+        && let Some(body) = body_of(it, "TryFrom")
+    {
         *body = parse_quote!({
             Self::check(&value)?;
             Ok(Self(value))
@@ -104,17 +115,20 @@ struct FewCounts;
 
 impl VisitMut for FewCounts {
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        let Expr::Binary(it) = expression else {
+            visit_mut::visit_expr_mut(self, expression);
+            return;
+        };
         let count: Expr = parse_quote!(value.chars().count());
         let one: Expr = parse_quote!(1usize);
-        match expression {
-            Expr::Binary(it) if *it.left == count => match it.op {
-                BinOp::Gt(_) => {
-                    let limit = &it.right;
-                    *expression = parse_quote!(value.len() > #limit && #it);
-                }
-                BinOp::Lt(_) if *it.right == one => *expression = parse_quote!(value.is_empty()),
-                _ => {}
-            },
+        match it.op {
+            BinOp::Gt(_) if *it.left == count => {
+                let limit = &it.right;
+                *expression = parse_quote!(value.len() > #limit && #it);
+            }
+            BinOp::Lt(_) if *it.left == count && *it.right == one => {
+                *expression = parse_quote!(value.is_empty());
+            }
             _ => visit_mut::visit_expr_mut(self, expression),
         }
     }

@@ -11,16 +11,11 @@ use syn::{Attribute, Expr, parse_quote};
 /// The text of a module, with the characters escaped that change the direction of text: rustc refuses them
 /// in comments and literals alike, since code may look like something else with them.
 pub(super) fn visible(text: &str) -> String {
-    let mut made = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                made.extend(character.escape_unicode());
-            }
-            other => made.push(other),
-        }
-    }
-    made
+    ('\u{202a}'..='\u{202e}')
+        .chain('\u{2066}'..='\u{2069}')
+        .fold(text.to_owned(), |text, character| {
+            text.replace(character, &character.escape_unicode().to_string())
+        })
 }
 
 /// Tidies the documentation of all items.

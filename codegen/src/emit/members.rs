@@ -5,72 +5,71 @@
 //! hand-written half of the client calls it, too. On the wire it is still `type`. The server's glue goes
 //! by [`names::fields`] and keeps it.
 
+use std::collections::{HashMap, HashSet};
+
 use proc_macro2::Ident;
 use quote::format_ident;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Item, LitStr, Macro, Type};
+use syn::{Item, LitStr, Macro};
 
-use crate::model::{Document, Kind};
+use crate::model::{Document, Kind, Schema};
 use crate::names;
+
+use super::bodies::owner;
 
 /// Gives them their names, in the types of a module and in their builders.
 pub(super) fn named(items: &mut [Item], document: &Document) {
-    for (name, schema) in &document.schemas {
-        let Kind::Object { properties, .. } = &schema.kind else {
-            continue;
-        };
-        let taken = names::fields(properties.keys().map(String::as_str));
-        for (old, schema) in taken.iter().zip(properties.values()) {
-            let Kind::Ref(component) = &schema.kind else {
-                continue;
-            };
-            let new = names::value(component);
-            if old.ends_with('_') && !taken.contains(&new) {
-                rename(items, &names::of_type(name), old, &new);
-            }
-        }
-    }
+    let schemas = document.schemas.iter();
+    let mut all: HashMap<String, Vec<Renaming>> = schemas
+        .map(|(name, schema)| (names::of_type(name), renamings(schema)))
+        .collect();
+    rename(items, &mut all);
 }
 
-fn rename(items: &mut [Item], owner: &str, old: &str, new: &str) {
-    let mut renaming = Renaming {
-        old,
-        new: format_ident!("{new}"),
+/// What is renamed in the type of a component.
+fn renamings(schema: &Schema) -> Vec<Renaming> {
+    let Kind::Object { properties, .. } = &schema.kind else {
+        return Vec::new();
     };
-    for item in items {
-        let is_of_owner = match item {
-            Item::Struct(it) => it.ident == owner,
-            Item::Impl(it) => ends_in(&it.self_ty, owner),
-            Item::Mod(module) if module.ident == "builder" => {
-                if let Some((_, items)) = &mut module.content {
-                    rename(items, owner, old, new);
-                }
-                false
-            }
-            _ => false,
+    let fields = names::fields(properties.keys().map(String::as_str));
+    let mut taken: HashSet<String> = fields.iter().cloned().collect();
+    let mut renamings = Vec::new();
+    for (old, schema) in fields.into_iter().zip(properties.values()) {
+        let Kind::Ref(component) = &schema.kind else {
+            continue;
         };
-        if is_of_owner {
+        let new = names::value(component);
+        if old.ends_with('_') && taken.insert(new.clone()) {
+            let new = format_ident!("{new}");
+            renamings.push(Renaming { old, new });
+        }
+    }
+    renamings
+}
+
+fn rename(items: &mut [Item], all: &mut HashMap<String, Vec<Renaming>>) {
+    for item in items {
+        if let Item::Mod(module) = item
+            && module.ident == "builder"
+            && let Some((_, items)) = &mut module.content
+        {
+            rename(items, all);
+        }
+        let its = owner(item).and_then(|it| all.get_mut(&it));
+        for renaming in its.into_iter().flatten() {
             renaming.visit_item_mut(item);
         }
     }
 }
 
-pub(super) fn ends_in(ty: &Type, name: &str) -> bool {
-    let Type::Path(path) = ty else { return false };
-    path.path
-        .segments
-        .last()
-        .is_some_and(|last| last.ident == name)
-}
-
-struct Renaming<'a> {
-    old: &'a str,
+struct Renaming {
+    old: String,
     new: Ident,
 }
 
-impl VisitMut for Renaming<'_> {
+impl VisitMut for Renaming {
     fn visit_ident_mut(&mut self, ident: &mut Ident) {
-        if ident == self.old {
+        if ident == &self.old {
             *ident = self.new.clone();
         }
     }

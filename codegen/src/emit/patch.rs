@@ -106,12 +106,12 @@ impl VisitMut for Mender<'_> {
             for secret in &self.secrets {
                 items.push(redacted(&quote::format_ident!("{secret}")));
             }
-            let hidden: Vec<Ident> = hidden_strings(items)
+            let hidden: Vec<Item> = hidden_strings(items)
                 .filter(|name| !self.secrets.contains(&name.to_string()))
-                .cloned()
+                .map(displayed)
                 .collect();
-            items.extend(hidden.iter().map(displayed));
-            values::renamed(items, self.document);
+            items.extend(hidden);
+            values::put_back(items, self.document);
             checked::strings(items);
             strings::convenient(items, &self.shared.path(self.modules.len()));
             if matches!(self.shared, Shared::Parent) {
@@ -357,24 +357,14 @@ fn redacted(name: &Ident) -> Item {
 
 /// The newtypes over a string that have no `Display`.
 fn hidden_strings(items: &[Item]) -> impl Iterator<Item = &Ident> {
-    let displayed = |name: &Ident| {
-        items.iter().any(|item| match item {
-            Item::Impl(it) => {
-                let (of, ty) = (it.trait_.as_ref(), &it.self_ty);
-                of.and_then(|(_, path, _)| path.segments.last())
-                    .is_some_and(|last| last.ident == "Display")
-                    && *ty == parse_quote!(#name)
-            }
-            _ => false,
-        })
-    };
+    let displayed = strings::implementors(items, "Display");
     items
         .iter()
         .filter_map(|item| match item {
-            Item::Struct(it) => strings::is_string(it).then_some(&it.ident),
+            Item::Struct(it) => strings::is_newtype(it).then_some(&it.ident),
             _ => None,
         })
-        .filter(move |name| !displayed(name))
+        .filter(move |name| !displayed.contains(&name.to_string()))
 }
 
 fn displayed(name: &Ident) -> Item {

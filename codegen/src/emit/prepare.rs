@@ -248,7 +248,8 @@ pub(super) fn seen_field<'n>(name: &'n str, field: &'n str) -> &'n str {
     if is_own { name } else { field }
 }
 
-/// The values by which typify sees an enumeration: its own, unless typify would make other variants of them.
+/// The values by which typify sees an enumeration: its own, unless typify would make other variants of them. Of
+/// `BC` it would make `Bc`, so that words that are one letter stand apart: `B-C`.
 pub(super) fn seen_values(text: &Text) -> Vec<String> {
     let variants = text.variants();
     let is_own = |(value, variant): (&String, &String)| {
@@ -256,8 +257,19 @@ pub(super) fn seen_values(text: &Text) -> Vec<String> {
     };
     match text.enumeration.iter().zip(&variants).all(is_own) {
         true => text.enumeration.clone(),
-        false => variants,
+        false => variants.iter().map(|it| apart(it)).collect(),
     }
+}
+
+fn apart(variant: &str) -> String {
+    let mut seen = String::new();
+    for letter in variant.chars() {
+        if letter.is_ascii_uppercase() && seen.ends_with(|it: char| !it.is_ascii_lowercase()) {
+            seen.push('-');
+        }
+        seen.push(letter);
+    }
+    seen
 }
 
 fn string(text: &Text) -> Value {

@@ -7,7 +7,8 @@
 //! 3. An enumeration lists its values, and gives the text of each.
 //! 4. An enumeration that refuses a text says which, and what there is: typify says "invalid value".
 
-use proc_macro2::Ident;
+use std::collections::HashSet;
+
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Arm, Expr, Fields, ImplItem, Item, ItemEnum, ItemImpl, ItemStruct, Path, Type};
@@ -16,39 +17,58 @@ use syn::{parse_quote, parse2};
 /// Mends the types of a module. `shared` is the path of what both sides share, as seen from there.
 pub(super) fn convenient(items: &mut Vec<Item>, shared: &Path) {
     let mut added = Vec::new();
+    let of_texts = implementors(items, "FromStr");
     for item in items.iter() {
         match item {
-            Item::Struct(it) if is_string(it) => added.extend(like_a_string(it)),
-            Item::Enum(it) if is_of_texts(it, items) => added.push(listed(it)),
+            Item::Struct(it) if is_newtype(it) => added.extend(like_a_string(it)),
+            Item::Enum(it) if is_of_texts(it, &of_texts) => added.push(listed(it)),
             _ => {}
         }
     }
+    let mut refusal = TellingRefusal {
+        vague: parse_quote!(Err("invalid value".into())),
+        shared,
+    };
     for item in items.iter_mut() {
         if let Item::Impl(it) = item {
             deref_to_str(it);
-            TellingRefusal { shared }.visit_item_impl_mut(it);
+            refusal.visit_item_impl_mut(it);
         }
     }
     items.extend(added);
 }
 
 /// Whether this is a newtype over a string.
-pub(super) fn is_string(item: &ItemStruct) -> bool {
-    let string: Type = parse_quote!(::std::string::String);
+pub(super) fn is_newtype(item: &ItemStruct) -> bool {
     match &item.fields {
-        Fields::Unnamed(fields) => fields.unnamed.len() == 1 && fields.unnamed[0].ty == string,
+        Fields::Unnamed(fields) => fields.unnamed.len() == 1 && is_string(&fields.unnamed[0].ty),
         _ => false,
     }
 }
 
+/// Whether this is `::std::string::String`.
+pub(super) fn is_string(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let names = path.path.segments.iter().map(|it| &it.ident);
+    names.eq(["std", "string", "String"])
+}
+
 /// Whether the enumeration is one of texts: the variants of a `oneOf` hold something.
-fn is_of_texts(item: &ItemEnum, items: &[Item]) -> bool {
+fn is_of_texts(item: &ItemEnum, of_texts: &HashSet<String>) -> bool {
     let is_value = |it: &syn::Variant| matches!(it.fields, Fields::Unit);
-    item.variants.iter().all(is_value)
-        && items.iter().any(|other| match other {
-            Item::Impl(it) => implements(it, "FromStr") && is_type(&it.self_ty, &item.ident),
-            _ => false,
-        })
+    item.variants.iter().all(is_value) && of_texts.contains(&item.ident.to_string())
+}
+
+/// The types that implement the trait of this name: looked up once, since documents have thousands of types.
+pub(super) fn implementors(items: &[Item], name: &str) -> HashSet<String> {
+    let of_item = |item: &Item| match item {
+        Item::Impl(it) if implements(it, name) => match &*it.self_ty {
+            Type::Path(it) => Some(it.path.get_ident()?.to_string()),
+            _ => None,
+        },
+        _ => None,
+    };
+    items.iter().filter_map(of_item).collect()
 }
 
 fn implements(item: &ItemImpl, name: &str) -> bool {
@@ -57,10 +77,6 @@ fn implements(item: &ItemImpl, name: &str) -> bool {
         .as_ref()
         .and_then(|(_, it, _)| it.segments.last());
     last.is_some_and(|last| last.ident == name)
-}
-
-fn is_type(ty: &Type, name: &Ident) -> bool {
-    *ty == parse_quote!(#name)
 }
 
 /// Steps 1 and 2.
@@ -118,8 +134,8 @@ fn like_a_string(item: &ItemStruct) -> Vec<Item> {
 
 /// Step 1, for what typify has already.
 fn deref_to_str(item: &mut ItemImpl) {
-    let string: Type = parse_quote!(::std::string::String);
-    let is_to_string = |it: &ImplItem| matches!(it, ImplItem::Type(target) if target.ty == string);
+    let is_to_string =
+        |it: &ImplItem| matches!(it, ImplItem::Type(target) if is_string(&target.ty));
     if implements(item, "Deref") && item.items.iter().any(is_to_string) {
         let name = &item.self_ty;
         *item = parse_quote! {
@@ -157,13 +173,13 @@ fn listed(item: &ItemEnum) -> Item {
 
 /// Step 4.
 struct TellingRefusal<'a> {
+    vague: Expr,
     shared: &'a Path,
 }
 
 impl VisitMut for TellingRefusal<'_> {
     fn visit_arm_mut(&mut self, arm: &mut Arm) {
-        let vague: Expr = parse_quote!(Err("invalid value".into()));
-        if *arm.body == vague {
+        if *arm.body == self.vague {
             let shared = self.shared;
             *arm.body = parse_quote! {
                 Err(#shared::none_of(value, Self::ALL.iter().map(Self::as_str)).into())

@@ -1,53 +1,61 @@
-//! Enumerations some of whose values are no names of Rust: typify was shown the names of the variants instead
+//! Enumerations some of whose values are no names of Rust: typify was shown names for the variants instead
 //! ([`prepare::seen_values`]), and here each variant gets its value back.
 
 use std::collections::HashMap;
 
 use syn::visit_mut::VisitMut;
-use syn::{Item, LitStr, parse_quote};
+use syn::{Item, ItemEnum, LitStr, parse_quote};
 
-use crate::model::{Document, Kind};
+use crate::model::{Document, Kind, Schema};
 use crate::names;
 
+use super::bodies::owner;
+use super::patch::renamed;
 use super::prepare;
 
 /// Gives all variants of a module their values.
-pub(super) fn renamed(items: &mut [Item], document: &Document) {
-    for (name, schema) in &document.schemas {
-        let Kind::String(text) = &schema.kind else {
+pub(super) fn put_back(items: &mut [Item], document: &Document) {
+    let schemas = document.schemas.iter();
+    let mut all: HashMap<String, Values> = schemas
+        .filter_map(|(name, schema)| Some((names::of_type(name), Values::of(schema)?)))
+        .collect();
+    for item in items {
+        let Some(values) = owner(item).and_then(|it| all.get_mut(&it)) else {
             continue;
         };
-        let seen = prepare::seen_values(text);
-        if seen == text.enumeration {
-            continue;
-        }
-        let values = seen.into_iter().zip(text.enumeration.iter().cloned());
-        rename(items, &names::of_type(name), &Values(values.collect()));
-    }
-}
-
-fn rename(items: &mut [Item], name: &str, values: &Values) {
-    for item in items {
         match item {
-            Item::Enum(it) if it.ident == name => {
-                for variant in &mut it.variants {
-                    let value = values.0.get(&variant.ident.to_string());
-                    variant
-                        .attrs
-                        .extend(value.map(|it| parse_quote!(#[serde(rename = #it)])));
-                }
-            }
-            Item::Impl(it) if super::members::ends_in(&it.self_ty, name) => {
-                values.clone().visit_item_impl_mut(it);
-            }
-            _ => {}
+            Item::Enum(it) => values.rename(it),
+            _ => values.visit_item_mut(item),
         }
     }
 }
 
-/// From the names of variants to their values.
-#[derive(Clone)]
+/// From what typify was shown of values to the values.
 struct Values(HashMap<String, String>);
+
+impl Values {
+    /// Those of a component, if typify was shown names instead.
+    fn of(schema: &Schema) -> Option<Self> {
+        let Kind::String(text) = &schema.kind else {
+            return None;
+        };
+        let seen = prepare::seen_values(text);
+        let is_renamed = seen != text.enumeration;
+        let values = seen.into_iter().zip(text.enumeration.iter().cloned());
+        is_renamed.then(|| Self(values.collect()))
+    }
+
+    fn rename(&self, item: &mut ItemEnum) {
+        for variant in &mut item.variants {
+            let seen = variant.attrs.iter().find_map(renamed);
+            let seen = seen.unwrap_or_else(|| variant.ident.to_string());
+            if let Some(value) = self.0.get(&seen) {
+                variant.attrs.retain(|it| renamed(it).is_none());
+                variant.attrs.push(parse_quote!(#[serde(rename = #value)]));
+            }
+        }
+    }
+}
 
 impl VisitMut for Values {
     fn visit_lit_str_mut(&mut self, literal: &mut LitStr) {
