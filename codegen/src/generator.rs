@@ -60,6 +60,7 @@ pub struct Generator {
     clients: Vec<PathBuf>,
     inner: Option<String>,
     mock: Option<String>,
+    is_lenient: bool,
 }
 
 impl Generator {
@@ -93,6 +94,13 @@ impl Generator {
         self
     }
 
+    /// Takes documents of which a part is documentation only ([`Document::read_leniently`]); cargo shows each of these as
+    /// a warning.
+    pub fn lenient(mut self) -> Self {
+        self.is_lenient = true;
+        self
+    }
+
     /// Makes all of it, and tells cargo what it was made of, or what is wrong.
     pub fn generate(&self) {
         for document in self.servers.iter().chain(&self.clients) {
@@ -103,6 +111,17 @@ impl Generator {
         }
     }
 
+    fn read(&self, path: &Path) -> Result<Document, Problems> {
+        if !self.is_lenient {
+            return Document::read(path);
+        }
+        let (document, not_kept) = Document::read_leniently(path)?;
+        for problem in not_kept {
+            println!("cargo::warning={problem}");
+        }
+        Ok(document)
+    }
+
     /// Writes what can be made. What is wrong has a line each.
     fn make(&self) -> Result<(), Vec<String>> {
         let folder = env::var_os("OUT_DIR").map(PathBuf::from);
@@ -110,7 +129,10 @@ impl Generator {
             folder.ok_or_else(|| vec!["OUT_DIR is not set: run this by cargo".to_owned()])?;
         let mut problems = Vec::new();
         for path in &self.servers {
-            match Document::read(path).and_then(|it| Ok((crate::server(&it)?, it.module))) {
+            match self
+                .read(path)
+                .and_then(|it| Ok((crate::server(&it)?, it.module)))
+            {
                 Ok((text, module)) => {
                     problems.extend(write(&folder.join(format!("{module}.rs")), &text).err())
                 }
@@ -119,7 +141,7 @@ impl Generator {
         }
         let mut documents = Vec::new();
         for path in &self.clients {
-            match Document::read(path) {
+            match self.read(path) {
                 Ok(document) => documents.push(document),
                 // They have been told for the server.
                 Err(_) if self.servers.contains(path) => {}

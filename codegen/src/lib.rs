@@ -132,12 +132,11 @@
 //! - **`$ref`** within the document, to parameters, headers, responses, request bodies, examples
 //!   and schemas, with no siblings but descriptive ones, which change nothing. Schemas refer to each other in circles
 //!   through lists, maps and alternatives only: elsewhere, a type would contain itself.
-
 //!
 //! # Lenient reading
 //!
-//! Reading is strict: of a document that is accepted, everything is kept. [`Document::read_leniently`] is for documents
-//! of others, and tells, item by item, what is not kept: keywords that are not understood (`x-...`, `not`,
+//! Reading is strict: of a document that is accepted, everything is kept. [`Document::read_leniently`]
+//! ([`Generator::lenient`], `openapi-dropshot check --lenient`) is for documents of others, and tells, item by item, what is not kept: keywords that are not understood (`x-...`, `not`,
 //! `contentEncoding`, `callbacks`, misspelt ones), limits beside a `$ref` or of another type, patterns that no matcher
 //! takes, and a format beside an enumeration or a pattern. It takes only what could go without changing what is sent,
 //! where, or in which type; everything else stays refused. So do these where alternatives are told apart by trial,

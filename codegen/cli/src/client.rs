@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use openapi_dropshot::{Document, Problems};
+use openapi_dropshot::Document;
 
-use crate::show;
+use crate::{Reading, show};
 
 /// What the command line asks for.
 #[derive(Args)]
@@ -25,6 +25,8 @@ pub(crate) struct Client {
     /// Writes nothing, and says which files are stale
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    reading: Reading,
     /// OpenAPI documents, YAML or JSON
     #[arg(required = true, value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
@@ -41,8 +43,8 @@ impl Client {
 
     /// The client's modules, by file name.
     fn modules(&self) -> Result<BTreeMap<String, String>, String> {
-        let read: Vec<Result<Document, Problems>> =
-            self.documents.iter().map(Document::read).collect();
+        let documents = self.documents.iter();
+        let read: Vec<_> = documents.map(|it| self.reading.read(it)).collect();
         let problems: String = read
             .iter()
             .filter_map(|it| it.as_ref().err())

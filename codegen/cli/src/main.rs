@@ -10,8 +10,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use openapi_dropshot::Document;
+use clap::{Args, Parser, Subcommand};
+use openapi_dropshot::{Document, Problems};
 
 const EXIT_CODES: &str = "Exit code: 0 when all is well, 1 when there are problems or something is stale, 2 for wrong \
                           usage.";
@@ -36,6 +36,8 @@ enum Command {
     /// Says whether documents are understood, or every problem found in them
     #[command(after_help = EXIT_CODES)]
     Check {
+        #[command(flatten)]
+        reading: Reading,
         /// OpenAPI documents, YAML or JSON
         #[arg(required = true, value_name = "DOCUMENT")]
         documents: Vec<PathBuf>,
@@ -43,6 +45,8 @@ enum Command {
     /// Prints the server's module that a build script would make of a document, or every problem found in it
     #[command(after_help = EXIT_CODES)]
     Server {
+        #[command(flatten)]
+        reading: Reading,
         /// An OpenAPI document, YAML or JSON
         document: PathBuf,
     },
@@ -57,10 +61,32 @@ enum Command {
     Compare(compare::Compare),
 }
 
+/// How strictly documents are read.
+#[derive(Args)]
+struct Reading {
+    /// Takes what nothing would keep, and changes nothing that is sent, as documentation; tells each such place
+    #[arg(long)]
+    lenient: bool,
+}
+
+impl Reading {
+    /// A document, once what nobody keeps of it has been told.
+    fn read(&self, path: &Path) -> Result<Document, Problems> {
+        if !self.lenient {
+            return Document::read(path);
+        }
+        let (document, not_kept) = Document::read_leniently(path)?;
+        for problem in not_kept {
+            eprintln!("{problem}");
+        }
+        Ok(document)
+    }
+}
+
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Check { documents } => check(&documents),
-        Command::Server { document } => server(&document),
+        Command::Check { reading, documents } => check(&reading, &documents),
+        Command::Server { reading, document } => server(&reading, &document),
         Command::Client(client) => client.run(),
         Command::Compare(compare) => compare.run(),
     };
@@ -75,10 +101,10 @@ fn main() -> ExitCode {
 }
 
 /// Tells of every document, well or not.
-fn check(documents: &[PathBuf]) -> Result<bool, String> {
+fn check(reading: &Reading, documents: &[PathBuf]) -> Result<bool, String> {
     let mut well = true;
     for path in documents {
-        match Document::read(path) {
+        match reading.read(path) {
             Ok(document) => {
                 let operations = document.operations.len();
                 show(&format!(
@@ -95,8 +121,9 @@ fn check(documents: &[PathBuf]) -> Result<bool, String> {
     Ok(well)
 }
 
-fn server(document: &Path) -> Result<bool, String> {
-    let text = Document::read(document).and_then(|document| openapi_dropshot::server(&document));
+fn server(reading: &Reading, document: &Path) -> Result<bool, String> {
+    let document = reading.read(document);
+    let text = document.and_then(|document| openapi_dropshot::server(&document));
     show(&text.map_err(|problems| problems.to_string())?)?;
     Ok(true)
 }

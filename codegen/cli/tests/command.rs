@@ -59,6 +59,23 @@ fn a_check_tells_of_every_document_and_gives_1_for_a_problem() {
 }
 
 #[test]
+fn a_lenient_reading_tells_what_nothing_keeps_and_goes_on() {
+    let document = "lenient/things.yaml";
+    assert_eq!(run(&["check", document]).status.code(), Some(1));
+    let output = run(&["check", "--lenient", document]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = text(&output.stderr);
+    assert!(told.contains("nothing keeps it"), "{told}");
+    assert!(text(&output.stdout).starts_with("lenient/things.yaml: understood"));
+    let output = run(&["server", "--lenient", document]);
+    assert_eq!(
+        (output.status.code(), text(&output.stderr)),
+        (Some(0), told)
+    );
+    assert!(text(&output.stdout).contains("pub trait ThingsApi"));
+}
+
+#[test]
 fn wrong_usage_gives_2() {
     for arguments in [
         &[][..],
