@@ -81,7 +81,10 @@ pub fn of_tests() -> Result<Vec<PathBuf>, String> {
 /// # Errors
 /// When cargo does not say where dropshot is.
 pub fn of_dropshot() -> Result<Vec<PathBuf>, String> {
-    let metadata = build::cargo_json(&["metadata", "--format-version", "1", "--offline"])?;
+    // Only what is built here has been downloaded.
+    let arguments = ["metadata", "--format-version", "1", "--offline"];
+    let here = ["--filter-platform", "host-tuple"];
+    let metadata = build::cargo_json(&[&arguments[..], &here].concat())?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let manifest = packages
         .filter(|it| it["name"] == "dropshot")
