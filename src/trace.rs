@@ -185,7 +185,7 @@ impl Traces {
 fn is_among(trace_id: TraceId, share: f64) -> bool {
     const ALL: u128 = 1 << 56;
     let random = u128::from_be_bytes(trace_id.to_bytes()) % ALL;
-    random as f64 >= (1.0 - share) * ALL as f64
+    random >= ALL - (share * ALL as f64) as u128
 }
 
 /// Who caused a request, as its one `traceparent` says.
@@ -313,6 +313,12 @@ impl Drop for Child {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_none_the_highest_id_is_not_told_and_of_all_the_lowest_is() {
+        assert!(!is_among(TraceId::from_bytes([0xff; 16]), 0.0));
+        assert!(is_among(TraceId::from_bytes([0; 16]), 1.0));
+    }
 
     #[test]
     fn of_a_share_of_traces_as_many_are_told_whoever_made_their_ids() {

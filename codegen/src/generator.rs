@@ -4,9 +4,11 @@
 //! own (`cargo::error`), fails the build for it, and shows no more than these lines. So all problems of all documents
 //! are told at once, and a script goes on to what else it has to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+use indexmap::IndexMap;
 
 use crate::{Document, Problems};
 
@@ -95,7 +97,7 @@ impl Generator {
     }
 
     /// Takes documents of which a part is documentation only ([`Document::read_leniently`]); cargo shows each of these as
-    /// a warning.
+    /// a warning. Since dropshot does not publish that part, `openapi-dropshot-test` tells it as a difference.
     pub fn lenient(mut self) -> Self {
         self.is_lenient = true;
         self
@@ -106,7 +108,11 @@ impl Generator {
         for document in self.servers.iter().chain(&self.clients) {
             println!("cargo::rerun-if-changed={}", document.display());
         }
-        for line in self.make().err().into_iter().flatten() {
+        let problems = match env::var_os("OUT_DIR") {
+            Some(folder) => self.make(Path::new(&folder)).err().unwrap_or_default(),
+            None => vec!["OUT_DIR is not set: run this by cargo".to_owned()],
+        };
+        for line in problems {
             println!("cargo::error={line}");
         }
     }
@@ -122,34 +128,48 @@ impl Generator {
         Ok(document)
     }
 
-    /// Writes what can be made. What is wrong has a line each.
-    fn make(&self) -> Result<(), Vec<String>> {
-        let folder = env::var_os("OUT_DIR").map(PathBuf::from);
-        let folder =
-            folder.ok_or_else(|| vec!["OUT_DIR is not set: run this by cargo".to_owned()])?;
+    /// Writes into a folder what can be made. What is wrong has a line each.
+    fn make(&self, folder: &Path) -> Result<(), Vec<String>> {
         let mut problems = Vec::new();
+        // Each document is read once, so that what is wrong with it is told once.
+        let mut documents = IndexMap::new();
+        for path in self.servers.iter().chain(&self.clients) {
+            documents
+                .entry(path)
+                .or_insert_with(|| match self.read(path) {
+                    Ok(document) => Some(document),
+                    Err(found) => {
+                        problems.extend(lines(&found));
+                        None
+                    }
+                });
+        }
+        let mut servers = HashMap::new();
         for path in &self.servers {
-            match self
-                .read(path)
-                .and_then(|it| Ok((crate::server(&it)?, it.module)))
-            {
-                Ok((text, module)) => {
-                    problems.extend(write(&folder.join(format!("{module}.rs")), &text).err())
+            let Some(Some(document)) = documents.get(path) else {
+                continue;
+            };
+            let module = &document.module;
+            if let Some(other) = servers.insert(module, path) {
+                let (file, other) = (path.display(), other.display());
+                problems.push(format!(
+                    "{file}: {other} becomes the module `{module}`, too; rename one of the files"
+                ));
+                continue;
+            }
+            match crate::server(document) {
+                Ok(text) => {
+                    problems.extend(write(&folder.join(format!("{module}.rs")), &text).err());
                 }
                 Err(found) => problems.extend(lines(&found)),
             }
         }
-        let mut documents = Vec::new();
-        for path in &self.clients {
-            match self.read(path) {
-                Ok(document) => documents.push(document),
-                // They have been told for the server.
-                Err(_) if self.servers.contains(path) => {}
-                Err(found) => problems.extend(lines(&found)),
-            }
-        }
         if !self.clients.is_empty() && problems.is_empty() {
-            let modules = crate::client(&documents, self.inner.as_deref(), self.mock.as_deref());
+            let clients = self.clients.iter();
+            let clients: Vec<_> = clients
+                .filter_map(|it| documents.swap_remove(it)?)
+                .collect();
+            let modules = crate::client(&clients, self.inner.as_deref(), self.mock.as_deref());
             let modules = modules.map_err(|found| lines(&found))?;
             problems.extend(write_client(&folder.join("client"), modules).err());
         }
@@ -185,4 +205,64 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     let made = file.parent().map_or(Ok(()), fs::create_dir_all);
     made.and_then(|()| fs::write(file, text))
         .map_err(|error| format!("{}: it cannot be written: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of this test alone, with these documents, each of one operation of that name.
+    fn folder(name: &str, documents: &[(&str, &str)]) -> PathBuf {
+        let folder = format!("openapi-dropshot-{name}-{}", std::process::id());
+        let folder = env::temp_dir().join(folder);
+        for (file, operation) in documents {
+            let text = format!(
+                "openapi: 3.0.3\ninfo: {{ title: Shop, version: '1' }}\npaths: {{ /: {{ get: {{ operationId: \
+                 {operation}, responses: {{ '204': {{ description: Done. }} }} }} }} }}\n"
+            );
+            write(&folder.join(file), &text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn two_servers_of_one_name_are_refused_and_all_problems_told() {
+        let documents = [("a/shop.yaml", "open"), ("b/shop.yaml", "close")];
+        let folder = folder("alike", &documents);
+        let all = documents.iter().fold(Generator::new(), |all, (file, _)| {
+            all.server(folder.join(file))
+        });
+        let problems = all
+            .server(folder.join("none.yaml"))
+            .make(&folder)
+            .unwrap_err();
+        let [missing, alike] = &problems[..] else {
+            panic!("{problems:?}");
+        };
+        assert!(
+            missing.contains("none.yaml: the file cannot be read"),
+            "{missing}"
+        );
+        assert!(
+            alike.ends_with("a/shop.yaml becomes the module `shop`, too; rename one of the files")
+        );
+        let made = fs::read_to_string(folder.join("shop.rs")).unwrap();
+        assert!(
+            made.contains("async fn open") || made.contains("fn open"),
+            "{made}"
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_server_and_a_client_are_made_of_one_document() {
+        let folder = folder("both", &[("shop.yaml", "open")]);
+        let document = folder.join("shop.yaml");
+        let generator = Generator::new().server(&document).client(&document);
+        generator.make(&folder).unwrap();
+        for file in ["shop.rs", "client/mod.rs", "client/shop.rs"] {
+            assert!(folder.join(file).is_file(), "{file}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
 }

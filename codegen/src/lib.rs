@@ -63,7 +63,7 @@
 //!     in a query, a list of them as the name with each, and what else there is as JSON (OpenAPI 3.0.3, Encoding
 //!     Object). A required list that is left out has no items.
 //!   - These two may be left out of a request (`required` is false unless it is said): then the handler has an
-//!     `Option`. A body of no bytes is none.
+//!     `Option`. A body of no bytes is none, and so is a form of which every member is left out.
 //!   - `text/plain`: a string.
 //!   - `multipart/form-data` in requests: `type: string` with `format: binary`, as dropshot writes it. The
 //!     handler reads the parts.
@@ -136,11 +136,12 @@
 //! # Lenient reading
 //!
 //! Reading is strict: of a document that is accepted, everything is kept. [`Document::read_leniently`]
-//! ([`Generator::lenient`], `openapi-dropshot check --lenient`) is for documents of others, and tells, item by item, what is not kept: keywords that are not understood (`x-...`, `not`,
-//! `contentEncoding`, `callbacks`, misspelt ones), limits beside a `$ref` or of another type, patterns that no matcher
-//! takes, and a format beside an enumeration or a pattern. It takes only what could go without changing what is sent,
-//! where, or in which type; everything else stays refused. So do these where alternatives are told apart by trial,
-//! since there a limit says which is meant. What is not kept is not published by dropshot, either.
+//! ([`Generator::lenient`], `openapi-dropshot check --lenient`) is for documents of others, and tells, item by item,
+//! what is not kept: `x-...`, keywords that only limit or describe (`not`, `contentEncoding`, `callbacks`), limits
+//! beside a `$ref` or of another type, patterns that no matcher takes, and a format beside an enumeration or a
+//! pattern. It takes only what could go without changing what is sent, where, or in which type; everything else stays
+//! refused. So do these where alternatives are told apart by trial, since there a limit says which is meant. What is
+//! not kept is not published by dropshot, either.
 
 pub mod model;
 pub mod names;

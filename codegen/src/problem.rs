@@ -1,6 +1,6 @@
 //! What is wrong with a document, where, and what to write instead.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::model::Pointer;
 
@@ -28,11 +28,24 @@ impl fmt::Display for Problem {
             cause,
             remedy,
         } = self;
-        write!(f, "{file}: ")?;
+        write!(f, "{}: ", OneLine(file))?;
         if !pointer.as_str().is_empty() {
-            write!(f, "{pointer}: ")?;
+            write!(f, "{}: ", OneLine(pointer.as_str()))?;
         }
-        write!(f, "{cause}; {remedy}")
+        write!(f, "{}; {}", OneLine(cause), OneLine(remedy))
+    }
+}
+
+/// A text on one line: a document may have any name, and whoever reads these lines, such as cargo those of a build script,
+/// would take a second one for its own.
+struct OneLine<'a>(&'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|char| match char {
+            char if char.is_control() => write!(f, "{}", char.escape_default()),
+            char => f.write_char(char),
+        })
     }
 }
 
@@ -71,3 +84,23 @@ impl fmt::Display for Problems {
 }
 
 impl std::error::Error for Problems {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_one_line_whatever_the_document_says() {
+        let problem = Problem {
+            file: "a.yaml".to_owned(),
+            pointer: Pointer::default().child("x\ncargo::rustc-env=A=b"),
+            cause: "`\r\u{85}`".to_owned(),
+            remedy: "remove it".to_owned(),
+        };
+        let shown = problem.to_string();
+        assert_eq!(
+            shown,
+            "a.yaml: /x\\ncargo::rustc-env=A=b: `\\r\\u{85}`; remove it"
+        );
+    }
+}

@@ -58,7 +58,7 @@ fn what_is_not_kept_is_in_nothing_that_is_made() {
     };
     assert_eq!(pattern, Some("^a"));
     let server = openapi_dropshot::server(&document).unwrap();
-    for gone in ["maxLenght", "\"not\"", "x-cached", "unevaluated", "\"if\""] {
+    for gone in ["\"not\"", "x-cached", "unevaluated", "\"if\""] {
         assert!(!server.contains(gone), "{gone}");
     }
 }
@@ -80,6 +80,9 @@ fn what_says_what_is_sent_stays_refused() {
             "/patternProperties",
         ),
         ("{ type: string, enum: [] }", "/enum"),
+        ("{ type: string, const: a }", "/const"),
+        ("{ type: string, maxLenght: 3 }", "/maxLenght"),
+        ("{ type: object, requird: [a] }", "/requird"),
         ("{ type: [string, integer] }", "/type"),
         ("{ type: string, items: {} }", "/items"),
         (
@@ -92,6 +95,37 @@ fn what_says_what_is_sent_stays_refused() {
         let start = format!("case: /components/schemas/Thing{place}: ");
         assert!(told.starts_with(&start), "{thing}: {told}");
     }
+}
+
+#[test]
+fn a_misspelt_word_of_an_operation_stays_refused() {
+    let text = document("{ type: string }");
+    for word in ["secuirty: []", "requestBdy: {}", "parametrs: []"] {
+        let text = text.replace(
+            "operationId: get_thing",
+            &format!("operationId: get_thing\n      {word}"),
+        );
+        let problems = Document::parse_leniently("case", &text, "things").unwrap_err();
+        let place = word.split(':').next().unwrap();
+        let start = format!("case: /paths/~1things/get/{place}: ");
+        assert!(problems.to_string().starts_with(&start), "{problems}");
+    }
+}
+
+#[test]
+fn a_limit_in_a_part_of_an_alternative_that_is_tried_stays_refused() {
+    let base =
+        "{ type: object, required: [n], properties: { n: { type: string, not: { enum: [x] } } } }";
+    let all_of = "allOf: [{ $ref: '#/components/schemas/Base' }, { type: object, properties: { a: { type: string } } }]";
+    let other =
+        "{ type: object, required: [n], properties: { n: { type: string, enum: [x, y] } } }";
+    let told = refused(&format!(
+        "{{ oneOf: [{{ {all_of} }}, {other}] }}\n    Base: {base}"
+    ));
+    assert!(
+        told.starts_with("case: /components/schemas/Base/properties/n/not: "),
+        "{told}"
+    );
 }
 
 #[test]

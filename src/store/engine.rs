@@ -152,10 +152,10 @@ impl Store {
     ) -> Result<T, Error> {
         let span = self.span("read");
         let answer = match self {
-            Store::Sqlite(sqlite) => {
-                let reader = sqlite.reader()?;
-                run_to_its_end(script(Sql::Sqlite(&reader)))
-            }
+            Store::Sqlite(sqlite) => match sqlite.reader() {
+                Ok(reader) => run_to_its_end(script(Sql::Sqlite(&reader))),
+                Err(error) => Err(error),
+            },
             Store::Postgres(postgres) => {
                 let holder = holder.into();
                 // In a box, so that the futures of requests stay small: they are moved more than once.

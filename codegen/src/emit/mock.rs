@@ -7,7 +7,8 @@
 //! 4. A list in a query is expected as it is sent: its name with each item.
 //! 5. A text or bytes are answered as such, not as JSON.
 //!
-//! Of requests, progenitor compares JSON and texts. Bodies that are forms, parts or bytes are matched by what
+//! An answer of several bodies stays as progenitor has it: whoever makes one gives a `serde_json::Value`, in which numbers
+//! are rounded, and gives null for no body. Of requests, progenitor compares JSON and texts. Bodies that are forms, parts or bytes are matched by what
 //! `into_inner` gives.
 
 use serde_json::Value;

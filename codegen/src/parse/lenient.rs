@@ -9,6 +9,8 @@
 //!
 //! [`Reader::refuse_limit`]: super::reader::Reader::refuse_limit
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::model::{Document, Pointer};
@@ -16,83 +18,57 @@ use crate::{Problem, Problems};
 
 use super::reader::Refused;
 
-/// Words that say what is sent, where, or in which type, in any version of OpenAPI and JSON Schema: whoever skips one
-/// sends or takes something else.
-const SAYING: &[&str] = &[
-    "$anchor",
-    "$defs",
-    "$dynamicAnchor",
-    "$dynamicRef",
-    "$id",
-    "$recursiveAnchor",
-    "$recursiveRef",
-    "$ref",
-    "$schema",
-    "$vocabulary",
-    "additionalItems",
-    "additionalOperations",
-    "additionalProperties",
-    "allOf",
-    "allowEmptyValue",
-    "allowReserved",
-    "anyOf",
-    "basePath",
-    "collectionFormat",
-    "consumes",
-    "content",
-    "default",
-    "definitions",
-    "delete",
-    "discriminator",
-    "encoding",
-    "enum",
-    "explode",
-    "extends",
-    "get",
-    "head",
-    "headers",
-    "host",
-    "in",
-    "itemEncoding",
-    "itemSchema",
-    "items",
-    "mapping",
-    "name",
-    "nullable",
-    "oneOf",
-    "operationId",
-    "options",
-    "parameters",
-    "patch",
-    "pathItems",
-    "patternProperties",
-    "post",
-    "prefixEncoding",
-    "prefixItems",
-    "produces",
-    "properties",
-    "put",
-    "query",
-    "readOnly",
-    "requestBody",
-    "required",
-    "responses",
-    "schema",
-    "schemes",
-    "security",
-    "securityDefinitions",
-    "server",
-    "servers",
-    "style",
-    "swagger",
-    "trace",
-    "type",
-    "writeOnly",
+/// The words of OpenAPI and JSON Schema that change neither what is sent nor its types where nothing keeps them: limits,
+/// and what is told to readers. All others stay refused, since a word that nobody knows may be one of these misspelt.
+const TOLD: &[&str] = &[
+    "$comment",
+    "callbacks",
+    "contains",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "deprecated",
+    "description",
+    "else",
+    "example",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "externalDocs",
+    "format",
+    "if",
+    "links",
+    "maxContains",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minContains",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "pattern",
+    "propertyNames",
+    "summary",
+    "tags",
+    "then",
+    "title",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "uniqueItems",
+    "webhooks",
+    "xml",
 ];
 
 /// Whether a keyword that is not understood may be taken as documentation.
 pub(super) fn may_be_told(keyword: &str) -> bool {
-    !SAYING.contains(&keyword)
+    keyword.starts_with("x-") || TOLD.contains(&keyword)
 }
 
 /// The document, by strict readings of what remains, and what was taken out on the way.
@@ -126,7 +102,7 @@ pub(super) fn document(
             return Err(Problems::new(all).unwrap_or(problems));
         }
     };
-    let is_tried = tried(&document);
+    let is_tried = tried(&document, source);
     let (refused, told): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(it, _)| is_tried(it));
     let refused = refused.into_iter().map(|(_, it)| it).collect();
     if let Some(problems) = Problems::new(refused) {
@@ -142,12 +118,37 @@ pub(super) fn document(
     Ok((document, told))
 }
 
-/// Whether a place is in a schema that decides by itself whether a value is one of it.
-fn tried(document: &Document) -> impl Fn(&Pointer) -> bool + use<> {
-    let schemas = document.tried().into_iter();
-    let schemas = schemas.filter_map(|it| document.schemas.get(it));
-    let places: Vec<_> = schemas.map(|it| it.pointer.clone()).collect();
+/// Whether a place is in alternatives that are told by trial, or in anything that these refer to.
+fn tried(document: &Document, source: &Value) -> impl Fn(&Pointer) -> bool + use<> {
+    let schemas = document.schemas.values();
+    let unions = schemas.filter(|it| it.tried().next().is_some());
+    let mut open: Vec<_> = unions.map(|it| it.pointer.clone()).collect();
+    let mut places = BTreeSet::new();
+    while let Some(place) = open.pop() {
+        if let Some(value) = source.pointer(place.as_str())
+            && places.insert(place)
+        {
+            references(value, &mut open);
+        }
+    }
     move |it| places.iter().any(|place| is_inside(it, place))
+}
+
+/// The places that anything in a value refers to.
+fn references(value: &Value, found: &mut Vec<Pointer>) {
+    match value {
+        Value::Object(members) => {
+            let target = members.get("$ref").and_then(Value::as_str);
+            let steps = target.and_then(|it| it.strip_prefix("#/"));
+            found.extend(steps.map(|it| {
+                it.split('/')
+                    .fold(Pointer::default(), |at, step| at.child(step))
+            }));
+            members.values().for_each(|it| references(it, found));
+        }
+        Value::Array(items) => items.iter().for_each(|it| references(it, found)),
+        _ => {}
+    }
 }
 
 fn is_inside(it: &Pointer, place: &Pointer) -> bool {

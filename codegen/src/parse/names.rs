@@ -185,16 +185,26 @@ pub(super) fn check_answers(reader: &Reader<'_>, schemas: &Schemas, operations: 
         let sets = [(it, it.success_bodies()), (it, it.error_bodies())];
         sets.into_iter().filter(|(_, bodies)| bodies.len() > 1)
     });
+    let mut named = HashMap::new();
     for (operation, bodies) in sets {
         let name = one_of_bodies(&bodies).unwrap_or_default();
         let rust = of_type(&name);
         let other = schemas.keys().find(|it| of_type(it) == rust);
-        let cause = match other {
-            Some(other) => format!("the component `{other}` is called like `{name}`, the answers"),
-            None if bodies.contains(&Some("nothing")) => {
-                "the component `nothing` is called like answers without a body".to_owned()
+        let nothing = bodies.iter().flatten().find(|it| of_type(it) == "Nothing");
+        let same = named.entry(rust).or_insert_with(|| bodies.clone());
+        let cause = match (other, nothing) {
+            (Some(other), _) => {
+                format!("the component `{other}` is called like `{name}`, the answers")
             }
-            None => continue,
+            (None, Some(nothing)) if bodies.contains(&None) => {
+                format!("the component `{nothing}` is called like answers without a body")
+            }
+            _ if *same != bodies => {
+                format!(
+                    "`{name}`, the answers, are called like those of other components elsewhere"
+                )
+            }
+            _ => continue,
         };
         reader.refuse(
             &operation.pointer.child("responses"),

@@ -34,7 +34,8 @@
 //! # What is not compared
 //!
 //! dropshot says nothing about security, discriminators, the headers of errors, and which error has which status. A
-//! service shows those by what it does, and its tests by calling it.
+//! service shows those by what it does, and its tests by calling it. Nor does it say what a lenient reading took as
+//! documentation: such limits are told as differences.
 
 mod document;
 mod fold;
@@ -146,6 +147,16 @@ fn tells_any(emitted: &Value, problem: &str) -> bool {
     })
 }
 
+/// What has members of any name.
+const MAPS: [&str; 6] = [
+    "content",
+    "headers",
+    "paths",
+    "properties",
+    "responses",
+    "schemas",
+];
+
 /// Step 2.
 fn rewrite(value: &mut Value) {
     match value {
@@ -161,6 +172,9 @@ fn rewrite(value: &mut Value) {
                 match member {
                     Value::Array(names) if name == "required" => {
                         names.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+                    }
+                    Value::Object(map) if MAPS.contains(&name.as_str()) => {
+                        map.values_mut().for_each(rewrite);
                     }
                     member => rewrite(member),
                 }
@@ -243,4 +257,35 @@ fn drift(published: &Value, emitted: &Value) -> Vec<String> {
                 })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A document with one component, which has a property of this name and schema.
+    fn document(property: &str, schema: Value) -> Value {
+        let thing = json!({ "$ref": "#/components/schemas/Thing" });
+        let answer = json!({ "description": "Done.", "content": { "application/json": { "schema": thing } } });
+        let get = json!({ "operationId": "get_thing", "responses": { "200": answer } });
+        let properties = Map::from_iter([(property.to_owned(), schema)]);
+        json!({
+            "openapi": "3.0.3",
+            "info": { "title": "Things", "version": "1" },
+            "paths": { "/thing": { "get": get } },
+            "components": { "schemas": { "Thing": { "type": "object", "properties": properties } } },
+        })
+    }
+
+    #[test]
+    fn a_property_is_compared_whatever_its_name() {
+        for name in ["size", "discriminator", "properties", "schemas", "required"] {
+            let published = document(name, json!({ "type": "string" }));
+            assert_eq!(differences(&published, &published), [""; 0], "{name}");
+            let emitted = document(name, json!({ "type": "integer" }));
+            assert!(!differences(&published, &emitted).is_empty(), "{name}");
+        }
+    }
 }
