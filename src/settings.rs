@@ -3,7 +3,8 @@
 //! [`Settings`] is the only place where a setting is named, typed, described and given its default.
 //! Everything else follows from it: `--help`, the `INVOICING_*` variables, the keys of the TOML file
 //! and the page below. That works because the struct is a set of clap arguments, and clap can be asked
-//! about its arguments.
+//! about its arguments. It is longer than files here usually are, since most of it is what operators read: a list that
+//! they can read through is worth more than several short ones.
 //!
 //! How a value is found:
 //!

@@ -65,8 +65,8 @@ fn overload_is_measured_with_each_crowd() {
     let output = bench(&["overload"])
         .args(["--products", "300", "--operations", "create"])
         .args(["--connections", "16", "--idle", "5", "--slow", "2"])
-        .args(["--deaf", "2", "--rounds", "1", "--seconds", "0.2"])
-        .args(["--unpinned", "--json"])
+        .args(["--deaf", "2", "--sign-ins", "2", "--rounds", "1"])
+        .args(["--seconds", "0.2", "--unpinned", "--json"])
         .arg(&file)
         .output()
         .expect("the bench starts");
@@ -78,7 +78,7 @@ fn overload_is_measured_with_each_crowd() {
     let flood = &run["floods"][0]["rounds"][0][1];
     assert!(flood["served"].as_f64() > Some(0.0), "{run}");
     let crowds = run["crowds"].as_array().expect("a list");
-    assert_eq!(crowds.len(), 4, "{run}");
+    assert_eq!(crowds.len(), 5, "{run}");
     for crowd in crowds {
         assert!(crowd["rounds"][0][1]["cpu"].as_f64() > Some(0.0), "{crowd}");
     }

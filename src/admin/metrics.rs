@@ -46,6 +46,7 @@ pub struct Metrics {
     pub limits: Arc<limit::Counts>,
     /// What becomes of letters.
     pub mail: mail::Counts,
+    /// When the server's certificate ends, in Unix time; 0 while there is none.
     certificate_end: AtomicU64,
     /// What becomes of spans.
     pub traces: Arc<trace::Counts>,

@@ -4,6 +4,7 @@
 mod api_key;
 mod auth_code;
 mod backup;
+mod certificate;
 mod completions;
 mod copy;
 mod database;

@@ -1,21 +1,11 @@
 //! TLS: certificate and key from files, read again at SIGHUP.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use rcgen::{CertificateParams, CertifiedKey, KeyPair, generate_simple_self_signed};
-
+use crate::certificate::{self, DAY};
 use crate::operations::Operated;
 use crate::place::Place;
 use crate::server::Server;
-
-/// Writes a new certificate and its key for this machine; the certificate comes back.
-fn write_certificate(place: &Place) -> String {
-    let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    place.write("cert.pem", cert.pem());
-    place.write("key.pem", signing_key.serialize_pem());
-    cert.pem()
-}
 
 fn serve(place: &Place) -> Server {
     let serve = [
@@ -28,15 +18,6 @@ fn serve(place: &Place) -> Server {
         "key.pem",
     ];
     Server::start(&mut place.command(serve))
-}
-
-/// Writes one that ends then.
-fn write_certificate_until(place: &Place, end: SystemTime) {
-    let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
-    params.not_after = end.into();
-    let key = KeyPair::generate().unwrap();
-    place.write("cert.pem", params.self_signed(&key).unwrap().pem());
-    place.write("key.pem", key.serialize_pem());
 }
 
 /// Whether a client that trusts this certificate alone gets an answer, over a new connection.
@@ -58,7 +39,7 @@ async fn answers(server: &Server, certificate: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn sighup_takes_a_new_certificate_and_keeps_the_old_one_when_that_fails() {
     let place = Place::new();
-    let first = write_certificate(&place);
+    let first = certificate::write_for_this_machine(&place);
     let mut server = serve(&place);
     assert!(
         server.url.starts_with("https://127.0.0.1:"),
@@ -67,7 +48,7 @@ async fn sighup_takes_a_new_certificate_and_keeps_the_old_one_when_that_fails() 
     );
     assert!(answers(&server, &first).await);
 
-    let second = write_certificate(&place);
+    let second = certificate::write_for_this_machine(&place);
     assert!(answers(&server, &first).await, "nothing is read unasked");
     server.signal("HUP");
     server.wait_for("certificate read again");
@@ -75,7 +56,7 @@ async fn sighup_takes_a_new_certificate_and_keeps_the_old_one_when_that_fails() 
     assert!(!answers(&server, &first).await);
 
     let key_of_another = std::fs::read(place.path("key.pem")).unwrap();
-    write_certificate(&place);
+    certificate::write_for_this_machine(&place);
     for (name, text, why) in [
         (
             "key.pem",
@@ -115,13 +96,13 @@ fn files_that_cannot_be_used_fail_with_1_before_the_port_is_taken() {
     place
         .run(&serve)
         .failed(1, "error: cannot read certificates from cert.pem");
-    write_certificate(&place);
+    certificate::write_for_this_machine(&place);
     place.write("key.pem", "no key");
     place
         .run(&serve)
         .failed(1, "error: cannot read a private key from key.pem");
-    let certificate = write_certificate(&place);
-    write_certificate(&place);
+    let certificate = certificate::write_for_this_machine(&place);
+    certificate::write_for_this_machine(&place);
     place.write("cert.pem", certificate);
     place
         .run(&serve)
@@ -130,11 +111,10 @@ fn files_that_cannot_be_used_fail_with_1_before_the_port_is_taken() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_certificate_that_ends_is_told_of_in_time_and_served_on_once_it_has_ended() {
-    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     const SERIES: &str = "invoicing_tls_certificate_end_timestamp_seconds";
     let place = Place::new();
     let end = SystemTime::now() + 10 * DAY;
-    write_certificate_until(&place, end);
+    certificate::write(&place, "127.0.0.1", end);
     let options = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
     let mut operated = Operated::start(&place, &options);
     let line = operated.server.line("the certificate ends soon");
@@ -143,7 +123,7 @@ async fn a_certificate_that_ends_is_told_of_in_time_and_served_on_once_it_has_en
     assert_eq!(operated.number(SERIES), end.as_secs() as f64);
 
     let over = SystemTime::now() - DAY;
-    write_certificate_until(&place, over);
+    certificate::write(&place, "127.0.0.1", over);
     operated.server.signal("HUP");
     let message = "clients refuse the certificate: it has ended, or its time has not begun";
     operated.server.wait_for(message);

@@ -4,6 +4,8 @@
 //! 2. It comes in every parameter of every page, and in every field of every form. Their names are read from the sources of
 //!    the pages, so that none is forgotten here.
 //! 3. [`ELSEWHERE`] comes in each of them as well, and nothing leads there.
+//!
+//! Forms that only a good link leads to are in `markup.rs`, the page that asks for an app in `authorize/markup.rs`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +22,7 @@ use crate::team::{PASSWORD, person};
 pub const ADA: &str = "ada@example.com";
 
 /// What would be an element or an attribute if it were not text.
-const CORPUS: [&str; 10] = [
+pub const CORPUS: [&str; 10] = [
     "/\"><xss>",
     "<xss onload=x>",
     "</title></textarea></script><xss>",
@@ -34,11 +36,11 @@ const CORPUS: [&str; 10] = [
 ];
 
 /// All of that at once.
-const POLYGLOT: &str =
+pub const POLYGLOT: &str =
     "javascript:xss()//--></title></textarea></script>'><xss a=' xss='1\"><xss a=\" xss=\"1{{7*7}}";
 
 /// Where nothing of ours may lead, as browsers read it.
-const ELSEWHERE: [&str; 8] = [
+pub const ELSEWHERE: [&str; 8] = [
     "https://evil.example/",
     "//evil.example/",
     "/\\evil.example/",

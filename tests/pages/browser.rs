@@ -28,6 +28,14 @@ pub fn server_with(settings: &[(&str, &str)]) -> Option<Service> {
     Service::own(BINARY, &all).ok()
 }
 
+/// The path of the link that a command makes.
+pub fn link_path(service: &Service, command: &[&str]) -> String {
+    let link = service.command(&[command, &["--origin", ORIGIN]].concat());
+    let link = link.expect("an own server");
+    let url = link["url"].as_str().expect("a link");
+    url.strip_prefix(ORIGIN).expect("a page").to_owned()
+}
+
 /// A browser.
 pub struct Browser<'a> {
     caller: &'a Caller,

@@ -14,6 +14,7 @@ mod devices;
 mod headers;
 mod links;
 mod mail;
+mod markup;
 mod matrix;
 mod members;
 mod passkeys;

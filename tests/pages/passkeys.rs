@@ -3,7 +3,7 @@
 use test_support::passkey::Passkey;
 use test_support::service::Service;
 
-use crate::browser::{Browser, ORIGIN, Shown, server, server_with};
+use crate::browser::{Browser, ORIGIN, Shown, link_path, server, server_with};
 use crate::devices::{app, is_alive};
 use crate::team::{PASSWORD, age_sign_ins, person};
 
@@ -265,15 +265,9 @@ async fn a_reset_shows_which_passkeys_remain() {
     let Some(service) = server() else { return };
     let mut browser = signed_in(&service).await;
     add(&mut browser).await;
-    let link = ["user", "reset-link", ADA, "--origin", ORIGIN];
-    let link = service.command(&link).expect("an own server");
-    let path = link["url"]
-        .as_str()
-        .and_then(|url| url.strip_prefix(ORIGIN));
+    let link = link_path(&service, &["user", "reset-link", ADA]);
     let mut other = Browser::new(&service);
-    let page = other
-        .submit(path.expect("a page"), &[("password", PASSWORD)])
-        .await;
+    let page = other.submit(&link, &[("password", PASSWORD)]).await;
     page.expect(200, "remove what you do not know")
         .expect(200, "My phone");
     assert_eq!(browser.get("/account").await.status(), 303);

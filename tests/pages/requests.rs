@@ -5,7 +5,7 @@ use test_support::caller::Request;
 use test_support::service::Service;
 
 use crate::attacks::{ADA, ada, is_harmless, mailing, team_of_ada};
-use crate::browser::{Browser, COOKIE, ORIGIN, form, server, upload};
+use crate::browser::{Browser, COOKIE, ORIGIN, form, link_path, server, upload};
 use crate::matrix::{self, ROWS};
 use crate::team::{PASSWORD, person};
 
@@ -75,12 +75,7 @@ async fn no_form_that_needs_no_role_is_taken_from_elsewhere() {
 #[tokio::test]
 async fn a_session_that_begins_by_a_link_has_a_cookie_that_nobody_knew() {
     let Some(service) = server() else { return };
-    let command = |words: &[&str]| service.command(words).expect("an own server");
-    let path = |link: &serde_json::Value| {
-        let url = link["url"].as_str().expect("a link");
-        url.strip_prefix(ORIGIN).expect("a page").to_owned()
-    };
-    let set_up = path(&command(&["setup-link", "--origin", ORIGIN]));
+    let set_up = link_path(&service, &["setup-link"]);
     let fields = [
         ("team", "Acme"),
         ("name", "Ada"),
@@ -106,12 +101,10 @@ async fn a_session_that_begins_by_a_link_has_a_cookie_that_nobody_knew() {
         "bo@example.com",
         "--role",
         "member",
-        "--origin",
-        ORIGIN,
     ];
-    let invitation = path(&command(&invite));
+    let invitation = link_path(&service, &invite);
     begins(&invitation, &[("name", "Bo"), ("password", PASSWORD)]).await;
-    let reset = path(&command(&["user", "reset-link", ADA, "--origin", ORIGIN]));
+    let reset = link_path(&service, &["user", "reset-link", ADA]);
     begins(&reset, &[("password", PASSWORD)]).await;
 }
 
@@ -150,13 +143,8 @@ async fn no_link_leads_where_a_request_says_that_it_was_sent() {
 #[tokio::test]
 async fn no_secret_is_in_the_log_or_in_the_database() {
     let Some(service) = server() else { return };
-    let command = |words: &[&str]| service.command(words).expect("an own server");
-    let path = |link: &serde_json::Value| {
-        let url = link["url"].as_str().expect("a link");
-        url.strip_prefix(ORIGIN).expect("a page").to_owned()
-    };
     let token = |path: &str| path.rsplit('/').next().expect("a token").to_owned();
-    let set_up = path(&command(&["setup-link", "--origin", ORIGIN]));
+    let set_up = link_path(&service, &["setup-link"]);
     let mut secrets = vec![
         ("set-up link", token(&set_up)),
         ("password", PASSWORD.into()),
@@ -196,7 +184,7 @@ async fn no_secret_is_in_the_log_or_in_the_database() {
     )
     .await;
     secrets.push(("password of Bo", "another harbour tulip nine".into()));
-    let reset = path(&command(&["user", "reset-link", ADA, "--origin", ORIGIN]));
+    let reset = link_path(&service, &["user", "reset-link", ADA]);
     secrets.push(("link of a reset", token(&reset)));
     browser.get(&reset).await;
     for cookie in browser.cookies.values().chain(bo.cookies.values()) {

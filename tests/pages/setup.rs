@@ -2,14 +2,11 @@
 
 use test_support::service::Service;
 
-use crate::browser::{Browser, ORIGIN, server};
+use crate::browser::{Browser, link_path, server};
 use crate::team::{PASSWORD, team};
 
 fn link(service: &Service) -> String {
-    let link = service.command(&["setup-link", "--origin", ORIGIN]);
-    let link = link.expect("an own server");
-    let url = link["url"].as_str().expect("a link");
-    url.strip_prefix(ORIGIN).expect("a page").to_owned()
+    link_path(service, &["setup-link"])
 }
 
 fn fields(password: &str) -> [(&str, &str); 4] {

@@ -2,7 +2,7 @@
 
 use test_support::caller::Request;
 
-use crate::browser::{Browser, COOKIE, form, server};
+use crate::browser::{Browser, COOKIE, form, link_path, server};
 use crate::team::{PASSWORD, person};
 
 const ADA: &str = "ada@example.com";
@@ -184,19 +184,10 @@ async fn a_password_is_compared_in_normal_form() {
     let Some(service) = server() else { return };
     let create = ["user", "create", "--email", ADA, "--name", "Ada"];
     service.command(&create).expect("an own server");
-    let link = [
-        "user",
-        "reset-link",
-        ADA,
-        "--origin",
-        crate::browser::ORIGIN,
-    ];
-    let link = service.command(&link).expect("an own server");
-    let url = link["url"].as_str().expect("a link").to_owned();
-    let path = url.strip_prefix(crate::browser::ORIGIN).expect("a page");
+    let link = link_path(&service, &["user", "reset-link", ADA]);
     let composed = "lanterne d'été au château";
     let mut browser = Browser::new(&service);
-    let answer = browser.post(path, &[("password", composed)]).await;
+    let answer = browser.post(&link, &[("password", composed)]).await;
     assert_eq!(answer.status(), 303, "{answer:?}");
     let decomposed = "lanterne d'e\u{301}te\u{301} au cha\u{302}teau";
     Browser::new(&service).sign_in(ADA, decomposed).await;

@@ -2,7 +2,7 @@
 
 use test_support::service::Service;
 
-use crate::browser::Browser;
+use crate::browser::{Browser, link_path};
 
 /// The password of everybody here.
 pub const PASSWORD: &str = "lantern harbour tulip nine";
@@ -11,18 +11,9 @@ pub const PASSWORD: &str = "lantern harbour tulip nine";
 pub async fn person(service: &Service, email: &str) -> String {
     let create = ["user", "create", "--email", email, "--name", email];
     let user = service.command(&create).expect("an own server");
-    let link = [
-        "user",
-        "reset-link",
-        email,
-        "--origin",
-        "http://localhost:8080",
-    ];
-    let link = service.command(&link).expect("an own server");
-    let url = link["url"].as_str().expect("a link").to_owned();
-    let path = url.strip_prefix("http://localhost:8080").expect("a page");
+    let path = link_path(service, &["user", "reset-link", email]);
     let mut browser = Browser::new(service);
-    let answer = browser.post(path, &[("password", PASSWORD)]).await;
+    let answer = browser.post(&path, &[("password", PASSWORD)]).await;
     assert_eq!(answer.status(), 303, "{answer:?}");
     browser.post("/sign-out", &[]).await;
     user["id"].as_str().expect("an id").to_owned()

@@ -39,8 +39,8 @@ const IN_FLIGHT: usize = 1024;
 const TRIES: u32 = 600;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What links begin with, in answers.
-pub const PUBLIC_URL: &str = "http://bench.example";
+/// What links begin with, in answers. With `http` nobody could sign in.
+pub const PUBLIC_URL: &str = "https://bench.example";
 
 /// The file of the service's database.
 const DATABASE: &str = "invoicing.db";

@@ -6,6 +6,8 @@
 //!
 //! Gathering is work, and so are the first answers to those that do not read them, until no more fit on the way. What
 //! is measured is the time after that.
+//!
+//! People who sign in are the exception: each has a password hashed at all times, which is a lot of work.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,7 +17,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep};
 
-use crate::dataset::{BoxError, Dataset};
+use crate::dataset::{BoxError, Dataset, PUBLIC_URL};
 use crate::process;
 use crate::running::Running;
 use crate::wire::Connection;
@@ -32,13 +34,14 @@ pub struct Size {
     pub idle: usize,
     pub slow: usize,
     pub deaf: usize,
+    pub sign_ins: usize,
 }
 
 /// A crowd. It goes away when this is dropped.
 #[derive(Debug)]
 pub struct Crowd {
     _idle: Vec<Connection>,
-    _busy: JoinSet<std::io::Result<()>>,
+    busy: JoinSet<std::io::Result<()>>,
 }
 
 impl Crowd {
@@ -74,10 +77,21 @@ impl Crowd {
             busy.spawn(never_read(address, request));
         }
         rest(running.pid()).await?;
-        Ok(Self {
-            _idle: idle,
-            _busy: busy,
-        })
+        for number in 0..size.sign_ins {
+            busy.spawn(sign_in(address, number));
+        }
+        Ok(Self { _idle: idle, busy })
+    }
+
+    /// Sends the crowd away. All of it has to be there still: what was measured beside less would be no figure.
+    ///
+    /// # Errors
+    /// Why one has left.
+    pub fn disperse(mut self) -> Result<(), BoxError> {
+        match self.busy.try_join_next() {
+            None => Ok(()),
+            Some(left) => Err(format!("one of the crowd has left: {left:?}").into()),
+        }
     }
 }
 
@@ -112,6 +126,28 @@ async fn send_slowly(address: SocketAddr, request: String, delay: Duration) -> s
             }
         }
     }
+}
+
+/// Signs in with a wrong password, again and again, as somebody else each time: nobody is refused for having tried too often,
+/// and to find no such user takes the same hash ([P31](../../../docs/decisions.md)).
+async fn sign_in(address: SocketAddr, number: usize) -> std::io::Result<()> {
+    let mut connection = Connection::open(address).await?;
+    for time in 0_u64.. {
+        let form = format!("email=user-{number}-{time}%40bench.example&password=correct+horse");
+        let request = format!(
+            "POST /sign-in HTTP/1.1\r\nHost: bench.example\r\nOrigin: {PUBLIC_URL}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{form}",
+            form.len()
+        );
+        let status = connection.ask(request.as_bytes()).await?.status;
+        // Served, or told that too many wait already.
+        if ![400, 401, 422, 503].contains(&status) {
+            return Err(std::io::Error::other(format!(
+                "a sign-in was answered with {status}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 async fn never_read(address: SocketAddr, request: String) -> std::io::Result<()> {

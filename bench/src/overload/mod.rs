@@ -4,7 +4,8 @@
 //! 2. In each round, for each operation: what it can take at most, by a closed loop ([`crate::load`]), then
 //!    several times as much, by a schedule (`flood.rs`). What it still serves is compared with the most that it could.
 //! 3. In each round, for each operation: the closed loop alone, then beside a crowd of connections that
-//!    cost a server patience instead of work (`crowd.rs`). Processor time and latency are compared.
+//!    cost a server patience instead of work, and beside people who sign in (`crowd.rs`). Processor
+//!    time and latency are compared.
 
 mod crowd;
 mod flood;
@@ -48,6 +49,9 @@ pub struct Options {
     /// How many ask and never read.
     #[arg(long, default_value_t = 500)]
     deaf: usize,
+    /// How many people sign in, again and again.
+    #[arg(long, default_value_t = 64)]
+    sign_ins: usize,
     /// Products in the data set.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..))]
     products: u64,
@@ -138,15 +142,29 @@ impl Overload<'_> {
     /// Step 3.
     async fn crowd_all(&self) -> Result<Vec<Rounds<Sample>>, BoxError> {
         let Options {
-            idle, slow, deaf, ..
+            idle,
+            slow,
+            deaf,
+            sign_ins,
+            ..
         } = *self.options;
         println!("\n{CROWD_HEAD}");
-        let size = |idle, slow, deaf| Size { idle, slow, deaf };
+        let size = |idle, slow, deaf| Size {
+            idle,
+            slow,
+            deaf,
+            sign_ins: 0,
+        };
+        let signing_in = Size {
+            sign_ins,
+            ..size(0, 0, 0)
+        };
         let crowds = [
             (format!("{idle} idle"), size(idle, 0, 0)),
             (format!("{slow} slow bodies"), size(0, slow, 0)),
             (format!("{deaf} that never read"), size(0, 0, deaf)),
             ("all of them".to_owned(), size(idle, slow, deaf)),
+            (format!("{sign_ins} who sign in"), signing_in),
         ];
         let mut all = Vec::new();
         for operation in &self.options.operations {
@@ -156,7 +174,7 @@ impl Overload<'_> {
                     let without = self.closed_loop(*operation).await?;
                     let crowd = Crowd::gather(*size, &self.running, &self.dataset).await?;
                     let beside = self.closed_loop(*operation).await?;
-                    drop(crowd);
+                    crowd.disperse()?;
                     rounds.push((without, beside));
                 }
                 println!("{}", crowd_line(*operation, name, &rounds));

@@ -1,11 +1,9 @@
 //! Settings, files and the disk.
 
-use std::time::{Duration, SystemTime};
-
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use std::time::SystemTime;
 
 use super::{by, expect, founded, mode, of};
-use crate::place::Place;
+use crate::certificate::{self, DAY};
 
 #[test]
 fn settings_that_contradict_each_other_or_are_none_are_found() {
@@ -89,21 +87,10 @@ fn a_disk_without_room_or_that_is_not_there_is_bad() {
     );
 }
 
-/// A certificate for this name that ends then.
-fn write_certificate(place: &Place, name: &str, year: i32) {
-    let mut params = CertificateParams::new([name.to_owned()]).unwrap();
-    params.not_after = date_time_ymd(year, 1, 1);
-    if year < 2026 {
-        params.not_before = date_time_ymd(year - 1, 1, 1);
-    }
-    let key = KeyPair::generate().unwrap();
-    place.write("cert.pem", params.self_signed(&key).unwrap().pem());
-    place.write("key.pem", key.serialize_pem());
-    mode(&place.path("key.pem"), 0o600);
-}
-
 #[test]
 fn a_certificate_that_is_over_about_to_end_for_another_or_with_an_open_key_is_found() {
+    let now = SystemTime::now();
+    let (over, later) = (now - DAY, now + 90 * DAY);
     let place = founded();
     let options = [
         "--tls-cert",
@@ -121,11 +108,11 @@ fn a_certificate_that_is_over_about_to_end_for_another_or_with_an_open_key_is_fo
         "bad",
         "cannot read certificates from cert.pem",
     );
-    write_certificate(&place, "invoices.example.com", 2500);
+    certificate::write(&place, "invoices.example.com", later);
     expect(&place, &options, "tls", "good", "days");
     mode(&place.path("key.pem"), 0o644);
     expect(&place, &options, "tls", "bad good", "others may read");
-    write_certificate(&place, "other.example.com", 2500);
+    certificate::write(&place, "other.example.com", later);
     expect(
         &place,
         &options,
@@ -133,10 +120,10 @@ fn a_certificate_that_is_over_about_to_end_for_another_or_with_an_open_key_is_fo
         "good warn",
         "not for invoices.example.com",
     );
-    write_certificate(&place, "invoices.example.com", 2001);
+    certificate::write(&place, "invoices.example.com", over);
     expect(&place, &options, "tls", "bad", "has ended");
     let key = std::fs::read(place.path("key.pem")).unwrap();
-    write_certificate(&place, "invoices.example.com", 2500);
+    certificate::write(&place, "invoices.example.com", later);
     place.write("key.pem", key);
     expect(
         &place,
@@ -145,11 +132,6 @@ fn a_certificate_that_is_over_about_to_end_for_another_or_with_an_open_key_is_fo
         "bad",
         "cannot use cert.pem with key.pem",
     );
-    let mut params = CertificateParams::new(["invoices.example.com".to_owned()]).unwrap();
-    let key = KeyPair::generate().unwrap();
-    params.not_after = (SystemTime::now() + Duration::from_secs(7 * 86_400)).into();
-    place.write("cert.pem", params.self_signed(&key).unwrap().pem());
-    place.write("key.pem", key.serialize_pem());
-    mode(&place.path("key.pem"), 0o600);
+    certificate::write(&place, "invoices.example.com", now + 7 * DAY);
     expect(&place, &options, "tls", "warn", "ends in 6 days");
 }

@@ -2,6 +2,7 @@
 
 mod consent;
 mod flow;
+mod markup;
 mod request;
 
 use std::collections::BTreeMap;

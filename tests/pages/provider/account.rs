@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::stub::{Manner, Provider, now, query, somebody};
 use super::{by_provider, come_back, follow, is_nobody, sign_in, user};
-use crate::browser::{Browser, ORIGIN};
+use crate::browser::{Browser, link_path};
 use crate::team::{PASSWORD, age_sign_ins, person};
 
 const ADA: &str = "ada@example.com";
@@ -161,11 +161,8 @@ async fn after_a_reset_the_identities_that_remain_are_shown() {
     user(&service, ADA);
     let mut browser = Browser::new(&service);
     sign_in(&mut browser, &provider, &somebody("1").email(ADA)).await;
-    let link = service.command(&["user", "reset-link", ADA, "--origin", ORIGIN]);
-    let link = link.expect("an own server");
-    let path = link["url"].as_str().and_then(|it| it.strip_prefix(ORIGIN));
-    let fields = [("password", PASSWORD)];
-    let page = browser.submit(path.expect("a page"), &fields).await;
+    let link = link_path(&service, &["user", "reset-link", ADA]);
+    let page = browser.submit(&link, &[("password", PASSWORD)]).await;
     page.expect(200, "What else lets somebody in as you is below")
         .expect(200, "<strong>ada@example.com</strong>");
 }

@@ -2,7 +2,7 @@
 
 use super::stub::{Provider, somebody};
 use super::{by_provider, sign_in};
-use crate::browser::{Browser, ORIGIN};
+use crate::browser::{Browser, ORIGIN, link_path};
 use crate::team::{PASSWORD, age_sign_ins, team};
 
 const ADA: &str = "ada@example.com";
@@ -15,11 +15,7 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
         return;
     };
     let command = |words: &[&str]| service.command(words).expect("an own server");
-    let path = |link: &serde_json::Value| {
-        let url = link["url"].as_str().expect("a link");
-        url.strip_prefix(ORIGIN).expect("a page").to_owned()
-    };
-    let set_up = path(&command(&["setup-link", "--origin", ORIGIN]));
+    let set_up = link_path(&service, &["setup-link"]);
     let team = team(&service, "Acme");
     let set_up_page = Browser::new(&service).get(&set_up).await;
     set_up_page.expect(200, "Passwords are switched off");
@@ -43,7 +39,7 @@ async fn nobody_types_or_sets_a_password_where_they_are_off() {
     forgotten.expect(200, "Passwords are switched off");
     let refused = browser.post("/reset", &[("email", ADA)]).await;
     refused.expect(403, "Passwords are switched off");
-    let reset = path(&command(&["user", "reset-link", ADA, "--origin", ORIGIN]));
+    let reset = link_path(&service, &["user", "reset-link", ADA]);
     browser
         .get(&reset)
         .await

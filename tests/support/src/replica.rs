@@ -139,9 +139,18 @@ impl Replica {
     ///
     /// When no request comes.
     pub fn wait_until_used(&mut self) {
-        self.wait("gets no requests", |replica| {
+        self.wait_until_counted("invoicing_requests_total{");
+    }
+
+    /// Waits until its metrics have a line that begins with this.
+    ///
+    /// # Panics
+    ///
+    /// When none comes.
+    pub fn wait_until_counted(&mut self, line: &str) {
+        self.wait(&format!("says nothing of {line}"), |replica| {
             let page = replica.operations("/metrics");
-            page.is_some_and(|(_, page)| page.contains("\ninvoicing_requests_total{"))
+            page.is_some_and(|(_, page)| page.contains(&format!("\n{line}")))
         });
     }
 
