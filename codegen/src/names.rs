@@ -38,8 +38,10 @@ pub fn fields<'n>(properties: impl IntoIterator<Item = &'n str>) -> Vec<String> 
 #[must_use]
 pub fn variants<'n>(values: impl IntoIterator<Item = &'n str>) -> Vec<String> {
     let names = values.into_iter().map(|it| plain(it).to_pascal_case());
+    let names = distinct(names.collect(), "").into_iter();
+    // The one word that Rust keeps to itself in this case.
     let names = names.map(|it| if it == "Self" { "Self_".to_owned() } else { it });
-    distinct(names.collect(), "")
+    names.collect()
 }
 
 fn distinct(names: Vec<String>, between: &str) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The client: one module a document, and what they share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::model::{Pointer, Schema};
@@ -12,14 +12,16 @@ use super::{bodies, paths};
 
 /// What client and server share by copying, so that the client depends on nothing of ours. In this package they are links
 /// to the files of the runtime, which `cargo package` follows.
-const SHARED: [(&str, &str); 4] = [
-    ("choice.rs", include_str!("../client/choice.rs")),
+const SHARED: [(&str, &str); 3] = [
     ("decimal.rs", include_str!("../client/decimal.rs")),
     ("field.rs", include_str!("../client/field.rs")),
     ("time.rs", include_str!("../client/time.rs")),
 ];
 
-/// What they share besides where a document needs it.
+/// What they share besides where a document lists texts.
+const CHOICE: (&str, &str) = ("choice.rs", include_str!("../client/choice.rs"));
+
+/// What they share besides where a document has values of any kind.
 const OPEN: (&str, &str) = ("any.rs", include_str!("../client/any.rs"));
 
 /// What a client has where a form needs it.
@@ -27,6 +29,19 @@ const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
 
 /// What a client has where a text stands in a path.
 const PATH: (&str, &str) = ("path.rs", include_str!("../client/path.rs"));
+
+/// What the modules of documents find in the one around them, of each file beside it.
+const USED: [(&str, &str); 6] = [
+    ("any", "pub use any::Any;"),
+    ("any", "#[doc(hidden)]\npub use any::present;"),
+    ("choice", "use choice::none_of;"),
+    ("decimal", "pub use decimal::{Decimal, DecimalError};"),
+    ("field", "pub use field::Field;"),
+    (
+        "time",
+        "pub use time::{is_writable, parse_rfc3339, rfc3339};",
+    ),
+];
 
 /// What the generator emits cannot have: documentation of every builder method, and links that
 /// work in text that was written for another reader.
@@ -70,7 +85,10 @@ pub(crate) fn modules(
             super::doc::visible(&(head + &prettyplease::unparse(&file))),
         );
     }
-    let shared = SHARED.into_iter().chain(is_open(documents).then_some(OPEN));
+    let shared = SHARED
+        .into_iter()
+        .chain(has_choice(&modules).then_some(CHOICE))
+        .chain(is_open(documents).then_some(OPEN));
     let shared = shared.map(|file| ("codegen/runtime/src", file));
     let own = [
         has_form(documents).then_some(FORM),
@@ -78,11 +96,18 @@ pub(crate) fn modules(
     ];
     let own = own.into_iter().flatten();
     let own = own.map(|file| ("codegen/src/client", file));
-    for (folder, (name, text)) in shared.chain(own) {
+    let beside: Vec<_> = shared.chain(own).collect();
+    let root = root(
+        documents,
+        inner,
+        mock,
+        beside.iter().map(|(_, file)| file.0),
+    );
+    for (folder, (name, text)) in beside {
         let origin = origin(&format!("{folder}/{name}"));
         modules.insert(name.to_owned(), format!("// {origin}\n\n{}", copied(text)));
     }
-    modules.insert("mod.rs".to_owned(), root(documents, inner, mock));
+    modules.insert("mod.rs".to_owned(), root);
     Ok(modules)
 }
 
@@ -106,6 +131,11 @@ fn copied(text: &str) -> String {
         copy.push('\n');
     }
     copy
+}
+
+/// Whether a generated text says what there is instead of a text that is none of it.
+fn has_choice(modules: &BTreeMap<String, String>) -> bool {
+    modules.values().any(|text| text.contains("::none_of("))
 }
 
 /// Whether a document has values of any kind, or alternatives that are told by trial.
@@ -146,79 +176,69 @@ fn mock_module(document: &Document) -> Result<(String, String), Problems> {
     Ok((name, super::doc::visible(&text)))
 }
 
-/// Refuses two documents that would become one module, or one that would become the mock of another.
-fn check_modules(documents: &[Document], mocks: bool) -> Result<(), Problems> {
+/// Refuses documents that would become one module, or one that would become the mock of another: the later of them.
+pub(crate) fn check_modules<'a>(
+    documents: impl IntoIterator<Item = &'a Document>,
+    mocks: bool,
+) -> Result<(), Problems> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    let mut found = Vec::new();
     for document in documents {
         let mock = mocks.then(|| format!("{}_mock", document.module));
         for module in std::iter::once(document.module.clone()).chain(mock) {
             let cause = format!("becomes the module `{module}`, too");
             if let Some(other) = seen.insert(module, &document.file) {
-                return Err(Problems::from(Problem {
+                found.push(Problem {
                     file: document.file.clone(),
                     pointer: Pointer::default(),
                     cause: format!("{other} {cause}"),
                     remedy: "rename one of the files".to_owned(),
-                }));
+                });
             }
         }
     }
-    Ok(())
+    Problems::new(found).map_or(Ok(()), Err)
 }
 
 fn origin(source: &str) -> String {
     format!("Generated by `openapi-dropshot` from `{source}`. Do not edit: see `mod.rs`.")
 }
 
-fn root(documents: &[Document], inner: Option<&str>, mock: Option<&str>) -> String {
+/// The module of all: what it is, `mod` for each file beside it, and what of these others use.
+fn root<'a>(
+    documents: &[Document],
+    inner: Option<&str>,
+    mock: Option<&str>,
+    beside: impl Iterator<Item = &'a str>,
+) -> String {
     let option = |name, value: Option<&str>| {
         value.map_or(String::new(), |value| format!("--{name} {value} "))
     };
     let options = option("inner", inner) + &option("mock", mock);
-    let files: Vec<_> = documents
-        .iter()
-        .map(|document| document.file.as_str())
-        .collect();
+    let files: Vec<_> = documents.iter().map(|it| it.file.as_str()).collect();
     let mut text = format!(
         "//! What the published documents say, as Rust: generated, never edited.\n//!\n\
          //! To make it anew after a change of a document, where `FOLDER` is the one of this file:\n//!\n//! ```text\n\
          //! openapi-dropshot client --out FOLDER {options}{}\n//! ```\n\n",
         files.join(" ")
     );
+    // Writing to a string cannot fail.
     for document in documents {
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "{LENIENCE}pub mod {};", document.module);
         if let Some(feature) = mock {
             let gate = format!("#[cfg(feature = \"{feature}\")]\n{LENIENCE}");
             let _ = writeln!(text, "{gate}pub mod {}_mock;", document.module);
         }
     }
-    let (open, used) = match is_open(documents) {
-        true => (
-            "mod any;\n",
-            "pub use any::Any;\n#[doc(hidden)]\npub use any::present;\n",
-        ),
-        false => ("", ""),
-    };
-    let form = match has_form(documents) {
-        true => "mod form;\n",
-        false => "",
-    };
-    let path = match has_path(documents) {
-        true => "mod path;\n",
-        false => "",
-    };
-    text + open
-        + "#[allow(dead_code)] // For documents that list texts.\nmod choice;\nmod decimal;\nmod field;\n"
-        + form
-        + path
-        + "mod time;\n\n"
-        + used
-        + "#[allow(unused_imports)]
-use choice::none_of;
-\
-            pub use decimal::{Decimal, DecimalError};
-pub use field::Field;
-pub use time::{is_writable, parse_rfc3339, rfc3339};
-"
+    let beside: BTreeSet<&str> = beside.map(|it| it.trim_end_matches(".rs")).collect();
+    for module in &beside {
+        let _ = writeln!(text, "mod {module};");
+    }
+    text.push('\n');
+    for (module, used) in USED {
+        if beside.contains(module) {
+            let _ = writeln!(text, "{used}");
+        }
+    }
+    text
 }

@@ -7,9 +7,11 @@
 //! 4. A list in a query is expected as it is sent: its name with each item.
 //! 5. A text or bytes are answered as such, not as JSON.
 //!
-//! An answer of several bodies stays as progenitor has it: whoever makes one gives a `serde_json::Value`, in which numbers
-//! are rounded, and gives null for no body. Of requests, progenitor compares JSON and texts. Bodies that are forms, parts or bytes are matched by what
-//! `into_inner` gives.
+//! An answer of several bodies stays as progenitor has it: whoever makes one gives a `serde_json::Value`, in which
+//! numbers are rounded, and gives null for no body. Of requests, progenitor compares JSON and texts. Bodies that are
+//! forms, parts or bytes are matched by what `into_inner` gives.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 use syn::punctuated::Punctuated;
@@ -50,15 +52,15 @@ fn has_name(code: u16) -> bool {
 /// Patches a whole file of mocks.
 pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
     patch::file(file, document, shared);
+    let operations = document.operations.iter();
+    let operations: HashMap<_, _> = operations.map(|it| (it.stem(), it)).collect();
     for item in bodies::items(file, "operations") {
         let name = bodies::owner(item).unwrap_or_default();
         let (stem, is_answer) = match name.strip_suffix("Then") {
             Some(stem) => (stem, true),
             None => (name.strip_suffix("When").unwrap_or(&name), false),
         };
-        let mut operations = document.operations.iter();
-        if let (Some(operation), Item::Impl(item)) = (operations.find(|it| it.stem() == stem), item)
-        {
+        if let (Some(operation), Item::Impl(item)) = (operations.get(stem), item) {
             Mock {
                 document,
                 operation,

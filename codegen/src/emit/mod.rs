@@ -31,7 +31,7 @@ mod values;
 
 use crate::{Document, Problems};
 
-pub(crate) use client::modules as client_modules;
+pub(crate) use client::{check_modules, modules as client_modules};
 use patch::Shared;
 use types::Side;
 

@@ -87,7 +87,7 @@ fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds) -> TokenStre
             proc_macro2::Literal::i64_unsuffixed(bound.value.parse().unwrap_or_default());
         quote!(#number)
     };
-    let checks = checks(bounds, literal);
+    let checks = checks(&inside(width, bounds), literal);
     let others: Vec<_> = ["i32", "i64", "u32", "u64", "usize"]
         .into_iter()
         .filter(|other| *other != inner.to_string())
@@ -122,6 +122,20 @@ fn integer(ident: &Ident, doc: &str, width: Width, bounds: &Bounds) -> TokenStre
             }
         )*
         #common
+    }
+}
+
+/// The bounds that the type itself does not keep. rustc warns of a comparison that cannot be otherwise.
+fn inside(width: Width, bounds: &Bounds) -> Bounds {
+    let (least, most) = width.range();
+    let unless = |bound: &Option<Bound>, end: i128| {
+        let bound = bound.as_ref();
+        let bound = bound.filter(|it| it.exclusive || it.value.parse() != Ok(end));
+        bound.cloned()
+    };
+    Bounds {
+        minimum: unless(&bounds.minimum, least),
+        maximum: unless(&bounds.maximum, most),
     }
 }
 

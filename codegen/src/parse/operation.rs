@@ -227,6 +227,25 @@ fn parameters<'a>(
     whole.then_some(parameters)
 }
 
+/// Where a parameter travels.
+fn location<'a>(reader: &Reader<'a>, place: &Place<'a>) -> Option<Location> {
+    let (cause, remedy) = match reader.required_text(place, "in")?.as_str() {
+        "path" => return Some(Location::Path),
+        "query" => return Some(Location::Query),
+        "header" => return Some(Location::Header),
+        "cookie" => (
+            "dropshot publishes no parameter in `cookie`".to_owned(),
+            "write a security scheme `apiKey` in `cookie` if it is a credential, else `query` or `header`",
+        ),
+        other => (
+            format!("a parameter in `{other}` is not understood"),
+            "write `path`, `query` or `header`",
+        ),
+    };
+    reader.refuse(&place.pointer.child("in"), cause, remedy);
+    None
+}
+
 /// One parameter, wherever it stands. `whole` is what it is a part of.
 pub(super) fn parameter<'a>(
     reader: &Reader<'a>,
@@ -237,19 +256,7 @@ pub(super) fn parameter<'a>(
     let place = reader.object(place, &PARAMETER)?;
     answer::examples(reader, &place);
     let name = reader.required_text(&place, "name");
-    let location = match reader.required_text(&place, "in")?.as_str() {
-        "path" => Location::Path,
-        "query" => Location::Query,
-        "header" => Location::Header,
-        other => {
-            reader.refuse(
-                &place.pointer.child("in"),
-                format!("a parameter in `{other}` is not understood"),
-                "write `path`, `query` or `header`; of a cookie that is a credential, a security scheme `apiKey` in `cookie`",
-            );
-            return None;
-        }
-    };
+    let location = location(reader, &place)?;
     let name = name?;
     if location == Location::Header && !is_credential(reader, &name) {
         answer::check_header_name(reader, &name, &place.pointer);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::document::{Document, Operation};
+use crate::document::Document;
+use crate::operation::Operation;
 use serde_json::{Map, Value, json};
 
 /// The document as dropshot would emit it if the service did all of it, and what no service could do: statuses that

@@ -39,6 +39,7 @@
 
 mod document;
 mod fold;
+mod operation;
 mod same;
 
 use std::fmt::Write;

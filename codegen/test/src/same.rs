@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Document, Operation, escape};
+use crate::document::Document;
+use crate::operation::{Operation, escape};
 use serde_json::{Map, Value, json};
 
 /// The differences of two documents in what `drift` does not look at.

@@ -171,7 +171,8 @@ fn the_first_that_fits_is_meant_where_several_may_fit() {
 
 #[test]
 fn names_that_rust_has_not_are_kept_on_the_wire() {
-    let text = r#"{"@type":"t","type":1,"_b":"+1","_links":{"@id":null},"links":null,"3d":true,"userId":"u","user_id":"v","größe":1,"$":2,"self":3}"#;
+    use named::types::Whom;
+    let text = r#"{"@type":"t","type":1,"_b":"+1","_links":{"@id":null},"links":null,"3d":true,"userId":"u","user_id":"v","größe":1,"$":2,"self":3,"for":"self","in":"Self2"}"#;
     hold!(named, client_named, Thing,
         text => true,
         r#"{"@type":"t","_b":"","userId":"u"}"# => true,
@@ -183,15 +184,25 @@ fn names_that_rust_has_not_are_kept_on_the_wire() {
     assert_eq!((thing.type_.as_str(), thing.type_2), ("t", Some(1)));
     assert_eq!(thing.b, named::types::Vote::Plus1);
     assert_eq!(named::types::Vote::default().as_str(), "text/html");
+    assert_eq!(
+        (thing.for_, thing.in_),
+        (Some(Whom::Self_), Some(Whom::Self2))
+    );
+    assert_eq!(Whom::default(), Whom::Self3);
+    let texts = Whom::ALL.iter().map(Whom::as_str);
+    assert!(texts.eq(["self", "Self", "self_", "Self2"]));
     let built = client_named::types::Thing::builder();
     let built = built
         .type_("t")
         .b(client_named::types::Vote::X2)
-        .user_id("u");
+        .user_id("u")
+        // The first takes the name of its type, so that the second keeps its own.
+        .whom(client_named::types::Whom::Self_)
+        .in_(client_named::types::Whom::Self4);
     let built = client_named::types::Thing::try_from(built).unwrap();
     assert_eq!(
         serde_json::to_string(&built).unwrap(),
-        r#"{"@type":"t","_b":"*","userId":"u"}"#
+        r#"{"@type":"t","_b":"*","userId":"u","for":"self","in":"self_"}"#
     );
 }
 

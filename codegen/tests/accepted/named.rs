@@ -39,6 +39,10 @@ pub mod types {
         pub x: ::std::option::Option<i64>,
         #[serde(rename = "self", skip_serializing_if = "::std::option::Option::is_none")]
         pub self_: ::std::option::Option<i64>,
+        #[serde(rename = "for", skip_serializing_if = "::std::option::Option::is_none")]
+        pub for_: ::std::option::Option<Whom>,
+        #[serde(rename = "in", skip_serializing_if = "::std::option::Option::is_none")]
+        pub in_: ::std::option::Option<Whom>,
     }
     /// `ThingLinks`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
@@ -145,6 +149,77 @@ pub mod types {
             value.parse()
         }
     }
+    /// `Whom`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Whom {
+        #[serde(rename = "self")]
+        Self_,
+        #[serde(rename = "Self")]
+        Self3,
+        #[serde(rename = "self_")]
+        Self4,
+        #[serde(rename = "Self2")]
+        Self2,
+    }
+    impl ::std::fmt::Display for Whom {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Self_ => f.write_str("self"),
+                Self::Self3 => f.write_str("Self"),
+                Self::Self4 => f.write_str("self_"),
+                Self::Self2 => f.write_str("Self2"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Whom {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "self" => Ok(Self::Self_),
+                "Self" => Ok(Self::Self3),
+                "self_" => Ok(Self::Self4),
+                "Self2" => Ok(Self::Self2),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Whom {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Whom {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// Error types.
     pub mod error {
         /// Error from a `TryFrom` or `FromStr` implementation.
@@ -183,6 +258,12 @@ pub mod types {
             Self::TextHtml
         }
     }
+    impl ::std::default::Default for Whom {
+        /// What counts when nothing is said.
+        fn default() -> Self {
+            Self::Self3
+        }
+    }
     impl Vote {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[
@@ -213,6 +294,24 @@ pub mod types {
             }
         }
     }
+    impl Whom {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[
+            Self::Self_,
+            Self::Self3,
+            Self::Self4,
+            Self::Self2,
+        ];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Self_ => "self",
+                Self::Self3 => "Self",
+                Self::Self4 => "self_",
+                Self::Self2 => "Self2",
+            }
+        }
+    }
 }
 impl ::schemars::JsonSchema for types::Thing {
     fn schema_name() -> ::std::string::String {
@@ -225,8 +324,9 @@ impl ::schemars::JsonSchema for types::Thing {
         generator: &mut ::schemars::r#gen::SchemaGenerator,
     ) -> ::schemars::schema::Schema {
         let _ = generator.subschema_for::<types::Vote>();
+        let _ = generator.subschema_for::<types::Whom>();
         ::openapi_dropshot_runtime::document_schema(
-            "{\"description\":\"Names that Rust has not.\",\"type\":\"object\",\"required\":[\"@type\",\"_b\",\"userId\"],\"additionalProperties\":false,\"properties\":{\"@type\":{\"type\":\"string\"},\"type\":{\"type\":\"integer\"},\"_b\":{\"$ref\":\"#/components/schemas/Vote\"},\"_links\":{\"type\":\"object\",\"properties\":{\"@id\":{\"type\":\"string\",\"nullable\":true}}},\"links\":{\"type\":\"string\",\"nullable\":true},\"3d\":{\"type\":\"boolean\"},\"userId\":{\"type\":\"string\"},\"user_id\":{\"type\":\"string\"},\"größe\":{\"type\":\"integer\"},\"$\":{\"type\":\"integer\"},\"self\":{\"type\":\"integer\"}}}",
+            "{\"description\":\"Names that Rust has not.\",\"type\":\"object\",\"required\":[\"@type\",\"_b\",\"userId\"],\"additionalProperties\":false,\"properties\":{\"@type\":{\"type\":\"string\"},\"type\":{\"type\":\"integer\"},\"_b\":{\"$ref\":\"#/components/schemas/Vote\"},\"_links\":{\"type\":\"object\",\"properties\":{\"@id\":{\"type\":\"string\",\"nullable\":true}}},\"links\":{\"type\":\"string\",\"nullable\":true},\"3d\":{\"type\":\"boolean\"},\"userId\":{\"type\":\"string\"},\"user_id\":{\"type\":\"string\"},\"größe\":{\"type\":\"integer\"},\"$\":{\"type\":\"integer\"},\"self\":{\"type\":\"integer\"},\"for\":{\"$ref\":\"#/components/schemas/Whom\"},\"in\":{\"$ref\":\"#/components/schemas/Whom\"}}}",
         )
     }
 }
@@ -242,6 +342,21 @@ impl ::schemars::JsonSchema for types::Vote {
     ) -> ::schemars::schema::Schema {
         ::openapi_dropshot_runtime::document_schema(
             "{\"type\":\"string\",\"enum\":[\"+1\",\"-1\",\"text/html\",\"\",\"*\",\"up\",\"Up\",\"self\",\"Plus1\",\"3\"],\"default\":\"text/html\"}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Whom {
+    fn schema_name() -> ::std::string::String {
+        "Whom".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Whom").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"self\",\"Self\",\"self_\",\"Self2\"],\"default\":\"Self\"}",
         )
     }
 }
@@ -419,6 +534,22 @@ pub mod schemas {
                         nullable: false,
                     },
                 },
+                Property {
+                    name: "for",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Whom),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "in",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Whom),
+                        nullable: false,
+                    },
+                },
             ],
             additional: false,
         }),
@@ -443,6 +574,17 @@ pub mod schemas {
                 "Plus1",
                 "3",
             ],
+        }),
+        nullable: false,
+    };
+    /// The schema `Whom`.
+    pub static Whom: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["self", "Self", "self_", "Self2"],
         }),
         nullable: false,
     };

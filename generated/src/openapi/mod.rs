@@ -52,13 +52,11 @@ pub mod mobile;
 )]
 #[rustfmt::skip] // As the generator prints it.
 pub mod mobile_mock;
-#[allow(dead_code)] // For documents that list texts.
 mod choice;
 mod decimal;
 mod field;
 mod time;
 
-#[allow(unused_imports)]
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;

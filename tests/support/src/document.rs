@@ -9,12 +9,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
+use crate::operation;
 use crate::schema::Schemas;
 
-/// The methods that a path item of OpenAPI 3.0 can have, as its keys spell them.
-pub const METHODS: [&str; 8] = [
-    "get", "put", "post", "delete", "options", "head", "patch", "trace",
-];
+pub use crate::operation::{Parameter, escape};
 
 /// The folder of the repository, from which tests name files.
 pub fn repository() -> PathBuf {
@@ -87,21 +85,6 @@ pub struct Operation {
     pub secured: bool,
 }
 
-/// One parameter of an operation.
-#[derive(Debug)]
-pub struct Parameter {
-    /// Its name as published.
-    pub name: String,
-    /// `path`, `query` or `header`.
-    pub location: String,
-    /// Whether it must be sent.
-    pub required: bool,
-    /// The JSON Pointer of its schema.
-    pub schema: String,
-    /// The JSON Pointer of the parameter.
-    pub pointer: String,
-}
-
 /// One answer that an operation lists.
 #[derive(Debug)]
 pub struct DocumentedResponse {
@@ -138,7 +121,12 @@ impl Document {
 
     /// Indexes a document that is already at hand, for tests that break a copy of one.
     pub fn from_json(name: &str, json: Value) -> Self {
-        let operations = operations(&json);
+        let operations = operation::operations(&json);
+        assert!(json["paths"].is_object(), "{name} has no paths");
+        let operations = operations
+            .into_iter()
+            .map(|it| Operation::of(&json, it))
+            .collect();
         let schemas = Schemas::of(&json);
         Self {
             name: name.to_owned(),
@@ -224,91 +212,53 @@ fn matches(template: &str, path: &str) -> bool {
 
 /// Follows references from a pointer to the place where something stands itself.
 fn resolve<'a>(json: &'a Value, pointer: &str) -> (String, &'a Value) {
-    let mut pointer = pointer.to_owned();
-    loop {
-        let value = json
-            .pointer(&pointer)
-            .unwrap_or_else(|| panic!("the document has nothing at {pointer}"));
-        match value.get("$ref").and_then(Value::as_str) {
-            Some(reference) => pointer = reference.trim_start_matches('#').to_owned(),
-            None => return (pointer, value),
+    let (place, value) = operation::resolve(json, pointer);
+    assert!(
+        json.pointer(&place).is_some(),
+        "the document has nothing at {place}"
+    );
+    (place, value)
+}
+
+impl Operation {
+    fn of(json: &Value, indexed: operation::Operation) -> Self {
+        let operation::Operation {
+            id,
+            method,
+            path,
+            pointer,
+            parameters,
+            body,
+        } = indexed;
+        assert!(!id.is_empty(), "{pointer} has no operationId");
+        for schema in parameters.iter().map(|it| &it.schema).chain(&body) {
+            resolve(json, schema);
         }
-    }
-}
-
-/// One segment of a JSON Pointer, escaped (RFC 6901, section 3).
-pub fn escape(segment: &str) -> String {
-    segment.replace('~', "~0").replace('/', "~1")
-}
-
-fn operations(json: &Value) -> Vec<Operation> {
-    let mut all = Vec::new();
-    let paths = json["paths"].as_object().expect("a document has paths");
-    for (path, item) in paths {
-        let item_pointer = format!("/paths/{}", escape(path));
-        for method in METHODS {
-            if item.get(method).is_some() {
-                let pointer = format!("{item_pointer}/{method}");
-                all.push(operation(json, path, method, &item_pointer, &pointer));
-            }
-        }
-    }
-    all
-}
-
-fn operation(json: &Value, path: &str, method: &str, item: &str, pointer: &str) -> Operation {
-    let published = &json.pointer(pointer).expect("the caller saw it");
-    let id = published["operationId"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{pointer} has no operationId"));
-    let body = published.get("requestBody").map(|_| {
-        let (pointer, body) = resolve(json, &format!("{pointer}/requestBody"));
-        let mut media = body["content"].as_object().into_iter().flatten();
-        let media = media.next().map_or("application/json", |(media, _)| media);
-        format!("{pointer}/content/{}/schema", escape(media))
-    });
-    let answers = published["responses"]
-        .as_object()
-        .unwrap_or_else(|| panic!("{id} lists no answers"))
-        .keys()
-        .filter_map(|status| {
-            let answer = answer(json, &format!("{pointer}/responses/{status}"));
-            Some((status.parse().ok()?, answer))
-        })
-        .collect();
-    let security = published.get("security").or(json.get("security"));
-    Operation {
-        id: id.to_owned(),
-        method: method.to_uppercase(),
-        path: path.to_owned(),
-        pointer: pointer.to_owned(),
-        parameters: [item, pointer]
-            .into_iter()
-            .flat_map(|owner| parameters(json, &format!("{owner}/parameters")))
-            .collect(),
-        body,
-        answers,
-        secured: security
+        let (_, published) = resolve(json, &pointer);
+        let answers = published["responses"]
+            .as_object()
+            .unwrap_or_else(|| panic!("{id} lists no answers"))
+            .keys()
+            .filter_map(|status| {
+                let answer = answer(json, &format!("{pointer}/responses/{status}"));
+                Some((status.parse().ok()?, answer))
+            })
+            .collect();
+        let security = published.get("security").or(json.get("security"));
+        let secured = security
             .and_then(Value::as_array)
-            .is_some_and(|security| !security.is_empty()),
+            .is_some_and(|security| !security.is_empty());
+        Self {
+            id,
+            method,
+            path,
+            pointer,
+            parameters,
+            body,
+            answers,
+            secured,
+        }
     }
-}
-
-fn parameters(json: &Value, pointer: &str) -> Vec<Parameter> {
-    let listed = json.pointer(pointer).and_then(Value::as_array);
-    (0..listed.map_or(0, Vec::len))
-        .map(|index| {
-            let (pointer, parameter) = resolve(json, &format!("{pointer}/{index}"));
-            let text = |member: &str| parameter[member].as_str().unwrap_or_default().to_owned();
-            Parameter {
-                name: text("name"),
-                location: text("in"),
-                required: parameter["required"].as_bool().unwrap_or_default(),
-                schema: format!("{pointer}/schema"),
-                pointer,
-            }
-        })
-        .collect()
 }
 
 fn answer(json: &Value, pointer: &str) -> DocumentedResponse {

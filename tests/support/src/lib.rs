@@ -16,6 +16,7 @@ pub mod edit;
 pub mod load;
 pub mod mail;
 pub mod number;
+mod operation;
 pub mod passkey;
 pub mod port;
 pub mod postgres;

@@ -117,7 +117,6 @@ pub mod security;
 #[rustfmt::skip] // As the generator prints it.
 pub mod unions;
 mod any;
-#[allow(dead_code)] // For documents that list texts.
 mod choice;
 mod decimal;
 mod field;
@@ -128,7 +127,6 @@ mod time;
 pub use any::Any;
 #[doc(hidden)]
 pub use any::present;
-#[allow(unused_imports)]
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;

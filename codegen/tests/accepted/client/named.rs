@@ -42,6 +42,10 @@ pub mod types {
         pub x: ::std::option::Option<i64>,
         #[serde(rename = "self", skip_serializing_if = "::std::option::Option::is_none")]
         pub self_: ::std::option::Option<i64>,
+        #[serde(rename = "for", skip_serializing_if = "::std::option::Option::is_none")]
+        pub whom: ::std::option::Option<Whom>,
+        #[serde(rename = "in", skip_serializing_if = "::std::option::Option::is_none")]
+        pub in_: ::std::option::Option<Whom>,
     }
     impl Thing {
         pub fn builder() -> builder::Thing {
@@ -152,13 +156,89 @@ pub mod types {
             value.parse()
         }
     }
+    /// `Whom`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Whom {
+        #[serde(rename = "self")]
+        Self_,
+        #[serde(rename = "Self")]
+        Self3,
+        #[serde(rename = "self_")]
+        Self4,
+        #[serde(rename = "Self2")]
+        Self2,
+    }
+    impl ::std::fmt::Display for Whom {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Self_ => f.write_str("self"),
+                Self::Self3 => f.write_str("Self"),
+                Self::Self4 => f.write_str("self_"),
+                Self::Self2 => f.write_str("Self2"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Whom {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "self" => Ok(Self::Self_),
+                "Self" => Ok(Self::Self3),
+                "self_" => Ok(Self::Self4),
+                "Self2" => Ok(Self::Self2),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Whom {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Whom {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// Types for composing complex structures.
     pub mod builder {
         #[derive(Clone, Debug)]
         pub struct Thing {
             b: ::std::result::Result<super::Vote, ::std::string::String>,
+            whom: ::std::result::Result<
+                ::std::option::Option<super::Whom>,
+                ::std::string::String,
+            >,
             gr_e: ::std::result::Result<
                 ::std::option::Option<i64>,
+                ::std::string::String,
+            >,
+            in_: ::std::result::Result<
+                ::std::option::Option<super::Whom>,
                 ::std::string::String,
             >,
             links: ::std::result::Result<
@@ -193,7 +273,9 @@ pub mod types {
             fn default() -> Self {
                 Self {
                     b: Err("no value supplied for b".to_string()),
+                    whom: Ok(Default::default()),
                     gr_e: Ok(Default::default()),
+                    in_: Ok(Default::default()),
                     links: Ok(Default::default()),
                     links_2: Ok(Default::default()),
                     self_: Ok(Default::default()),
@@ -217,6 +299,18 @@ pub mod types {
                     .map_err(|e| format!("error converting supplied value for b: {e}"));
                 self
             }
+            pub fn whom<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Whom>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.whom = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for whom: {e}")
+                    });
+                self
+            }
             pub fn gr_e<T>(mut self, value: T) -> Self
             where
                 T: ::std::convert::TryInto<::std::option::Option<i64>>,
@@ -226,6 +320,18 @@ pub mod types {
                     .try_into()
                     .map_err(|e| {
                         format!("error converting supplied value for gr_e: {e}")
+                    });
+                self
+            }
+            pub fn in_<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Whom>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.in_ = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for in_: {e}")
                     });
                 self
             }
@@ -345,7 +451,9 @@ pub mod types {
             ) -> ::std::result::Result<Self, super::error::ConversionError> {
                 Ok(Self {
                     b: value.b?,
+                    whom: value.whom?,
                     gr_e: value.gr_e?,
+                    in_: value.in_?,
                     links: value.links?,
                     links_2: value.links_2?,
                     self_: value.self_?,
@@ -362,7 +470,9 @@ pub mod types {
             fn from(value: super::Thing) -> Self {
                 Self {
                     b: Ok(value.b),
+                    whom: Ok(value.whom),
                     gr_e: Ok(value.gr_e),
+                    in_: Ok(value.in_),
                     links: Ok(value.links),
                     links_2: Ok(value.links_2),
                     self_: Ok(value.self_),
@@ -453,6 +563,12 @@ pub mod types {
             Self::TextHtml
         }
     }
+    impl ::std::default::Default for Whom {
+        /// What counts when nothing is said.
+        fn default() -> Self {
+            Self::Self3
+        }
+    }
     impl Vote {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[
@@ -480,6 +596,24 @@ pub mod types {
                 Self::Self_ => "self",
                 Self::Plus12 => "Plus1",
                 Self::X3 => "3",
+            }
+        }
+    }
+    impl Whom {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[
+            Self::Self_,
+            Self::Self3,
+            Self::Self4,
+            Self::Self2,
+        ];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Self_ => "self",
+                Self::Self3 => "Self",
+                Self::Self4 => "self_",
+                Self::Self2 => "Self2",
             }
         }
     }

@@ -1,0 +1,1 @@
+../../../codegen/test/src/operation.rs
