@@ -58,8 +58,8 @@ pub struct Settings {
     /// The SQLite file is made when it does not exist; the PostgreSQL database must exist. Many replicas may
     /// share one PostgreSQL, and it may be on several servers (`postgres://USER@HOST-1,HOST-2/DATABASE`): the
     /// one that takes writes is used. `sslmode` is `disable`, `prefer` (the default), `require`, `verify-ca` or
-    /// `verify-full`, the last two with `sslrootcert=FILE`; `prepared_statements=true` is faster where no pooler
-    /// stands in between that forgets them. `pool_size=N` is how many connections a process makes at most, 16 unless
+    /// `verify-full`, the last two with `sslrootcert=FILE`. Statements are prepared unless it is found that a pooler
+    /// stands in between that may forget them; `prepared_statements=true` or `false` says which it is. `pool_size=N` is how many connections a process makes at most, 16 unless
     /// given: all replicas together, one more during an upgrade, and a few for commands have to fit into PostgreSQL's
     /// `max_connections`. A command may use the database of a running server. Write a password into the variable
     /// or the file: others on the machine can read a command line.

@@ -223,6 +223,12 @@ impl App {
         self.store.numbers()
     }
 
+    /// Waits until it was found that something may stand between this process and PostgreSQL, so that statements are not
+    /// prepared. Why comes back.
+    pub async fn unprepared(&self) -> &'static str {
+        self.store.unprepared().await
+    }
+
     /// What the share links that the service hands out begin with; it does not end with a slash.
     pub fn public_url(&self) -> &str {
         &self.public_url

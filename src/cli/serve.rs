@@ -68,6 +68,7 @@ impl Serve {
             let controls = written_at_the_end.controls();
             let server = server.rereading(move |log| started.reload(&controls, log));
             introduce(&app, settings, &log).await?;
+            tokio::spawn(tell_if_unprepared(Arc::clone(&app), log.clone()));
             if let Some(provider) = provider {
                 tokio::spawn(warn_if_it_does_not_answer(provider, log.clone()));
             }
@@ -135,6 +136,12 @@ async fn warn_if_it_does_not_answer(provider: Arc<Provider>, log: Logger) {
             "issuer" => provider.issuer(), "error" => %error
         );
     }
+}
+
+/// Tells an operator why PostgreSQL has more to do than it would have to: when the program begins, or when it is found later.
+async fn tell_if_unprepared(app: Arc<App>, log: Logger) {
+    let why = app.unprepared().await;
+    warn!(log, "statements are not prepared, as something may stand before PostgreSQL that forgets them"; "error" => why);
 }
 
 /// Warns about a database file that is there with a mode that it would not be made with: a copy, say, or one that was

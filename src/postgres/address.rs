@@ -5,7 +5,7 @@
 //! - `sslmode`, of which it knows no `verify-ca` and `verify-full`, and `sslrootcert`: they mean what libpq's
 //!   documentation says ("SSL Mode Descriptions"), with one difference. Who asks for a check says by which
 //!   certificates, because a server has no home directory to look for them in.
-//! - `prepared_statements`, `true` or `false` (the default): promise 6 of the [store](super).
+//! - `prepared_statements`, `true` or `false`, for who does not want it to be [found out](super::preparing).
 //! - `pool_size`, how many connections the process makes at most.
 //!
 //! What stands in a URL for something else (`@`, `?`, `/` in a password, say) is percent-encoded. A URL in which
@@ -42,7 +42,7 @@ pub struct Address {
     /// The same, one server each.
     servers: Vec<Config>,
     tls: Tls,
-    prepares: bool,
+    prepares: Option<bool>,
     pool_size: usize,
 }
 
@@ -75,7 +75,8 @@ impl Address {
         &self.tls
     }
 
-    pub(super) fn prepares(&self) -> bool {
+    /// Whether statements are to be prepared, if the URL says it.
+    pub(super) fn prepares(&self) -> Option<bool> {
         self.prepares
     }
 
@@ -89,7 +90,7 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
-        let (mut mode, mut roots, mut prepares, mut pool_size) = (None, None, false, POOL_SIZE);
+        let (mut mode, mut roots, mut prepares, mut pool_size) = (None, None, None, POOL_SIZE);
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
         if query.contains('@') || base.matches('@').count() > 1 {
             return Err(wrong(
@@ -102,9 +103,9 @@ impl FromStr for Address {
                 Some(("sslmode", value)) => mode = Some(value),
                 Some(("sslrootcert", value)) => roots = Some(PathBuf::from(decoded(value)?)),
                 Some(("prepared_statements", value)) => {
-                    prepares = value.parse().map_err(|_| {
+                    prepares = Some(value.parse().map_err(|_| {
                         wrong("prepared_statements is neither true nor false; write one of them")
-                    })?;
+                    })?);
                 }
                 Some(("pool_size", value)) => pool_size = pool_size_of(value)?,
                 _ => {
@@ -278,6 +279,13 @@ mod tests {
         let pool = |query: &str| address(&format!("postgres://h/d?{query}")).pool_size;
         let sizes = ["", "pool_size=1", "connect_timeout=3&pool_size=1000"].map(pool);
         assert_eq!(sizes, [16, 1, 1000]);
+    }
+
+    #[test]
+    fn whether_statements_are_prepared_is_said_by_the_url_or_found_out() {
+        let prepares = |query: &str| address(&format!("postgres://h/d?{query}")).prepares;
+        let said = ["", "prepared_statements=true", "prepared_statements=false"].map(prepares);
+        assert_eq!(said, [None, Some(true), Some(false)]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use deadpool_postgres::{ClientWrapper, Object, Pool};
 use tokio::time::Instant;
 
 use super::connect::Connector;
+use super::preparing::Preparing;
 use super::turns::Turn;
 
 /// How long a caller waits for an answer, as in SQLite.
@@ -53,8 +54,6 @@ pub(super) struct Checkout {
     connector: Connector,
     /// Is given back after the connection.
     _turn: Turn,
-    /// Whether statements are prepared: promise 6 of the [store](super).
-    pub(super) prepares: bool,
 }
 
 impl Checkout {
@@ -63,7 +62,6 @@ impl Checkout {
         turn: Turn,
         pool: Pool,
         connector: Connector,
-        prepares: bool,
     ) -> Checkout {
         Checkout {
             connection: Some(connection),
@@ -73,7 +71,6 @@ impl Checkout {
             pool,
             connector,
             _turn: turn,
-            prepares,
         }
     }
 
@@ -83,6 +80,11 @@ impl Checkout {
         self.connection
             .as_ref()
             .expect("a checkout has a connection")
+    }
+
+    /// Whether statements are prepared.
+    pub(super) fn preparing(&self) -> &Preparing {
+        self.connector.preparing()
     }
 
     /// Notes that a statement is about to be sent. Whether it is the first comes back.

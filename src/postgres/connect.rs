@@ -3,7 +3,7 @@
 //! The driver tries several servers itself, but limits only the time that a TCP connection takes to be made. A
 //! server that hangs still takes connections, says nothing on them, and would keep every replica from its
 //! successor. So each server has `connect_timeout` for the whole way to a connection that can be used, and the one
-//! that led there last is tried first.
+//! that led there last is tried first. On that way, the connection is [looked at](super::preparing).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::address::Address;
 use super::address::CONNECT_TIMEOUT;
 use super::cancel::cancel;
+use super::preparing::Preparing;
 use crate::domain::Cause;
 
 /// Makes the connections of the pool.
@@ -27,6 +28,7 @@ pub(super) struct Connector(Arc<Servers>);
 struct Servers {
     servers: Vec<Config>,
     tls: MakeRustlsConnect,
+    preparing: Preparing,
     /// Which server took writes when one was last connected to.
     primary: AtomicUsize,
 }
@@ -36,8 +38,20 @@ impl Connector {
         Connector(Arc::new(Servers {
             servers: address.servers().to_vec(),
             tls,
+            preparing: Preparing::new(address.prepares()),
             primary: AtomicUsize::new(0),
         }))
+    }
+
+    /// Whether statements are prepared on these connections.
+    pub(super) fn preparing(&self) -> &Preparing {
+        &self.0.preparing
+    }
+
+    /// A connection outside of the pool.
+    pub(super) async fn another(&self) -> Result<Client, Error> {
+        let (client, _) = self.0.connect_to_primary().await?;
+        Ok(client)
     }
 
     /// Asks the server to stop what `token` stands for. One that has lost its place to another is not asked.
@@ -46,6 +60,7 @@ impl Connector {
             servers,
             tls,
             primary,
+            ..
         } = &*self.0;
         let server = &servers[primary.load(Ordering::Relaxed)];
         cancel(server, token, tls.clone()).await
@@ -61,13 +76,11 @@ impl Servers {
             let mut refused = None;
             for (number, server) in round.take(self.servers.len()) {
                 let connect_timeout = server.get_connect_timeout().copied();
-                let connecting = server.connect(self.tls.clone());
+                let connecting = self.connect_to(server);
                 match timeout(connect_timeout.unwrap_or(CONNECT_TIMEOUT), connecting).await {
-                    Ok(Ok((client, connection))) => {
+                    Ok(Ok(connected)) => {
                         self.primary.store(number, Ordering::Relaxed);
-                        // How it ends shows in the statements that it carries.
-                        let driver = tokio::spawn(async { drop(connection.await) });
-                        return Ok((client, driver));
+                        return Ok(connected);
                     }
                     Ok(Err(error)) => refused = Some(error),
                     Err(_) => {}
@@ -77,6 +90,14 @@ impl Servers {
                 return Err(error);
             }
         }
+    }
+
+    async fn connect_to(&self, server: &Config) -> Result<(Client, JoinHandle<()>), Error> {
+        let (client, connection) = server.connect(self.tls.clone()).await?;
+        // How it ends shows in the statements that it carries.
+        let driver = tokio::spawn(async { drop(connection.await) });
+        self.preparing.look_at(&client).await?;
+        Ok((client, driver))
     }
 }
 

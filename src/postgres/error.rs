@@ -41,14 +41,15 @@ impl From<tokio_postgres::Error> for ScriptError {
             // at its start).
             "40" | "08" => ScriptError::Retry(error.into()),
             "57" if code != SqlState::QUERY_CANCELED.code() => ScriptError::Retry(error.into()),
-            // A primary that has become a standby; a prepared statement that the server has forgotten, or
-            // whose tables a newer replica has migrated since; a transaction that was idle for too long, or whose
+            // A primary that has become a standby; a prepared statement that the server has forgotten, whose name
+            // somebody else has taken, or whose tables a newer replica has migrated since; a transaction that was idle for too long, or whose
             // end is all that this statement knows: another may say why.
             _ if [
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
                 SqlState::IN_FAILED_SQL_TRANSACTION,
                 SqlState::INVALID_SQL_STATEMENT_NAME,
+                SqlState::DUPLICATE_PSTATEMENT,
                 SqlState::FEATURE_NOT_SUPPORTED,
             ]
             .contains(found.code()) =>

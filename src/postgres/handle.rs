@@ -3,8 +3,8 @@
 use std::pin::pin;
 
 use futures::TryStreamExt;
-use futures::future::{join, join_all};
-use tokio_postgres::Row;
+use futures::future::{join, join_all, try_join_all};
+use tokio_postgres::{Error as PostgresError, Row, Statement};
 
 use super::checkout::Checkout;
 use crate::domain::Error;
@@ -83,22 +83,22 @@ impl Handle {
     ) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
         self.checkout.is_sent();
         let connection = self.checkout.connection();
-        // All of them first: one that is still to be prepared would come behind those that are not.
-        let mut prepared = Vec::new();
-        if self.checkout.prepares {
-            for (text, values) in sent {
-                let kinds: Vec<_> = values.iter().map(Value::kind).collect();
-                prepared.push(connection.prepare_typed_cached(text, &kinds).await?);
-            }
-        }
+        let prepared = match self.checkout.preparing().is_on() {
+            true => self.prepared(sent).await?,
+            false => Vec::new(),
+        };
         let prepared = &prepared;
+        let doubt = &|error: &_| self.checkout.preparing().doubt(error);
         let answers = sent
             .iter()
             .enumerate()
             .map(|(number, (text, values))| async move {
                 let rows = match prepared.get(number) {
-                    Some(statement) => connection.query_raw(statement, *values).await?,
-                    None => {
+                    Some(Some(statement)) => {
+                        let rows = connection.query_raw(statement, *values).await;
+                        rows.inspect_err(doubt)?
+                    }
+                    _ => {
                         let typed = values.iter().map(|value| (value, value.kind()));
                         connection.query_typed_raw(text, typed).await?
                     }
@@ -112,5 +112,22 @@ impl Handle {
             });
         // Each is sent when it is polled for the first time, which is in this order.
         Ok(join_all(answers).await)
+    }
+
+    /// All of them first: one that is still to be prepared would come behind those that are not. Those that are not, together.
+    /// Not prepared is what takes lists: the server plans it for the rows that are in them, and a plan that it keeps for any
+    /// number of rows takes many times as long for thousands.
+    async fn prepared(&self, sent: &[Sent<'_>]) -> Result<Vec<Option<Statement>>, PostgresError> {
+        let connection = self.checkout.connection();
+        let prepared = sent.iter().map(|(text, values)| async move {
+            if values.iter().any(Value::is_list) {
+                return Ok(None);
+            }
+            let kinds: Vec<_> = values.iter().map(Value::kind).collect();
+            let statement = connection.prepare_typed_cached(text, &kinds).await?;
+            Ok(Some(statement))
+        });
+        let prepared = try_join_all(prepared).await;
+        prepared.inspect_err(|error| self.checkout.preparing().doubt(error))
     }
 }

@@ -16,12 +16,13 @@
 //!    and it is not repeated: `Unavailable`. The caller may repeat it under its idempotency key.
 //! 5. The commit itself has no time limit on the server. PostgreSQL that is told to stop waiting for a
 //!    synchronous standby acknowledges a commit that a failover can still lose.
-//! 6. A statement travels unnamed, together with its parameters, in one round trip. So any pooler may stand in
-//!    between, pgbouncer in transaction mode too: with one that does not follow named statements, a replica
-//!    would run what another has prepared under the same name. The price is that the server plans each
+//! 6. Each connection prepares a statement once, unless it takes lists (`handle.rs`), where it was [found out](preparing) that the server keeps it for this
+//!    connection alone. Everywhere else a statement travels unnamed, together with its parameters, in one round trip. So
+//!    any pooler may stand in between, pgbouncer in transaction mode too: with one that does not follow named statements,
+//!    a replica would run what another has prepared under the same name. The price is that the server plans each
 //!    statement anew: `pgbench` reads a product by its id 10,900 times a second this way (`-M extended`) and
-//!    31,200 times prepared. So `prepared_statements=true` in the address has each connection prepare a
-//!    statement once: for a server without a pooler, or pgbouncer since 1.21 with `max_prepared_statements`.
+//!    31,200 times prepared. The address may say which of both it is, and nothing is found out then:
+//!    `prepared_statements=true` is for pgbouncer since 1.21 with `max_prepared_statements`.
 //! 7. Statements travel together where none decides upon the answer of another: BEGIN with the first of a change,
 //!    locks with what is read under them, everything that a change writes (`handle.rs`). The tests count the
 //!    round trips of each operation (`tests/store/postgres/round_trips.rs`).
@@ -45,6 +46,7 @@
 //!
 //! - `address.rs`, `tls.rs`: where the servers are, and how to know that it is them.
 //! - `connect.rs`: which of the servers it is now.
+//! - `preparing.rs`: whether something stands in between: 6 of the above.
 //! - `pool.rs`: the pool of connections.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
 //! - `turns.rs`, `pace.rs`: who is next to have a connection, and who would wait for too long.
@@ -68,6 +70,7 @@ mod inspect;
 mod migrate;
 mod open_error;
 mod pool;
+mod preparing;
 mod retry;
 mod tls;
 mod turns;
@@ -101,8 +104,6 @@ pub struct Postgres {
     /// Who takes a connection from the pool has a turn.
     turns: Turns,
     connector: Connector,
-    /// Whether statements are prepared.
-    prepares: bool,
     counts: Arc<Counts>,
     found_version: i64,
 }
@@ -127,13 +128,14 @@ impl Postgres {
     async fn open_with(address: &Address, when_empty: WhenEmpty) -> Result<Postgres, OpenError> {
         let (pool, connector, mut connection) = open_pool(address).await?;
         let found_version = migrate::migrate(&mut connection, address, when_empty).await?;
+        let preparing = connector.preparing();
+        preparing.find_out(connection, connector.another()).await;
         let counts = Arc::<Counts>::default();
         Ok(Postgres {
             pool,
             turns: Turns::new(address.pool_size(), &counts),
             counts,
             connector,
-            prepares: address.prepares(),
             found_version,
         })
     }
@@ -154,6 +156,11 @@ impl Postgres {
     /// Which version the schema had when this was opened: 0 for a new database.
     pub(crate) fn found_version(&self) -> i64 {
         self.found_version
+    }
+
+    /// Waits until it was found that statements cannot be prepared, though the address does not say so. Why comes back.
+    pub(crate) async fn unprepared(&self) -> &'static str {
+        self.connector.preparing().given_up().await
     }
 
     /// Whether the database has all migrations that this binary knows, and whether it takes changes: a standby does not, nor

@@ -79,7 +79,6 @@ impl Postgres {
             turn,
             self.pool.clone(),
             self.connector.clone(),
-            self.prepares,
         ))
     }
 }

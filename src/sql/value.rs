@@ -58,6 +58,11 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
+    /// Whether it is many values.
+    pub fn is_list(&self) -> bool {
+        matches!(self, Value::Integers(_) | Value::Uuids(_) | Value::List(_))
+    }
+
     /// Its type in PostgreSQL.
     pub fn kind(&self) -> Type {
         match self {

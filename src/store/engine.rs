@@ -1,5 +1,6 @@
 //! Which engine runs a script, and how.
 
+use std::future::pending;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -88,6 +89,15 @@ impl Store {
         match self {
             Store::Sqlite(sqlite) => Numbers::Sqlite(sqlite.numbers()),
             Store::Postgres(postgres) => Numbers::Postgres(postgres.numbers()),
+        }
+    }
+
+    /// Waits until it was found that something may stand between this process and PostgreSQL, so that statements are not
+    /// prepared. Why comes back.
+    pub(crate) async fn unprepared(&self) -> &'static str {
+        match self {
+            Store::Sqlite(_) => pending().await,
+            Store::Postgres(postgres) => postgres.unprepared().await,
         }
     }
 

@@ -56,6 +56,8 @@ mod postgres {
     mod fair;
     mod lost;
     mod partitioned;
+    mod pooler;
+    mod prepared;
     mod relay;
     mod revoked;
     mod round_trips;

@@ -111,7 +111,8 @@ async fn a_commit_that_nobody_answered_is_unavailable_and_not_tried_again() {
 #[tokio::test]
 async fn a_change_whose_transaction_does_not_begin_is_unavailable_and_not_tried_again() {
     let (relay, through) = Relay::before(&migrated().await).await;
-    let store = open(&through.parse().unwrap()).await.unwrap();
+    let unprepared = format!("{through}&prepared_statements=false");
+    let store = open(&unprepared.parse().unwrap()).await.unwrap();
     let app = App::new(store, Arc::new(SystemClock), "https://links.example");
     let app = app.await.unwrap();
     relay.begin_nothing();

@@ -6,6 +6,8 @@
 //!    until it has said so for all of them, and then handed on, too.
 //! 3. On request, it has the server refuse to begin transactions.
 //! 4. On request, it keeps all answers to itself: to the server, the client is frozen.
+//! 5. On request, it greets new clients with numbers of its own, as a pooler does.
+//! 6. On request, it has the server forget, once, what is kept for a connection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -45,6 +47,8 @@ pub struct Relay {
     latency: Duration,
     begins_nothing: Arc<AtomicBool>,
     frozen: Arc<AtomicBool>,
+    greets_anew: Arc<AtomicBool>,
+    forgets: Arc<AtomicBool>,
 }
 
 impl Relay {
@@ -87,6 +91,16 @@ impl Relay {
         self.frozen.store(true, Ordering::Relaxed);
     }
 
+    /// Step 5, from now on.
+    pub fn greet_anew(&self) {
+        self.greets_anew.store(true, Ordering::Relaxed);
+    }
+
+    /// Step 6, for who speaks next.
+    pub fn forget(&self) {
+        self.forgets.store(true, Ordering::Relaxed);
+    }
+
     /// What was noted since the last call.
     pub fn take(&self) -> Vec<Vec<Message>> {
         std::mem::take(&mut self.noted.lock().unwrap())
@@ -116,11 +130,17 @@ impl Relay {
             if !self.latency.is_zero() {
                 tokio::time::sleep(self.latency).await;
             }
+            if self.greets_anew.load(Ordering::Relaxed) {
+                greet_anew(&mut answers);
+            }
             client.write_all(&answers).await?;
             // Step 1.
             let mut trip = Vec::new();
             while asked == 0 {
                 let (mut bytes, messages) = receive(&mut client, &mut said).await?;
+                if self.forgets.swap(false, Ordering::Relaxed) {
+                    discard_all(&mut server, &mut answered).await?;
+                }
                 let begins = bytes.starts_with(b"Q") && bytes[5..].starts_with(b"BEGIN");
                 if begins && self.begins_nothing.load(Ordering::Relaxed) {
                     bytes[5..10].copy_from_slice(b"ERROR"); // Which is no statement.
@@ -137,8 +157,30 @@ impl Relay {
     }
 }
 
+/// Another number in the greeting (`BackendKeyData`), if it is among the answers.
+fn greet_anew(answers: &mut [u8]) {
+    let mut rest = answers;
+    while let [tag, length @ ..] = rest {
+        let length = 1 + (&length[..4]).get_u32() as usize;
+        if *tag == b'K' {
+            rest[5] ^= 0x40;
+        }
+        rest = &mut rest[length..];
+    }
+}
+
+async fn discard_all(server: &mut TcpStream, answered: &mut BytesMut) -> std::io::Result<()> {
+    server.write_all(b"Q\0\0\0\x10DISCARD ALL\0").await?;
+    loop {
+        let (_, messages) = receive(server, answered).await?;
+        if messages.iter().any(|(tag, _)| *tag == b'Z') {
+            return Ok(());
+        }
+    }
+}
+
 /// What has come, as far as it is whole messages: the bytes, and the messages in them.
-async fn receive(
+pub async fn receive(
     from: &mut (impl AsyncRead + Unpin),
     buffer: &mut BytesMut,
 ) -> std::io::Result<(Vec<u8>, Vec<Message>)> {

@@ -38,7 +38,9 @@ async fn who_revokes_a_key_waits_for_what_is_being_changed_on_its_word() {
 
     let store = open(&url.parse().unwrap()).await.unwrap();
     let (_relay, through) = Relay::slow(&url, FAR).await;
-    let (far, caller) = (app(&through).await, key.clone());
+    // Which asks with the first that it says.
+    let unprepared = format!("{through}&prepared_statements=false");
+    let (far, caller) = (app(&unprepared).await, key.clone());
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
     something_is_being_changed(&url).await;
     let revoke = async move |sql: Sql<'_>| {
@@ -71,7 +73,8 @@ async fn a_key_is_revoked_although_a_replica_is_frozen_at_a_change_on_its_word()
     let made = live_key(&near, team);
     let (key, _) = made.await.unwrap();
     let (relay, through) = Relay::before(&url).await;
-    let (far, caller) = (app(&through).await, key.clone());
+    let unprepared = format!("{through}&prepared_statements=false");
+    let (far, caller) = (app(&unprepared).await, key.clone());
     relay.freeze();
     let create = tokio::spawn(async move { far.create_product(&caller, plain("A"), None).await });
     something_is_being_changed(&url).await;

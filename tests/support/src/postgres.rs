@@ -31,7 +31,7 @@ pub use faults::Frozen;
 
 /// The server that all tests of this process share, each with databases of its own in it.
 ///
-/// The variable `INVOICING_TEST_POSTGRES` says how they reach it: `direct` unless it is set; `prepared`, with
+/// The variable `INVOICING_TEST_POSTGRES` says how they reach it: `direct` unless it is set; `unprepared`, without
 /// prepared statements; `pgbouncer`, through one in transaction mode; `partitioned`, directly, where the suite of the
 /// store has its tables partitioned.
 ///
@@ -46,11 +46,11 @@ pub fn shared() -> &'static Cluster {
         let way = std::env::var("INVOICING_TEST_POSTGRES");
         match way.as_deref().unwrap_or("direct") {
             "direct" | "partitioned" => {}
-            "prepared" => cluster.parameters = "?prepared_statements=true",
+            "unprepared" => cluster.parameters = "?prepared_statements=false",
             "pgbouncer" => cluster.address = pooler::start(&cluster),
             other => {
                 panic!(
-                    "INVOICING_TEST_POSTGRES is {other:?}; write direct, prepared, pgbouncer or partitioned"
+                    "INVOICING_TEST_POSTGRES is {other:?}; write direct, unprepared, pgbouncer or partitioned"
                 )
             }
         }

@@ -48,6 +48,8 @@ fn recorded(file: &Path) -> Vec<Statement> {
 /// What this binary says in the course of the scenario.
 pub async fn said() -> Vec<Statement> {
     let (relay, url) = Relay::before(&migrated().await).await;
+    // Unprepared, each travels with its values.
+    let url = format!("{url}&prepared_statements=false");
     let store = open(&url.parse().unwrap()).await.unwrap();
     relay.take(); // Migrating is the business of the newest binary alone.
     let clock = Arc::new(ManualClock::new(START));

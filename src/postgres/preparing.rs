@@ -1,0 +1,255 @@
+//! Whether statements are prepared: promise 6 of the [store](super).
+//!
+//! A prepared statement is kept by the one process of the server that has prepared it, under a name that the driver counts up:
+//! `s0`, `s1` in every process of the service. A pooler that hands each transaction to whichever process is free, and
+//! does not follow these names, would have one replica run what another has prepared. So unless the address says it,
+//! nothing is prepared before this was found out:
+//!
+//! 1. A server greets each connection with the number of the process that serves it, for whoever cancels what it does. A
+//!    pooler that is in between makes up numbers of its own, as it has to know whom to cancel. So a connection is looked
+//!    at when it is made: `pg_backend_pid()` has to be the number of its greeting.
+//! 2. A pooler may pass on the greeting of the process by which it let the connection in (pgagroal does), and may happen to hand
+//!    it to the same one as long as no other is free. So at the start, two connections that are there at once take turns, in
+//!    transactions that overlap and others that do not: whichever process a pooler hands out, the first, the one that was
+//!    used last, or the one that has rested the longest, one of these finds that of the other.
+//! 3. What contradicts this later, on any connection, ends it for all of them, for good: a process that did not greet it, a
+//!    statement that was forgotten, a name that is taken.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use deadpool_postgres::Object;
+use tokio::io::{self, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage};
+
+/// How long a process that starts waits until it is found out.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a message to cancel begins with behind its length.
+const CANCEL: [u8; 4] = 80_877_102_u32.to_be_bytes();
+
+/// What the answer says which process has given it.
+const WHO: &str = "SELECT pg_backend_pid()";
+
+const PASSED_ON: &str = "connections are not served by the processes that greeted them";
+const FORGOTTEN: &str = "a prepared statement was forgotten, or its name was taken";
+const ALONE: &str = "there was no second connection to find out with";
+
+/// Whether statements are prepared, by all connections of a pool.
+#[derive(Clone)]
+pub(super) struct Preparing(Arc<watch::Sender<State>>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// As the address says, whatever is found.
+    Said(bool),
+    /// Not until it was found out.
+    Open,
+    /// Nothing is in between, as far as it was found out.
+    Direct,
+    /// Something is in between, or may be.
+    Never(&'static str),
+}
+
+impl Preparing {
+    /// What an address says of it, if anything.
+    pub(super) fn new(said: Option<bool>) -> Preparing {
+        let state = said.map_or(State::Open, State::Said);
+        Preparing(Arc::new(watch::Sender::new(state)))
+    }
+
+    /// Whether a statement that is run now is prepared.
+    pub(super) fn is_on(&self) -> bool {
+        matches!(self.state(), State::Said(true) | State::Direct)
+    }
+
+    /// Waits until it was found that statements cannot be prepared, though nobody has said so. Why comes back.
+    pub(super) async fn given_up(&self) -> &'static str {
+        let mut states = self.0.subscribe();
+        loop {
+            if let State::Never(why) = *states.borrow_and_update() {
+                return why;
+            }
+            // It cannot fail: the other end is here.
+            let _ = states.changed().await;
+        }
+    }
+
+    /// Step 1, for a connection that was just made.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub(super) async fn look_at(&self, connection: &Client) -> Result<(), Error> {
+        if self.is_sought() && served_by(connection, WHO).await? != greeted_by(connection).await {
+            self.give_up(PASSED_ON);
+        }
+        Ok(())
+    }
+
+    /// Step 2, with a connection of the pool, and another that was made for this. The first goes back to the pool, unless
+    /// something may be left open in it.
+    pub(super) async fn find_out(
+        &self,
+        one: Object,
+        another: impl Future<Output = Result<Client, Error>>,
+    ) {
+        if !self.is_sought() {
+            return;
+        }
+        let found = timeout(PATIENCE, async { are_apart(&one, &another.await?).await });
+        match found.await {
+            Ok(Ok(true)) => return self.settle(State::Direct),
+            Ok(Ok(false)) => self.give_up(PASSED_ON),
+            Ok(Err(_)) | Err(_) => self.give_up(ALONE),
+        }
+        drop(Object::take(one));
+    }
+
+    /// Step 3, for an error of a prepared statement.
+    pub(super) fn doubt(&self, error: &Error) {
+        let found = error.code();
+        if found == Some(&SqlState::INVALID_SQL_STATEMENT_NAME)
+            || found == Some(&SqlState::DUPLICATE_PSTATEMENT)
+        {
+            self.give_up(FORGOTTEN);
+        }
+    }
+
+    fn state(&self) -> State {
+        *self.0.borrow()
+    }
+
+    /// Whether it makes a difference what is found.
+    fn is_sought(&self) -> bool {
+        matches!(self.state(), State::Open | State::Direct)
+    }
+
+    fn give_up(&self, why: &'static str) {
+        self.settle(State::Never(why));
+    }
+
+    /// What was said stays, and what was given up.
+    fn settle(&self, found: State) {
+        self.0.send_if_modified(|state| {
+            let is_new = matches!(state, State::Open | State::Direct) && *state != found;
+            if is_new {
+                *state = found;
+            }
+            is_new
+        });
+    }
+}
+
+/// Whether two connections are each served by the process that greeted it, whoever begins and ends a transaction first.
+async fn are_apart(one: &Client, other: &Client) -> Result<bool, Error> {
+    const BEGIN: &str = "BEGIN READ ONLY; SELECT pg_backend_pid()";
+    const ALL: &str = "BEGIN READ ONLY; SELECT pg_backend_pid(); ROLLBACK";
+    const END: &str = "SELECT pg_backend_pid(); ROLLBACK";
+    let own = (greeted_by(one).await, greeted_by(other).await);
+    if own.0 == own.1 {
+        return Ok(false);
+    }
+    let (one, other) = ((one, own.0), (other, own.1));
+    for ((connection, own), statements) in [
+        (other, BEGIN),
+        (one, ALL),
+        (other, END),
+        (one, BEGIN),
+        (other, ALL),
+        (one, END),
+        // By now the one that has rested longer is the other's.
+        (one, ALL),
+        (other, ALL),
+    ] {
+        if served_by(connection, statements).await? != own {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The process that has answered one of these statements with its number.
+async fn served_by(connection: &Client, statements: &str) -> Result<Option<i32>, Error> {
+    let answers = connection.simple_query(statements).await?;
+    Ok(answers.iter().find_map(|answer| match answer {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    }))
+}
+
+/// The process that a connection was greeted with. The driver tells it to nobody but those who are asked to cancel.
+async fn greeted_by(connection: &Client) -> Option<i32> {
+    told(&connection.cancel_token()).await
+}
+
+async fn told(token: &CancelToken) -> Option<i32> {
+    let mut said = Vec::new();
+    token
+        .cancel_query_raw(Listener(&mut said), Unencrypted)
+        .await
+        .ok()?;
+    let (rest, [process, _key]) = said.as_chunks::<4>().0.split_last_chunk()?;
+    let is_request = rest.last() == Some(&CANCEL);
+    is_request.then(|| i32::from_be_bytes(*process))
+}
+
+/// Takes what the driver says to a server that is asked to cancel, and has it say that in clear.
+struct Listener<'a>(&'a mut Vec<u8>);
+
+/// Encrypts nothing, as all of it stays in this process.
+struct Unencrypted;
+
+impl<'a> TlsConnect<Listener<'a>> for Unencrypted {
+    type Stream = Listener<'a>;
+    type Error = Infallible;
+    type Future = Ready<Result<Listener<'a>, Infallible>>;
+
+    fn connect(self, listener: Listener<'a>) -> Self::Future {
+        ready(Ok(listener))
+    }
+}
+
+impl TlsStream for Listener<'_> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Listener<'_> {
+    /// Agrees to encryption, should the driver ask for it: it gives up where that has to be, and is not.
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        buffer.put_slice(&b"S"[..buffer.remaining().min(1)]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Listener<'_> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.0.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
