@@ -280,7 +280,8 @@ fn string(text: &Text) -> Value {
         return value;
     }
     for (keyword, limit) in [
-        ("minLength", text.min_length),
+        // No text is shorter than nothing: rustc would warn of the comparison.
+        ("minLength", text.min_length.filter(|it| *it > 0)),
         ("maxLength", text.max_length),
     ] {
         if let Some(limit) = limit {
