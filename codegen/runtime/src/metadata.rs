@@ -123,8 +123,8 @@ thread_local! {
     static ASKED: Cell<Option<Description>> = const { Cell::new(None) };
 }
 
-/// The parameters of one location, or the headers of an answer, as the struct that dropshot wants: those of the operation
-/// that it is [asked](Description::asked) about.
+/// The parameters of one location, or the headers of an answer, as the struct that dropshot wants: those of the
+/// operation that it is [asked](Description::asked) about.
 struct Group<const LOCATION: u8>;
 
 const PATH: u8 = Location::Path as u8;
