@@ -48,7 +48,7 @@ pub use content::{FromBody, Multipart, Optional, Unread};
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use head::MAX_HEADERS;
-pub use metadata::{Described, any_of, document_schema};
+pub use metadata::{Described, Description, any_of, document_schema};
 pub use operation::{AnswerHeader, Body, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
@@ -57,7 +57,8 @@ pub use request::{Captured, Request, Unchecked};
 pub use routes::{METHODS, Methods, check_path, forwarded, method_not_allowed};
 pub use security::{Credential, Required, Scheme};
 pub use serve::{
-    Admitted, ErrorBody, Served, endpoint, listed_body, register_absent_methods, serve,
+    Admitted, ErrorBody, Handler, Handling, Served, endpoint, listed_body, register_absent_methods,
+    serve,
 };
 pub use time::{is_writable, parse_rfc3339, rfc3339};
 pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};

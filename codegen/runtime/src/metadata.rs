@@ -5,14 +5,20 @@
 //! are types without values: nothing is ever read into them.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::marker::PhantomData;
 
+use dropshot::{
+    ApiEndpointBodyContentType, ApiEndpointParameter, ApiEndpointResponse, Header, HttpResponse,
+    HttpResponseDeleted, HttpResponseHeaders, Path, Query, SharedExtractor,
+};
 use schemars::JsonSchema;
 use schemars::r#gen::SchemaGenerator;
 use schemars::schema::{InstanceType, Metadata, ObjectValidation, Schema, SchemaObject};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use crate::operation::{Location, Parameter};
+use crate::content::{self, FromBody};
+use crate::operation::{Location, Operation};
 use crate::reply::Success;
 use crate::request::Request;
 
@@ -37,65 +43,127 @@ pub fn any_of(mut schemas: Vec<Schema>) -> Schema {
     schema.into()
 }
 
-/// The parameters of one location of the request `R`, as the struct that dropshot's extractors want.
-pub(crate) struct ParameterGroup<R, const LOCATION: u8 = 0>(PhantomData<fn() -> R>);
+/// The schemas of parameters or headers, in the order of the operation.
+type Schemas = fn(&mut SchemaGenerator) -> Vec<Schema>;
 
-impl<R> ParameterGroup<R> {
-    pub(crate) const PATH: u8 = Location::Path as u8;
-    pub(crate) const QUERY: u8 = Location::Query as u8;
-    pub(crate) const HEADER: u8 = Location::Header as u8;
+/// What dropshot's document says of an operation. dropshot asks types for it; an operation is described by the types of
+/// its request and its answer, but served by a handler that is the same for all, so that it is compiled once.
+#[derive(Clone, Copy, Debug)]
+pub struct Description {
+    operation: &'static Operation,
+    parameters: Schemas,
+    body: fn(ApiEndpointBodyContentType) -> Vec<ApiEndpointParameter>,
+    headers: Schemas,
+    success: fn() -> ApiEndpointResponse,
 }
 
-impl<R: Request, const LOCATION: u8> JsonSchema for ParameterGroup<R, LOCATION> {
+impl Description {
+    /// That of an operation whose requests are `R` and whose successes are `A`.
+    pub const fn of<R: Request, A: Success>(operation: &'static Operation) -> Description {
+        Description {
+            operation,
+            parameters: R::parameter_schemas,
+            body: R::Body::parameters,
+            headers: A::header_schemas,
+            success: A::Shape::response_metadata,
+        }
+    }
+
+    /// The operation.
+    pub fn operation(self) -> &'static Operation {
+        self.operation
+    }
+
+    /// What a request has: parameters, and a body.
+    pub(crate) fn parameters(self) -> Vec<ApiEndpointParameter> {
+        let of = ApiEndpointBodyContentType::default;
+        let groups = self.asked(|| {
+            [
+                <Path<Group<PATH>> as SharedExtractor>::metadata(of()),
+                <Query<Group<QUERY>> as SharedExtractor>::metadata(of()),
+                <Header<Group<HEADER>> as SharedExtractor>::metadata(of()),
+            ]
+        });
+        let body = self.operation.body.as_ref();
+        let body = body.map(|body| (self.body)(content::content_type(body)));
+        let groups = groups.into_iter().flat_map(|group| group.parameters);
+        groups.chain(body.into_iter().flatten()).collect()
+    }
+
+    /// The parameters in the path, which is all that an endpoint has to have that is not published.
+    pub(crate) fn path_parameters(self) -> Vec<ApiEndpointParameter> {
+        let of = ApiEndpointBodyContentType::default();
+        self.asked(|| <Path<Group<PATH>> as SharedExtractor>::metadata(of))
+            .parameters
+    }
+
+    /// The success.
+    pub(crate) fn response(self) -> ApiEndpointResponse {
+        type Headers = HttpResponseHeaders<HttpResponseDeleted, Group<ANSWER>>;
+        let success = &self.operation.success;
+        ApiEndpointResponse {
+            headers: self.asked(Headers::response_metadata).headers,
+            success: success.status(),
+            description: Some(success.description.to_owned()),
+            ..(self.success)()
+        }
+    }
+
+    /// Has dropshot ask a [`Group`], which then knows that it is asked about this operation.
+    fn asked<T>(self, ask: impl FnOnce() -> T) -> T {
+        let before = ASKED.replace(Some(self));
+        let told = ask();
+        ASKED.set(before);
+        told
+    }
+}
+
+thread_local! {
+    /// What dropshot is asking about. It asks a type, at once and in this thread.
+    static ASKED: Cell<Option<Description>> = const { Cell::new(None) };
+}
+
+/// The parameters of one location, or the headers of an answer, as the struct that dropshot wants: those of the
+/// operation that it is [asked](Description::asked) about.
+struct Group<const LOCATION: u8>;
+
+const PATH: u8 = Location::Path as u8;
+const QUERY: u8 = Location::Query as u8;
+const HEADER: u8 = Location::Header as u8;
+const ANSWER: u8 = u8::MAX;
+
+impl<const LOCATION: u8> JsonSchema for Group<LOCATION> {
     fn schema_name() -> String {
-        format!("{}Parameters{LOCATION}", R::operation().id)
+        let id = ASKED.get().map_or("", |it| it.operation.id);
+        format!("{id}Group{LOCATION}")
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let parameters = R::operation()
-            .parameters
-            .iter()
-            .zip(R::parameter_schemas(generator));
-        let here = |(parameter, _): &(&Parameter, Schema)| parameter.location as u8 == LOCATION;
-        members(parameters.filter(here).map(|(parameter, schema)| {
-            (
-                parameter.name,
-                parameter.required,
-                parameter.description,
-                schema,
-            )
-        }))
+        let Some(asked) = ASKED.get() else {
+            return members(std::iter::empty());
+        };
+        let operation = asked.operation;
+        if LOCATION == ANSWER {
+            let headers = operation.success.headers.iter();
+            let headers = headers.zip((asked.headers)(generator));
+            return members(
+                headers.map(|(it, schema)| (it.name, it.required, it.description, schema)),
+            );
+        }
+        let parameters = operation.parameters.iter();
+        let parameters = parameters.zip((asked.parameters)(generator));
+        let here = parameters.filter(|(it, _)| it.location as u8 == LOCATION);
+        members(here.map(|(it, schema)| (it.name, it.required, it.description, schema)))
     }
 }
 
-impl<'de, R, const LOCATION: u8> Deserialize<'de> for ParameterGroup<R, LOCATION> {
+impl<'de, const LOCATION: u8> Deserialize<'de> for Group<LOCATION> {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
         Err(de::Error::custom("a type without values"))
     }
 }
 
-/// The headers of the answer `A`, as the struct that dropshot's answers want.
-pub(crate) struct HeaderGroup<A>(PhantomData<fn() -> A>);
-
-impl<A: Success> JsonSchema for HeaderGroup<A> {
-    fn schema_name() -> String {
-        format!("{}Headers", A::operation().id)
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let headers = A::operation()
-            .success
-            .headers
-            .iter()
-            .zip(A::header_schemas(generator));
-        members(
-            headers
-                .map(|(header, schema)| (header.name, header.required, header.description, schema)),
-        )
-    }
-}
-
-impl<A> Serialize for HeaderGroup<A> {
+impl<const LOCATION: u8> Serialize for Group<LOCATION> {
     fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
         Err(ser::Error::custom("a type without values"))
     }

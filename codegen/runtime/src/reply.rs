@@ -1,9 +1,6 @@
 //! What the glue hands to dropshot: an answer that the document lists.
 
-use std::marker::PhantomData;
-
 use bytes::Bytes;
-use dropshot::HttpResponseHeaders;
 use dropshot::{ApiEndpointResponse, Body, HttpCodedResponse, HttpError, HttpResponse};
 use futures::{Stream, TryStreamExt};
 use http::header::{self, HeaderMap, HeaderValue};
@@ -14,7 +11,6 @@ use schemars::r#gen::SchemaGenerator;
 use schemars::schema::Schema;
 use serde::Serialize;
 
-use crate::metadata::HeaderGroup;
 use crate::operation::Operation;
 use crate::rejection::ErrorAnswer;
 use crate::websocket::Switching;
@@ -24,9 +20,6 @@ pub trait Success: Sized + Send + Sync + 'static {
     /// dropshot's description of the body: `HttpResponseOk<Product>`, `HttpResponseDeleted` for none, or
     /// `HttpResponseOk<FreeformBody>` for bytes.
     type Shape: HttpCodedResponse;
-
-    /// The operation that it answers.
-    fn operation() -> &'static Operation;
 
     /// The answer.
     ///
@@ -170,37 +163,22 @@ macro_rules! whole {
 }
 whole!(Bytes, Vec<u8>, String, &'static [u8], &'static str);
 
-/// An answer for dropshot, success or error, which describes itself as the success `A`.
+/// An answer for dropshot, success or error. What it says of the operation's success is told by its
+/// [`Description`](crate::Description).
 #[derive(Debug)]
-pub struct Reply<A> {
-    response: Response<Body>,
-    success: PhantomData<fn() -> A>,
-}
+pub struct Reply(pub(crate) Response<Body>);
 
-impl<A: Success> Reply<A> {
-    pub(crate) fn of(response: Response<Body>) -> Reply<A> {
-        Reply {
-            response,
-            success: PhantomData,
-        }
-    }
-}
-
-impl<A: Success> HttpResponse for Reply<A> {
+impl HttpResponse for Reply {
     fn to_result(self) -> Result<Response<Body>, HttpError> {
-        Ok(self.response)
+        Ok(self.0)
     }
 
     fn response_metadata() -> ApiEndpointResponse {
-        let success = &A::operation().success;
-        let mut metadata = HttpResponseHeaders::<A::Shape, HeaderGroup<A>>::response_metadata();
-        metadata.success = success.status();
-        metadata.description = Some(success.description.to_owned());
-        metadata
+        ApiEndpointResponse::default()
     }
 
     fn status_code(&self) -> StatusCode {
-        self.response.status()
+        self.0.status()
     }
 }
 

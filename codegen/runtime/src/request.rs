@@ -1,10 +1,9 @@
 //! From a request that has only been received to one that has been checked.
 //!
 //! dropshot runs extractors before handlers, so that its own would answer 400 to a caller who has not
-//! even proven who it is. Ours, [`Captured`], looks at nothing; it takes the metadata for dropshot's
-//! document from dropshot's extractors, and hands over an [`Unchecked`] request. A handler cannot reach
-//! a value of it before [`Unchecked::check`] has been through all of these, where the first that fails
-//! answers:
+//! even proven who it is. Ours, [`Captured`], looks at nothing, and hands over an [`Unchecked`] request. A
+//! handler cannot reach a value of it before [`Unchecked::check`] has been through all of these, where the
+//! first that fails answers:
 //!
 //! 1. a declared length beyond the limit (413);
 //! 2. another media type than the document says, or a content coding (415);
@@ -20,9 +19,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use dropshot::{
-    ApiEndpointBodyContentType, ExclusiveExtractor, ExtensionMode, ExtractorMetadata, Header,
-    HttpError, Path, Query, RequestContext, ServerContext, SharedExtractor,
+    ApiEndpointBodyContentType, ExclusiveExtractor, ExtensionMode, ExtractorMetadata, HttpError,
+    RequestContext, ServerContext,
 };
 use http::header::{self, HeaderMap, HeaderName};
 use http::request::Parts;
@@ -31,8 +31,7 @@ use schemars::r#gen::SchemaGenerator;
 use crate::body::RequestBody;
 use crate::content::{self, FromBody, Received, Unread};
 use crate::json;
-use crate::metadata::ParameterGroup;
-use crate::operation::{Location, Operation};
+use crate::operation::{Body, Location, Operation};
 use crate::parameters::Parameters;
 use crate::rejection::RequestError;
 use crate::websocket::Websocket;
@@ -68,72 +67,64 @@ pub trait Request: Sized + Send + Sync + 'static {
     fn parameter_schemas(generator: &mut SchemaGenerator) -> Vec<schemars::schema::Schema>;
 }
 
-/// An extractor that keeps a request as it came.
-pub struct Captured<R> {
+/// An extractor that keeps a request as it came. It is the same for all operations, so that what serves them is
+/// compiled once.
+pub struct Captured {
     // In a box, since it is handed on from future to future.
     head: Box<Parts>,
     body: RequestBody,
     // In a box, since hardly any request has one.
     websocket: Option<Box<Websocket>>,
-    request: PhantomData<fn() -> R>,
 }
 
-impl<R: Request> Captured<R> {
+impl Captured {
     /// The request, for the handler.
-    pub fn unchecked(self) -> Unchecked<R> {
-        Unchecked(self)
+    pub fn unchecked<R: Request>(self) -> Unchecked<R> {
+        Unchecked {
+            captured: self,
+            request: PhantomData,
+        }
+    }
+
+    /// The same, of an operation that makes a websocket of the connection.
+    pub async fn upgrading<C: ServerContext>(self, context: &RequestContext<C>) -> Captured {
+        let websocket = Websocket::of(context, &self.head).await;
+        Captured {
+            websocket: Some(Box::new(websocket)),
+            ..self
+        }
     }
 }
 
 #[async_trait]
-impl<R: Request> ExclusiveExtractor for Captured<R> {
+impl ExclusiveExtractor for Captured {
     async fn from_request<Context: ServerContext>(
-        context: &RequestContext<Context>,
+        _: &RequestContext<Context>,
         request: hyper::Request<dropshot::Body>,
-    ) -> Result<Captured<R>, HttpError> {
+    ) -> Result<Captured, HttpError> {
         let (head, body) = request.into_parts();
         let body = RequestBody::new(&head.headers, body);
-        let websocket = match R::operation().is_upgrade() {
-            true => Some(Box::new(Websocket::of(context, &head).await)),
-            false => None,
-        };
         Ok(Captured {
             head: Box::new(head),
             body,
-            websocket,
-            request: PhantomData,
+            websocket: None,
         })
     }
 
-    fn metadata(content_type: ApiEndpointBodyContentType) -> ExtractorMetadata {
-        let of = ApiEndpointBodyContentType::clone;
-        let groups = [
-            <Path<ParameterGroup<R, { ParameterGroup::<()>::PATH }>> as SharedExtractor>::metadata(
-                of(&content_type),
-            ),
-            <Query<ParameterGroup<R, { ParameterGroup::<()>::QUERY }>> as SharedExtractor>::metadata(
-                of(&content_type),
-            ),
-            <Header<ParameterGroup<R, { ParameterGroup::<()>::HEADER }>> as SharedExtractor>::metadata(
-                of(&content_type),
-            ),
-        ];
-        let operation = R::operation();
-        let body = operation.body.as_ref();
-        let body = body.map(|body| R::Body::parameters(content::content_type(body)));
-        let groups = groups.into_iter().flat_map(|group| group.parameters);
+    /// Nothing: what an operation takes is told by its [`Description`](crate::Description).
+    fn metadata(_: ApiEndpointBodyContentType) -> ExtractorMetadata {
         ExtractorMetadata {
-            extension_mode: match operation.is_upgrade() {
-                true => ExtensionMode::Websocket,
-                false => ExtensionMode::None,
-            },
-            parameters: groups.chain(body.into_iter().flatten()).collect(),
+            extension_mode: ExtensionMode::None,
+            parameters: Vec::new(),
         }
     }
 }
 
 /// A request of which nothing has been looked at.
-pub struct Unchecked<R>(Captured<R>);
+pub struct Unchecked<R> {
+    captured: Captured,
+    request: PhantomData<fn() -> R>,
+}
 
 impl<R> fmt::Debug for Unchecked<R> {
     /// Shows nothing of the request, which may hold secrets.
@@ -149,7 +140,8 @@ impl<R: Request> Unchecked<R> {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn headers(&self) -> Result<R::Headers, RequestError> {
-        R::headers(&parameters::<R>(Location::Header, &self.0.head)?)
+        let head = &self.captured.head;
+        R::headers(&Parameters::read(R::operation(), Location::Header, head)?)
     }
 
     /// The most bytes of memory that its body takes while it is read: nothing where the operation has none, where the
@@ -157,7 +149,7 @@ impl<R: Request> Unchecked<R> {
     pub fn expected_bytes(&self) -> usize {
         match R::operation().body {
             Some(_) if R::Body::UNREAD => 0,
-            Some(_) => self.0.body.expected_bytes(),
+            Some(_) => self.captured.body.expected_bytes(),
             None => 0,
         }
     }
@@ -180,34 +172,21 @@ impl<R: Request> Unchecked<R> {
         self,
         note: impl FnOnce(&R, &json::Value<'_>) -> T,
     ) -> Result<(R, T), RequestError> {
-        let Captured {
-            mut head,
-            mut body,
+        let operation = R::operation();
+        let Arrived {
+            head,
+            received,
+            body,
             websocket,
-            ..
-        } = self.0;
-        let described = R::operation().body.as_ref();
-        if let Some(described) = described {
-            if !R::Body::UNREAD {
-                body.check_declared_length()?;
-            }
-            content::check_media_type(described, &head.headers)?;
-        }
-        let received = match described {
-            Some(described) if !R::Body::UNREAD => {
-                keep_parameters_only(R::operation(), &mut head.headers);
-                Some((described, body.read().await?))
-            }
-            _ => None,
-        };
-        let path = parameters::<R>(Location::Path, &head)?;
-        let query = parameters::<R>(Location::Query, &head)?;
-        let headers = R::headers(&parameters::<R>(Location::Header, &head)?)?;
+        } = arrived(operation, R::Body::UNREAD, self.captured).await?;
+        let path = Parameters::read(operation, Location::Path, &head)?;
+        let query = Parameters::read(operation, Location::Query, &head)?;
+        let headers = R::headers(&Parameters::read(operation, Location::Header, &head)?)?;
         let received = match received {
             Some((described, bytes)) => Received::of(described, bytes)?,
             None => Received::Nothing,
         };
-        let value = match described.and_then(|it| it.schema) {
+        let value = match operation.body.as_ref().and_then(|it| it.schema) {
             Some(schema) => received.value(schema)?,
             None => json::Value::Null,
         };
@@ -227,12 +206,42 @@ impl<R: Request> Unchecked<R> {
     }
 }
 
-/// The parameters of one location.
-fn parameters<R: Request>(
-    location: Location,
-    head: &Parts,
-) -> Result<Parameters<'_>, RequestError> {
-    Parameters::read(R::operation(), location, head)
+/// A request whose body is there, or is not read here.
+struct Arrived {
+    head: Box<Parts>,
+    received: Option<(&'static Body, Bytes)>,
+    body: RequestBody,
+    websocket: Option<Box<Websocket>>,
+}
+
+/// Steps 1 to 3, which are the same for requests of any type.
+async fn arrived(
+    operation: &'static Operation,
+    is_unread: bool,
+    captured: Captured,
+) -> Result<Arrived, RequestError> {
+    let Captured {
+        mut head,
+        mut body,
+        websocket,
+    } = captured;
+    let mut received = None;
+    if let Some(described) = &operation.body {
+        if !is_unread {
+            body.check_declared_length()?;
+        }
+        content::check_media_type(described, &head.headers)?;
+        if !is_unread {
+            keep_parameters_only(operation, &mut head.headers);
+            received = Some((described, body.read().await?));
+        }
+    }
+    Ok(Arrived {
+        head,
+        received,
+        body,
+        websocket,
+    })
 }
 
 /// Forgets the headers that nothing asks for any more, before the body is waited for.

@@ -22,13 +22,13 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dropshot::{
     ApiDescription, ApiDescriptionRegisterError, ApiEndpoint, ApiEndpointVersions, Body,
-    RequestContext, ServerContext,
+    ExtensionMode, RequestContext, ServerContext,
 };
 use futures::FutureExt;
 use http::header::{self, HeaderMap};
@@ -36,11 +36,11 @@ use http::{Extensions, Method, Response, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::metadata::Described;
+use crate::metadata::{Described, Description};
 use crate::operation::Operation;
 use crate::rejection::{Cause, ErrorAnswer, Rejection, RequestError};
-use crate::reply::{Reply, Success, response, without_body};
-use crate::request::{Captured, Request};
+use crate::reply::{Answer, Reply, response, without_body};
+use crate::request::Captured;
 use crate::routes::{METHODS, check_path};
 
 /// A caller who may go on.
@@ -65,28 +65,51 @@ impl<P> Admitted<P> {
     }
 }
 
-/// What a generated handler function gives to dropshot.
-pub type Served<A, E> = Result<Reply<A>, Described<E>>;
+/// What a generated endpoint gives to dropshot.
+pub type Served<E> = Result<Reply, Described<E>>;
 
-/// The endpoint of an operation. `handler` is the generated function around [`serve`].
-pub fn endpoint<C, R, A, E, H, F>(handler: H) -> ApiEndpoint<C>
+/// What a handler does for one request, up to the answer to be sent; an error of JSON where that cannot be written.
+///
+/// In a box, so that all that goes on around it is the same for all operations: what is made for each would be compiled
+/// for each, and was most of what compiling a large document took.
+pub type Handling<'a, X> = Pin<
+    Box<dyn Future<Output = Result<Result<Answer, serde_json::Error>, Rejection<X>>> + Send + 'a>,
+>;
+
+/// The handler of an operation, which is given the caller.
+pub type Handler<C, P, X> = for<'a> fn(&'a RequestContext<C>, P, Captured) -> Handling<'a, X>;
+
+/// The endpoint of an operation. `serve` is a generated function around [`serve`](fn@serve).
+pub fn endpoint<C, E, H, F>(description: Description, serve: H) -> ApiEndpoint<C>
 where
     C: ServerContext,
-    R: Request,
-    A: Success,
     E: JsonSchema + Send + Sync + 'static,
-    H: Fn(RequestContext<C>, Captured<R>) -> F + Send + Sync + 'static,
-    F: Future<Output = Served<A, E>> + Send + 'static,
+    H: Fn(RequestContext<C>, Captured) -> F + Send + Sync + 'static,
+    F: Future<Output = Served<E>> + Send + 'static,
 {
-    let operation = A::operation();
-    let mut endpoint = ApiEndpoint::new(
+    let operation = description.operation();
+    let endpoint = ApiEndpoint::new(
         operation.id.to_owned(),
-        handler,
+        serve,
         operation.method.clone(),
         "application/json",
         operation.path,
         ApiEndpointVersions::All,
     );
+    described(endpoint, description)
+}
+
+/// The same endpoint, which says of itself what the document says.
+fn described<C: ServerContext>(
+    mut endpoint: ApiEndpoint<C>,
+    description: Description,
+) -> ApiEndpoint<C> {
+    let operation = description.operation();
+    endpoint.parameters = description.parameters();
+    endpoint.response = description.response();
+    if operation.is_upgrade() {
+        endpoint.extension_mode = ExtensionMode::Websocket;
+    }
     endpoint.summary = operation.summary.map(str::to_owned);
     endpoint.description = operation.description.map(str::to_owned);
     endpoint.tags = operation.tags.iter().map(|&tag| tag.to_owned()).collect();
@@ -101,22 +124,22 @@ where
 ///
 /// # Errors
 /// In step 1 alone: every other error is an answer, too.
-pub async fn serve<C, P, A, X, E, G, F>(
+pub async fn serve<C, P, X, E, G, F>(
     context: &RequestContext<C>,
+    operation: &'static Operation,
     admit: impl FnOnce() -> G,
     handle: impl FnOnce(P) -> F,
     fail: impl Fn(Rejection<X>) -> ErrorAnswer<E>,
     answered: impl FnOnce(Response<Bytes>, Duration) -> Response<Body>,
-) -> Served<A, E>
+) -> Served<E>
 where
     C: ServerContext,
-    A: Success,
     E: Serialize,
     G: Future<Output = Result<Admitted<P>, X>>,
-    F: Future<Output = Result<A, Rejection<X>>>,
+    F: Future<Output = Result<Result<Answer, serde_json::Error>, Rejection<X>>>,
 {
     let start = Instant::now();
-    check_path(A::operation().path, context.request.uri().path())
+    check_path(operation.path, context.request.uri().path())
         .map_err(|error| Described::told(error, &context.request_id))?;
     let (mut extra, mut notes) = (HeaderMap::new(), Extensions::new());
     let outcome = {
@@ -128,7 +151,7 @@ where
                 .await
                 .inspect_err(|it| tell_misfit(it, &context.log))?;
             // A body that cannot be written is a mistake of the service.
-            answer.into_answer().map_err(|error| {
+            answer.map_err(|error| {
                 slog::error!(context.log, "an answer cannot be written"; "error" => %error);
                 Rejection::Request(RequestError::internal())
             })
@@ -140,7 +163,7 @@ where
         Err(Rejection::Request(RequestError::internal()))
     });
     let (mut response, stream) = match outcome {
-        Ok(answer) => answer.into_response(A::operation()),
+        Ok(answer) => answer.into_response(operation),
         Err(rejection) => {
             let answer = failed(|| fail(rejection).into_response(), &context.log);
             (answer, None)
@@ -152,12 +175,12 @@ where
         response.headers_mut().extend(extra);
     }
     response.extensions_mut().extend(notes);
-    audit(A::operation(), &response, &context.log);
+    audit(operation, &response, &context.log);
     let mut response = answered(response, start.elapsed());
     if let Some(stream) = stream {
         *response.body_mut() = stream;
     }
-    Ok(Reply::of(response))
+    Ok(Reply(response))
 }
 
 /// Tells the log about a request that passed the document and yet did not fit the types made of it. The
@@ -184,12 +207,13 @@ fn failed(answer: impl FnOnce() -> Response<Bytes>, log: &slog::Logger) -> Respo
 }
 
 /// Registers unpublished endpoints for the methods that a path does not have (RFC 9110, section
-/// 15.5.6). `operations` are all those of one path; the first says in which shape to answer.
+/// 15.5.6). `operations` are all those of one path; the first, which is described, says in which shape to answer.
 ///
 /// # Errors
 /// When dropshot refuses one.
-pub fn register_absent_methods<C, R, X, E>(
+pub fn register_absent_methods<C, X, E>(
     api: &mut ApiDescription<C>,
+    first: Description,
     operations: &'static [&'static Operation],
     fail: fn(&RequestContext<C>, &'static Operation, Rejection<X>) -> ErrorAnswer<E>,
     answered: fn(
@@ -201,14 +225,11 @@ pub fn register_absent_methods<C, R, X, E>(
 ) -> Result<(), ApiDescriptionRegisterError>
 where
     C: ServerContext,
-    R: Request,
     X: 'static,
     E: Serialize + 'static,
 {
-    let present: Vec<&str> = operations
-        .iter()
-        .map(|operation| operation.method.as_str())
-        .collect();
+    let operation = first.operation();
+    let present: Vec<&str> = operations.iter().map(|it| it.method.as_str()).collect();
     let allow = present.join(", ");
     for name in METHODS.into_iter().filter(|name| !present.contains(name)) {
         // All of them are tokens, which is all that a method has to be.
@@ -216,24 +237,25 @@ where
             continue;
         };
         let allow = allow.clone();
-        let answer = move |context: RequestContext<C>, _: Captured<R>| {
+        let answer = move |context: RequestContext<C>, _: Captured| {
             let start = Instant::now();
-            if let Err(error) = check_path(R::operation().path, context.request.uri().path()) {
+            if let Err(error) = check_path(operation.path, context.request.uri().path()) {
                 return std::future::ready(Err(error));
             }
             let error = RequestError::method(context.request.method(), &allow);
-            let answer = fail(&context, R::operation(), Rejection::Request(error));
+            let answer = fail(&context, operation, Rejection::Request(error));
             let response = answer.header(header::ALLOW, &allow).into_response();
-            let mut response = answered(&context, R::operation(), response, start.elapsed());
+            let mut response = answered(&context, operation, response, start.elapsed());
             if context.request.method() == Method::HEAD {
                 response = without_body(response);
             }
             std::future::ready(Ok(response))
         };
-        let id = format!("{}_{}", name.to_ascii_lowercase(), R::operation().id);
-        let path = R::operation().path;
+        let id = format!("{}_{}", name.to_ascii_lowercase(), operation.id);
         let all = ApiEndpointVersions::All;
-        let endpoint = ApiEndpoint::new(id, answer, method, "application/json", path, all);
+        let mut endpoint =
+            ApiEndpoint::new(id, answer, method, "application/json", operation.path, all);
+        endpoint.parameters = first.path_parameters();
         api.register(endpoint.visible(false))?;
     }
     Ok(())

@@ -54,11 +54,6 @@ pub(super) fn own(name: &str) -> String {
 
 /// The prepared document.
 pub(super) fn document(document: &Document) -> Value {
-    let schemas: Map<String, Value> = document
-        .schemas
-        .iter()
-        .map(|(name, schema)| (name.clone(), component(document, schema)))
-        .collect();
     let mut paths = Map::new();
     for operation in &document.operations {
         let item = paths
@@ -66,6 +61,20 @@ pub(super) fn document(document: &Document) -> Value {
             .or_insert_with(|| json!({}));
         item[operation.method.as_str().to_lowercase()] = prepared(document, operation);
     }
+    with_paths(document, paths)
+}
+
+/// The same without operations, of which nothing becomes a type: for the server, which would throw the client away.
+pub(super) fn components(document: &Document) -> Value {
+    with_paths(document, Map::new())
+}
+
+fn with_paths(document: &Document, paths: Map<String, Value>) -> Value {
+    let schemas: Map<String, Value> = document
+        .schemas
+        .iter()
+        .map(|(name, schema)| (name.clone(), component(document, schema)))
+        .collect();
     json!({
         "openapi": "3.0.3",
         "info": { "title": document.title, "version": document.version },
@@ -280,7 +289,8 @@ fn string(text: &Text) -> Value {
         return value;
     }
     for (keyword, limit) in [
-        ("minLength", text.min_length),
+        // No text is shorter than nothing: rustc would warn of the comparison.
+        ("minLength", text.min_length.filter(|it| *it > 0)),
         ("maxLength", text.max_length),
     ] {
         if let Some(limit) = limit {

@@ -74,8 +74,12 @@ pub(super) fn mock(document: &Document) -> Result<syn::File, Problems> {
 
 /// progenitor's output of the prepared document.
 fn generated(document: &Document, side: Side<'_>) -> Result<syn::File, String> {
+    let prepared = match side {
+        Side::Server => prepare::components(document),
+        Side::Client { .. } => prepare::document(document),
+    };
     let tokens = Generator::new(&settings(document, side)?)
-        .generate_tokens(&openapi(prepare::document(document))?)
+        .generate_tokens(&openapi(prepared)?)
         .map_err(|e| e.to_string())?;
     syn::parse2(tokens).map_err(|e| e.to_string())
 }

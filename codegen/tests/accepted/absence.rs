@@ -959,9 +959,6 @@ impl ChangeNoteAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ChangeNoteAnswer {
     type Shape = dropshot::HttpResponseOk<types::Note>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &CHANGE_NOTE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1049,25 +1046,44 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&CHANGE_NOTE]];
 pub fn register<A: AbsenceApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ChangeNoteRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                CHANGE_NOTE), | () | A::change_note(& context, request.unchecked()), |
-                rejection | A::failure(& context, & CHANGE_NOTE, rejection), | answer,
-                latency | A::answered(& context, & CHANGE_NOTE, answer, latency),)
-            );
-            A::within(&context, &CHANGE_NOTE, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<ChangeNoteRequest, ChangeNoteAnswer>(&CHANGE_NOTE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::change_note(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ChangeNoteRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::failure, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ChangeNoteRequest, ChangeNoteAnswer>(&CHANGE_NOTE),
+        PATHS[0usize],
+        A::failure,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `public` admits, and whose errors `failure` words.
+fn way_1<A: AbsenceApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::failure(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

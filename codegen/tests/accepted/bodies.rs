@@ -1990,9 +1990,6 @@ impl GetRootAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for GetRootAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &GET_ROOT
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2041,9 +2038,6 @@ impl GetFileAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for GetFileAnswer {
     type Shape = dropshot::HttpResponseOk<dropshot::FreeformBody>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &GET_FILE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2074,9 +2068,6 @@ impl PutFileAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for PutFileAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &PUT_FILE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2112,9 +2103,6 @@ impl FindFileAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for FindFileAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &FIND_FILE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2147,9 +2135,6 @@ impl DeleteFileAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for DeleteFileAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &DELETE_FILE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2180,9 +2165,6 @@ impl AddPictureAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for AddPictureAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &ADD_PICTURE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2219,9 +2201,6 @@ impl GetPictureAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for GetPictureAnswer {
     type Shape = dropshot::HttpResponseOk<dropshot::FreeformBody>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &GET_PICTURE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2253,9 +2232,6 @@ impl AddNoteAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for AddNoteAnswer {
     type Shape = dropshot::HttpResponseOk<types::AddNoteResponse>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &ADD_NOTE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2287,9 +2263,6 @@ impl SendFormAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for SendFormAnswer {
     type Shape = dropshot::HttpResponseOk<types::Form>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &SEND_FORM
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2320,9 +2293,6 @@ impl FillInAPartOfTheFormAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for FillInAPartOfTheFormAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &FILL_IN_A_PART_OF_THE_FORM
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2354,9 +2324,6 @@ impl PutNothingAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for PutNothingAnswer {
     type Shape = dropshot::HttpResponseOk<::std::option::Option<types::Reason>>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &PUT_NOTHING
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2388,9 +2355,6 @@ impl UploadAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for UploadAnswer {
     type Shape = dropshot::HttpResponseOk<types::Reason>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &UPLOAD
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2447,9 +2411,6 @@ impl GetAnythingAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for GetAnythingAnswer {
     type Shape = dropshot::HttpResponseOk<dropshot::FreeformBody>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &GET_ANYTHING
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2482,9 +2443,6 @@ impl OpenChannelAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for OpenChannelAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &OPEN_CHANNEL
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2514,9 +2472,6 @@ impl OpenOldChannelAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for OpenOldChannelAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &OPEN_OLD_CHANNEL
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2764,277 +2719,280 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
 pub fn register<A: BodiesApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<GetRootRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                GET_ROOT), | () | A::get_root(& context, request.unchecked()), |
-                rejection | A::failure(& context, & GET_ROOT, rejection), | answer,
-                latency | A::answered(& context, & GET_ROOT, answer, latency),)
-            );
-            A::within(&context, &GET_ROOT, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<GetRootRequest, GetRootAnswer>(&GET_ROOT),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::get_root(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<GetFileRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                GET_FILE), | () | A::get_file(& context, request.unchecked()), |
-                rejection | A::failure(& context, & GET_FILE, rejection), | answer,
-                latency | A::answered(& context, & GET_FILE, answer, latency),)
-            );
-            A::within(&context, &GET_FILE, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<GetFileRequest, GetFileAnswer>(&GET_FILE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::get_file(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<PutFileRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                PUT_FILE), | () | A::put_file(& context, request.unchecked()), |
-                rejection | A::failure(& context, & PUT_FILE, rejection), | answer,
-                latency | A::answered(& context, & PUT_FILE, answer, latency),)
-            );
-            A::within(&context, &PUT_FILE, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<PutFileRequest, PutFileAnswer>(&PUT_FILE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::put_file(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<FindFileRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                FIND_FILE), | () | A::find_file(& context, request.unchecked()), |
-                rejection | A::unlisted(& context, & FIND_FILE, rejection), | answer,
-                latency | A::answered(& context, & FIND_FILE, answer, latency),)
-            );
-            A::within(&context, &FIND_FILE, work).await
+    way_2::<
+        A,
+    >(
+        api,
+        Description::of::<FindFileRequest, FindFileAnswer>(&FIND_FILE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::find_file(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<DeleteFileRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                DELETE_FILE), | () | A::delete_file(& context, request.unchecked()), |
-                rejection | A::failure(& context, & DELETE_FILE, rejection), | answer,
-                latency | A::answered(& context, & DELETE_FILE, answer, latency),)
-            );
-            A::within(&context, &DELETE_FILE, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<DeleteFileRequest, DeleteFileAnswer>(&DELETE_FILE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::delete_file(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<AddPictureRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                ADD_PICTURE), | () | A::add_picture(& context, request.unchecked()), |
-                rejection | A::failure(& context, & ADD_PICTURE, rejection), | answer,
-                latency | A::answered(& context, & ADD_PICTURE, answer, latency),)
-            );
-            A::within(&context, &ADD_PICTURE, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<AddPictureRequest, AddPictureAnswer>(&ADD_PICTURE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::add_picture(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<GetPictureRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                GET_PICTURE), | () | A::get_picture(& context, request.unchecked()), |
-                rejection | A::failure(& context, & GET_PICTURE, rejection), | answer,
-                latency | A::answered(& context, & GET_PICTURE, answer, latency),)
-            );
-            A::within(&context, &GET_PICTURE, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<GetPictureRequest, GetPictureAnswer>(&GET_PICTURE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::get_picture(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<AddNoteRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                ADD_NOTE), | () | A::add_note(& context, request.unchecked()), |
-                rejection | A::failure(& context, & ADD_NOTE, rejection), | answer,
-                latency | A::answered(& context, & ADD_NOTE, answer, latency),)
-            );
-            A::within(&context, &ADD_NOTE, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<AddNoteRequest, AddNoteAnswer>(&ADD_NOTE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::add_note(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<SendFormRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                SEND_FORM), | () | A::send_form(& context, request.unchecked()), |
-                rejection | A::failure(& context, & SEND_FORM, rejection), | answer,
-                latency | A::answered(& context, & SEND_FORM, answer, latency),)
-            );
-            A::within(&context, &SEND_FORM, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<SendFormRequest, SendFormAnswer>(&SEND_FORM),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::send_form(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<FillInAPartOfTheFormRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                FILL_IN_A_PART_OF_THE_FORM), | () | A::fill_in_a_part_of_the_form(&
-                context, request.unchecked()), | rejection | A::failure(& context, &
-                FILL_IN_A_PART_OF_THE_FORM, rejection), | answer, latency | A::answered(&
-                context, & FILL_IN_A_PART_OF_THE_FORM, answer, latency),)
-            );
-            A::within(&context, &FILL_IN_A_PART_OF_THE_FORM, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<
+            FillInAPartOfTheFormRequest,
+            FillInAPartOfTheFormAnswer,
+        >(&FILL_IN_A_PART_OF_THE_FORM),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::fill_in_a_part_of_the_form(context, request.unchecked())
+                .await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<PutNothingRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                PUT_NOTHING), | () | A::put_nothing(& context, request.unchecked()), |
-                rejection | A::failure(& context, & PUT_NOTHING, rejection), | answer,
-                latency | A::answered(& context, & PUT_NOTHING, answer, latency),)
-            );
-            A::within(&context, &PUT_NOTHING, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<PutNothingRequest, PutNothingAnswer>(&PUT_NOTHING),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::put_nothing(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<UploadRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                UPLOAD), | () | A::upload(& context, request.unchecked()), | rejection |
-                A::failure(& context, & UPLOAD, rejection), | answer, latency |
-                A::answered(& context, & UPLOAD, answer, latency),)
-            );
-            A::within(&context, &UPLOAD, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<UploadRequest, UploadAnswer>(&UPLOAD),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::upload(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<GetAnythingRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                GET_ANYTHING), | () | A::get_anything(& context, request.unchecked()), |
-                rejection | A::unlisted(& context, & GET_ANYTHING, rejection), | answer,
-                latency | A::answered(& context, & GET_ANYTHING, answer, latency),)
-            );
-            A::within(&context, &GET_ANYTHING, work).await
+    way_2::<
+        A,
+    >(
+        api,
+        Description::of::<GetAnythingRequest, GetAnythingAnswer>(&GET_ANYTHING),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::get_anything(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<OpenChannelRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                OPEN_CHANNEL), | () | A::open_channel(& context, request.unchecked()), |
-                rejection | A::failure(& context, & OPEN_CHANNEL, rejection), | answer,
-                latency | A::answered(& context, & OPEN_CHANNEL, answer, latency),)
-            );
-            A::within(&context, &OPEN_CHANNEL, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<OpenChannelRequest, OpenChannelAnswer>(&OPEN_CHANNEL),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let request = request.upgrading(context).await;
+            let answer = A::open_channel(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<OpenOldChannelRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                OPEN_OLD_CHANNEL), | () | A::open_old_channel(& context, request
-                .unchecked()), | rejection | A::unlisted(& context, & OPEN_OLD_CHANNEL,
-                rejection), | answer, latency | A::answered(& context, &
-                OPEN_OLD_CHANNEL, answer, latency),)
-            );
-            A::within(&context, &OPEN_OLD_CHANNEL, work).await
+    way_2::<
+        A,
+    >(
+        api,
+        Description::of::<
+            OpenOldChannelRequest,
+            OpenOldChannelAnswer,
+        >(&OPEN_OLD_CHANNEL),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let request = request.upgrading(context).await;
+            let answer = A::open_old_channel(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        GetRootRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        GetFileRequest,
-        _,
-        _,
-    >(api, PATHS[1usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        AddPictureRequest,
-        _,
-        _,
-    >(api, PATHS[2usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        AddNoteRequest,
-        _,
-        _,
-    >(api, PATHS[3usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        SendFormRequest,
-        _,
-        _,
-    >(api, PATHS[4usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        PutNothingRequest,
-        _,
-        _,
-    >(api, PATHS[5usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        UploadRequest,
-        _,
-        _,
-    >(api, PATHS[6usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        GetAnythingRequest,
-        _,
-        _,
-    >(api, PATHS[7usize], A::unlisted, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        OpenChannelRequest,
-        _,
-        _,
-    >(api, PATHS[8usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        OpenOldChannelRequest,
-        _,
-        _,
-    >(api, PATHS[9usize], A::unlisted, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<GetRootRequest, GetRootAnswer>(&GET_ROOT),
+        PATHS[0usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<GetFileRequest, GetFileAnswer>(&GET_FILE),
+        PATHS[1usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<AddPictureRequest, AddPictureAnswer>(&ADD_PICTURE),
+        PATHS[2usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<AddNoteRequest, AddNoteAnswer>(&ADD_NOTE),
+        PATHS[3usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<SendFormRequest, SendFormAnswer>(&SEND_FORM),
+        PATHS[4usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<PutNothingRequest, PutNothingAnswer>(&PUT_NOTHING),
+        PATHS[5usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<UploadRequest, UploadAnswer>(&UPLOAD),
+        PATHS[6usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<GetAnythingRequest, GetAnythingAnswer>(&GET_ANYTHING),
+        PATHS[7usize],
+        A::unlisted,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<OpenChannelRequest, OpenChannelAnswer>(&OPEN_CHANNEL),
+        PATHS[8usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<
+            OpenOldChannelRequest,
+            OpenOldChannelAnswer,
+        >(&OPEN_OLD_CHANNEL),
+        PATHS[9usize],
+        A::unlisted,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `public` admits, and whose errors `failure` words.
+fn way_1<A: BodiesApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::failure(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `unlisted` words.
+fn way_2<A: BodiesApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::unlisted(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

@@ -6019,9 +6019,6 @@ impl PutPetAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for PutPetAnswer {
     type Shape = dropshot::HttpResponseOk<types::Event>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &PUT_PET
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -6052,9 +6049,6 @@ impl AddNetworkAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for AddNetworkAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &ADD_NETWORK
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -6086,9 +6080,6 @@ impl GetPetAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for GetPetAnswer {
     type Shape = dropshot::HttpResponseOk<types::Pet>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &GET_PET
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -6199,59 +6190,71 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
 pub fn register<A: ComposedApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<PutPetRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                PUT_PET), | () | A::put_pet(& context, request.unchecked()), | rejection
-                | A::failure(& context, & PUT_PET, rejection), | answer, latency |
-                A::answered(& context, & PUT_PET, answer, latency),)
-            );
-            A::within(&context, &PUT_PET, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<PutPetRequest, PutPetAnswer>(&PUT_PET),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::put_pet(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<AddNetworkRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                ADD_NETWORK), | () | A::add_network(& context, request.unchecked()), |
-                rejection | A::failure(& context, & ADD_NETWORK, rejection), | answer,
-                latency | A::answered(& context, & ADD_NETWORK, answer, latency),)
-            );
-            A::within(&context, &ADD_NETWORK, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<AddNetworkRequest, AddNetworkAnswer>(&ADD_NETWORK),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::add_network(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<GetPetRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                GET_PET), | () | A::get_pet(& context, request.unchecked()), | rejection
-                | A::failure(& context, & GET_PET, rejection), | answer, latency |
-                A::answered(& context, & GET_PET, answer, latency),)
-            );
-            A::within(&context, &GET_PET, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<GetPetRequest, GetPetAnswer>(&GET_PET),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::get_pet(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        PutPetRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::failure, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        GetPetRequest,
-        _,
-        _,
-    >(api, PATHS[1usize], A::failure, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<PutPetRequest, PutPetAnswer>(&PUT_PET),
+        PATHS[0usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<GetPetRequest, GetPetAnswer>(&GET_PET),
+        PATHS[1usize],
+        A::failure,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `public` admits, and whose errors `failure` words.
+fn way_1<A: ComposedApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::failure(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

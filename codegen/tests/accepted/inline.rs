@@ -3462,9 +3462,6 @@ impl ListHostsAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ListHostsAnswer {
     type Shape = dropshot::HttpResponseOk<types::ListHostsResponse>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &LIST_HOSTS
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -3495,9 +3492,6 @@ impl AddHostAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for AddHostAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &ADD_HOST
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -3529,9 +3523,6 @@ impl CountHostsAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for CountHostsAnswer {
     type Shape = dropshot::HttpResponseOk<types::CountHostsResponse>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &COUNT_HOSTS
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -3563,9 +3554,6 @@ impl ListNamesAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ListNamesAnswer {
     type Shape = dropshot::HttpResponseOk<types::ListNamesResponse>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &LIST_NAMES
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -3698,79 +3686,109 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
 pub fn register<A: InlineApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ListHostsRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                LIST_HOSTS), | () | A::list_hosts(& context, request.unchecked()), |
-                rejection | A::error(& context, & LIST_HOSTS, rejection), | answer,
-                latency | A::answered(& context, & LIST_HOSTS, answer, latency),)
-            );
-            A::within(&context, &LIST_HOSTS, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<ListHostsRequest, ListHostsAnswer>(&LIST_HOSTS),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::list_hosts(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<AddHostRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                ADD_HOST), | () | A::add_host(& context, request.unchecked()), |
-                rejection | A::error(& context, & ADD_HOST, rejection), | answer, latency
-                | A::answered(& context, & ADD_HOST, answer, latency),)
-            );
-            A::within(&context, &ADD_HOST, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<AddHostRequest, AddHostAnswer>(&ADD_HOST),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::add_host(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<CountHostsRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                COUNT_HOSTS), | () | A::count_hosts(& context, request.unchecked()), |
-                rejection | A::unlisted(& context, & COUNT_HOSTS, rejection), | answer,
-                latency | A::answered(& context, & COUNT_HOSTS, answer, latency),)
-            );
-            A::within(&context, &COUNT_HOSTS, work).await
+    way_2::<
+        A,
+    >(
+        api,
+        Description::of::<CountHostsRequest, CountHostsAnswer>(&COUNT_HOSTS),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::count_hosts(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ListNamesRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                LIST_NAMES), | () | A::list_names(& context, request.unchecked()), |
-                rejection | A::error(& context, & LIST_NAMES, rejection), | answer,
-                latency | A::answered(& context, & LIST_NAMES, answer, latency),)
-            );
-            A::within(&context, &LIST_NAMES, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<ListNamesRequest, ListNamesAnswer>(&LIST_NAMES),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::list_names(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ListHostsRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::error, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        CountHostsRequest,
-        _,
-        _,
-    >(api, PATHS[1usize], A::unlisted, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ListNamesRequest,
-        _,
-        _,
-    >(api, PATHS[2usize], A::error, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ListHostsRequest, ListHostsAnswer>(&LIST_HOSTS),
+        PATHS[0usize],
+        A::error,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<CountHostsRequest, CountHostsAnswer>(&COUNT_HOSTS),
+        PATHS[1usize],
+        A::unlisted,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ListNamesRequest, ListNamesAnswer>(&LIST_NAMES),
+        PATHS[2usize],
+        A::error,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `public` admits, and whose errors `error` words.
+fn way_1<A: InlineApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::error(& context, operation, rejection), | answer, latency | A::answered(&
+            context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `unlisted` words.
+fn way_2<A: InlineApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::unlisted(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

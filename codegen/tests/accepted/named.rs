@@ -691,9 +691,6 @@ impl PutThingAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for PutThingAnswer {
     type Shape = dropshot::HttpResponseOk<types::Thing>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &PUT_THING
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -782,25 +779,44 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&PUT_THING]];
 pub fn register<A: NamedApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<PutThingRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                PUT_THING), | () | A::put_thing(& context, request.unchecked()), |
-                rejection | A::unlisted(& context, & PUT_THING, rejection), | answer,
-                latency | A::answered(& context, & PUT_THING, answer, latency),)
-            );
-            A::within(&context, &PUT_THING, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<PutThingRequest, PutThingAnswer>(&PUT_THING),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::put_thing(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        PutThingRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::unlisted, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<PutThingRequest, PutThingAnswer>(&PUT_THING),
+        PATHS[0usize],
+        A::unlisted,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `public` admits, and whose errors `unlisted` words.
+fn way_1<A: NamedApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::unlisted(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

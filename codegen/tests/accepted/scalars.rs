@@ -2061,9 +2061,6 @@ impl PayAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for PayAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &PAY
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2151,25 +2148,44 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&PAY]];
 pub fn register<A: ScalarsApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<PayRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                PAY), | () | A::pay(& context, request.unchecked()), | rejection |
-                A::failure(& context, & PAY, rejection), | answer, latency |
-                A::answered(& context, & PAY, answer, latency),)
-            );
-            A::within(&context, &PAY, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<PayRequest, PayAnswer>(&PAY),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::pay(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        PayRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::failure, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<PayRequest, PayAnswer>(&PAY),
+        PATHS[0usize],
+        A::failure,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `public` admits, and whose errors `failure` words.
+fn way_1<A: ScalarsApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::failure(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

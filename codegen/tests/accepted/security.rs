@@ -1217,9 +1217,6 @@ impl ByAnyKeyAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ByAnyKeyAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &BY_ANY_KEY
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1250,9 +1247,6 @@ impl ByBothAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ByBothAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &BY_BOTH
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1283,9 +1277,6 @@ impl ByScopeAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ByScopeAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &BY_SCOPE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1316,9 +1307,6 @@ impl ByAnotherScopeAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ByAnotherScopeAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &BY_ANOTHER_SCOPE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1349,9 +1337,6 @@ impl ByAnybodyOrProviderAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ByAnybodyOrProviderAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &BY_ANYBODY_OR_PROVIDER
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1382,9 +1367,6 @@ impl ByTokenAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ByTokenAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &BY_TOKEN
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1423,9 +1405,6 @@ impl FailAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for FailAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &FAIL
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1457,9 +1436,6 @@ impl FailWithoutAWordAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for FailWithoutAWordAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &FAIL_WITHOUT_A_WORD
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1553,9 +1529,6 @@ impl TakeStepAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for TakeStepAnswer {
     type Shape = dropshot::HttpResponseOk<types::StuckOrClosedOrNothing>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &TAKE_STEP
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1592,9 +1565,6 @@ impl ByEverybodyAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for ByEverybodyAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &BY_EVERYBODY
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -1881,201 +1851,335 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
 pub fn register<A: SecurityApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ByAnyKeyRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, ||
-                A::query_key_or_header_key_or_login(& context, & BY_ANY_KEY), | caller |
-                A::by_any_key(& context, caller, request.unchecked()), | rejection |
-                A::closed(& context, & BY_ANY_KEY, rejection), | answer, latency |
-                A::answered(& context, & BY_ANY_KEY, answer, latency),)
-            );
-            A::within(&context, &BY_ANY_KEY, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<ByAnyKeyRequest, ByAnyKeyAnswer>(&BY_ANY_KEY),
+        |context, caller, request| ::std::boxed::Box::pin(async move {
+            let answer = A::by_any_key(context, caller, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ByBothRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, ||
-                A::cookie_key_and_header_key(& context, & BY_BOTH), | caller |
-                A::by_both(& context, caller, request.unchecked()), | rejection |
-                A::closed(& context, & BY_BOTH, rejection), | answer, latency |
-                A::answered(& context, & BY_BOTH, answer, latency),)
-            );
-            A::within(&context, &BY_BOTH, work).await
+    way_2::<
+        A,
+    >(
+        api,
+        Description::of::<ByBothRequest, ByBothAnswer>(&BY_BOTH),
+        |context, caller, request| ::std::boxed::Box::pin(async move {
+            let answer = A::by_both(context, caller, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ByScopeRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::oauth(& context, &
-                BY_SCOPE), | caller | A::by_scope(& context, caller, request
-                .unchecked()), | rejection | A::closed(& context, & BY_SCOPE, rejection),
-                | answer, latency | A::answered(& context, & BY_SCOPE, answer, latency),)
-            );
-            A::within(&context, &BY_SCOPE, work).await
+    way_3::<
+        A,
+    >(
+        api,
+        Description::of::<ByScopeRequest, ByScopeAnswer>(&BY_SCOPE),
+        |context, caller, request| ::std::boxed::Box::pin(async move {
+            let answer = A::by_scope(context, caller, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ByAnotherScopeRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::oauth(& context, &
-                BY_ANOTHER_SCOPE), | caller | A::by_another_scope(& context, caller,
-                request.unchecked()), | rejection | A::closed(& context, &
-                BY_ANOTHER_SCOPE, rejection), | answer, latency | A::answered(& context,
-                & BY_ANOTHER_SCOPE, answer, latency),)
-            );
-            A::within(&context, &BY_ANOTHER_SCOPE, work).await
+    way_3::<
+        A,
+    >(
+        api,
+        Description::of::<
+            ByAnotherScopeRequest,
+            ByAnotherScopeAnswer,
+        >(&BY_ANOTHER_SCOPE),
+        |context, caller, request| ::std::boxed::Box::pin(async move {
+            let answer = A::by_another_scope(context, caller, request.unchecked())
+                .await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ByAnybodyOrProviderRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public_or_provider(&
-                context, & BY_ANYBODY_OR_PROVIDER), | caller |
-                A::by_anybody_or_provider(& context, caller, request.unchecked()), |
-                rejection | A::closed(& context, & BY_ANYBODY_OR_PROVIDER, rejection), |
-                answer, latency | A::answered(& context, & BY_ANYBODY_OR_PROVIDER,
-                answer, latency),)
-            );
-            A::within(&context, &BY_ANYBODY_OR_PROVIDER, work).await
+    way_4::<
+        A,
+    >(
+        api,
+        Description::of::<
+            ByAnybodyOrProviderRequest,
+            ByAnybodyOrProviderAnswer,
+        >(&BY_ANYBODY_OR_PROVIDER),
+        |context, caller, request| ::std::boxed::Box::pin(async move {
+            let answer = A::by_anybody_or_provider(context, caller, request.unchecked())
+                .await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ByTokenRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::token(& context, &
-                BY_TOKEN), | caller | A::by_token(& context, caller, request
-                .unchecked()), | rejection | A::closed(& context, & BY_TOKEN, rejection),
-                | answer, latency | A::answered(& context, & BY_TOKEN, answer, latency),)
-            );
-            A::within(&context, &BY_TOKEN, work).await
+    way_5::<
+        A,
+    >(
+        api,
+        Description::of::<ByTokenRequest, ByTokenAnswer>(&BY_TOKEN),
+        |context, caller, request| ::std::boxed::Box::pin(async move {
+            let answer = A::by_token(context, caller, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<FailRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                FAIL), | () | A::fail(& context, request.unchecked()), | rejection |
-                openapi_dropshot_runtime::listed_body(& FAIL,
-                A::closed_or_nothing_or_stuck(& context, & FAIL, rejection), & context
-                .log), | answer, latency | A::answered(& context, & FAIL, answer,
-                latency),)
-            );
-            A::within(&context, &FAIL, work).await
+    way_6::<
+        A,
+    >(
+        api,
+        Description::of::<FailRequest, FailAnswer>(&FAIL),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::fail(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<FailWithoutAWordRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                FAIL_WITHOUT_A_WORD), | () | A::fail_without_a_word(& context, request
-                .unchecked()), | rejection | A::unlisted(& context, &
-                FAIL_WITHOUT_A_WORD, rejection), | answer, latency | A::answered(&
-                context, & FAIL_WITHOUT_A_WORD, answer, latency),)
-            );
-            A::within(&context, &FAIL_WITHOUT_A_WORD, work).await
+    way_7::<
+        A,
+    >(
+        api,
+        Description::of::<
+            FailWithoutAWordRequest,
+            FailWithoutAWordAnswer,
+        >(&FAIL_WITHOUT_A_WORD),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::fail_without_a_word(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<TakeStepRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                TAKE_STEP), | () | A::take_step(& context, request.unchecked()), |
-                rejection | A::unlisted(& context, & TAKE_STEP, rejection), | answer,
-                latency | A::answered(& context, & TAKE_STEP, answer, latency),)
-            );
-            A::within(&context, &TAKE_STEP, work).await
+    way_7::<
+        A,
+    >(
+        api,
+        Description::of::<TakeStepRequest, TakeStepAnswer>(&TAKE_STEP),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::take_step(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<ByEverybodyRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                BY_EVERYBODY), | () | A::by_everybody(& context, request.unchecked()), |
-                rejection | A::unlisted(& context, & BY_EVERYBODY, rejection), | answer,
-                latency | A::answered(& context, & BY_EVERYBODY, answer, latency),)
-            );
-            A::within(&context, &BY_EVERYBODY, work).await
+    way_7::<
+        A,
+    >(
+        api,
+        Description::of::<ByEverybodyRequest, ByEverybodyAnswer>(&BY_EVERYBODY),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::by_everybody(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ByAnyKeyRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::closed, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ByBothRequest,
-        _,
-        _,
-    >(api, PATHS[1usize], A::closed, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ByScopeRequest,
-        _,
-        _,
-    >(api, PATHS[2usize], A::closed, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ByAnybodyOrProviderRequest,
-        _,
-        _,
-    >(api, PATHS[3usize], A::closed, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ByTokenRequest,
-        _,
-        _,
-    >(api, PATHS[4usize], A::closed, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        FailRequest,
-        _,
-        _,
-    >(api, PATHS[5usize], A::closed_or_nothing_or_stuck, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        TakeStepRequest,
-        _,
-        _,
-    >(api, PATHS[6usize], A::unlisted, A::answered)?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        ByEverybodyRequest,
-        _,
-        _,
-    >(api, PATHS[7usize], A::unlisted, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ByAnyKeyRequest, ByAnyKeyAnswer>(&BY_ANY_KEY),
+        PATHS[0usize],
+        A::closed,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ByBothRequest, ByBothAnswer>(&BY_BOTH),
+        PATHS[1usize],
+        A::closed,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ByScopeRequest, ByScopeAnswer>(&BY_SCOPE),
+        PATHS[2usize],
+        A::closed,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<
+            ByAnybodyOrProviderRequest,
+            ByAnybodyOrProviderAnswer,
+        >(&BY_ANYBODY_OR_PROVIDER),
+        PATHS[3usize],
+        A::closed,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ByTokenRequest, ByTokenAnswer>(&BY_TOKEN),
+        PATHS[4usize],
+        A::closed,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<FailRequest, FailAnswer>(&FAIL),
+        PATHS[5usize],
+        A::closed_or_nothing_or_stuck,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<TakeStepRequest, TakeStepAnswer>(&TAKE_STEP),
+        PATHS[6usize],
+        A::unlisted,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<ByEverybodyRequest, ByEverybodyAnswer>(&BY_EVERYBODY),
+        PATHS[7usize],
+        A::unlisted,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `query_key_or_header_key_or_login` admits, and whose errors `closed` words.
+fn way_1<A: SecurityApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<
+        A::Context,
+        A::QueryKeyOrHeaderKeyOrLogin,
+        A::Error,
+    >,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, ||
+            A::query_key_or_header_key_or_login(& context, operation), | caller |
+            handler(& context, caller, request), | rejection | A::closed(& context,
+            operation, rejection), | answer, latency | A::answered(& context, operation,
+            answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `cookie_key_and_header_key` admits, and whose errors `closed` words.
+fn way_2<A: SecurityApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<
+        A::Context,
+        A::CookieKeyAndHeaderKey,
+        A::Error,
+    >,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, ||
+            A::cookie_key_and_header_key(& context, operation), | caller | handler(&
+            context, caller, request), | rejection | A::closed(& context, operation,
+            rejection), | answer, latency | A::answered(& context, operation, answer,
+            latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `oauth` admits, and whose errors `closed` words.
+fn way_3<A: SecurityApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, A::Oauth, A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::oauth(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::closed(& context, operation, rejection), | answer, latency | A::answered(&
+            context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public_or_provider` admits, and whose errors `closed` words.
+fn way_4<A: SecurityApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, A::PublicOrProvider, A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, ||
+            A::public_or_provider(& context, operation), | caller | handler(& context,
+            caller, request), | rejection | A::closed(& context, operation, rejection), |
+            answer, latency | A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `token` admits, and whose errors `closed` words.
+fn way_5<A: SecurityApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, A::Token, A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::token(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::closed(& context, operation, rejection), | answer, latency | A::answered(&
+            context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `closed_or_nothing_or_stuck` words.
+fn way_6<A: SecurityApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            openapi_dropshot_runtime::listed_body(operation,
+            A::closed_or_nothing_or_stuck(& context, operation, rejection), & context
+            .log), | answer, latency | A::answered(& context, operation, answer,
+            latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `unlisted` words.
+fn way_7<A: SecurityApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::unlisted(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

@@ -2114,9 +2114,6 @@ impl RefusalAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for RefusalAnswer {
     type Shape = dropshot::HttpResponseOk<types::RefusalResponse>;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &REFUSAL
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2147,9 +2144,6 @@ impl AddValueAnswer {
 #[allow(unused_variables)]
 impl openapi_dropshot_runtime::Success for AddValueAnswer {
     type Shape = dropshot::HttpResponseDeleted;
-    fn operation() -> &'static openapi_dropshot_runtime::Operation {
-        &ADD_VALUE
-    }
     fn into_answer(
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
@@ -2247,39 +2241,54 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&REFUSAL, &ADD_VA
 pub fn register<A: UnionsApi>(
     api: &mut dropshot::ApiDescription<A::Context>,
 ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<RefusalRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                REFUSAL), | () | A::refusal(& context, request.unchecked()), | rejection
-                | A::refusal_answer(& context, & REFUSAL, rejection), | answer, latency |
-                A::answered(& context, & REFUSAL, answer, latency),)
-            );
-            A::within(&context, &REFUSAL, work).await
+    use openapi_dropshot_runtime::{Description, Success};
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<RefusalRequest, RefusalAnswer>(&REFUSAL),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::refusal(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    api.register(
-        openapi_dropshot_runtime::endpoint(|
-            context: dropshot::RequestContext<A::Context>,
-            request: openapi_dropshot_runtime::Captured<AddValueRequest>|
-        async move {
-            let work = ::std::pin::pin!(
-                openapi_dropshot_runtime::serve(& context, || A::public(& context, &
-                ADD_VALUE), | () | A::add_value(& context, request.unchecked()), |
-                rejection | A::refusal_answer(& context, & ADD_VALUE, rejection), |
-                answer, latency | A::answered(& context, & ADD_VALUE, answer, latency),)
-            );
-            A::within(&context, &ADD_VALUE, work).await
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<AddValueRequest, AddValueAnswer>(&ADD_VALUE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::add_value(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
         }),
     )?;
-    openapi_dropshot_runtime::register_absent_methods::<
-        _,
-        RefusalRequest,
-        _,
-        _,
-    >(api, PATHS[0usize], A::refusal_answer, A::answered)?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<RefusalRequest, RefusalAnswer>(&REFUSAL),
+        PATHS[0usize],
+        A::refusal_answer,
+        A::answered,
+    )?;
     Ok(())
+}
+/// Registers an operation whose callers `public` admits, and whose errors `refusal_answer` words.
+fn way_1<A: UnionsApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::refusal_answer(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
 }

@@ -4,7 +4,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{component_type, described_schema, doc, ident, operation_static, scalar_type};
+use super::{component_type, described_schema, doc, ident, scalar_type};
 use crate::model::{Content, Header, Operation, Response, Status};
 use crate::names;
 
@@ -227,7 +227,6 @@ pub(super) fn setter(header: &Header) -> TokenStream {
 
 fn implementation(operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Answer", operation.stem());
-    let constant = operation_static(operation);
     let shape = match (&operation.success.content, body(operation)) {
         (Some(Content::Bytes(_)), _) => quote!(dropshot::HttpResponseOk<dropshot::FreeformBody>),
         (Some(_), Some(ty)) => quote!(dropshot::HttpResponseOk<#ty>),
@@ -268,10 +267,6 @@ fn implementation(operation: &Operation) -> TokenStream {
         #[allow(unused_variables)]
         impl openapi_dropshot_runtime::Success for #name {
             type Shape = #shape;
-
-            fn operation() -> &'static openapi_dropshot_runtime::Operation {
-                &#constant
-            }
 
             fn into_answer(
                 self,

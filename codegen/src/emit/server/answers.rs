@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::answer::{argument, described, headers, insert, setter};
-use super::{component_type, described_schema, doc, operation_static};
+use super::{component_type, described_schema, doc};
 use crate::emit::several::variant;
 use crate::model::{Operation, Response, Status};
 
@@ -72,7 +72,6 @@ fn constructor(
 
 fn implementation(operation: &Operation, body: &TokenStream) -> TokenStream {
     let name = format_ident!("{}Answer", operation.stem());
-    let constant = operation_static(operation);
     let nothing = operation.success_bodies().contains(&None).then(|| {
         let nothing = variant(None);
         quote!(#body::#nothing => Ok(openapi_dropshot_runtime::Answer::empty(self.headers)),)
@@ -83,10 +82,6 @@ fn implementation(operation: &Operation, body: &TokenStream) -> TokenStream {
         #[allow(unused_variables)]
         impl openapi_dropshot_runtime::Success for #name {
             type Shape = dropshot::HttpResponseOk<#body>;
-
-            fn operation() -> &'static openapi_dropshot_runtime::Operation {
-                &#constant
-            }
 
             fn into_answer(
                 self,

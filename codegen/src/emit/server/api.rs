@@ -260,8 +260,22 @@ fn handler(operation: &Operation) -> TokenStream {
     }
 }
 
+/// What registers an operation: who lets its callers in, and in which words it refuses.
+type Way = (Option<String>, Option<String>, bool);
+
+fn way(operation: &Operation) -> Way {
+    let several = several::has_several(operation);
+    (operation.admission(), operation.error_schema(), several)
+}
+
 fn register(document: &Document, api: &Ident) -> TokenStream {
-    let endpoints = document.operations.iter().map(|it| endpoint(document, it));
+    let mut ways: IndexMap<Way, (Ident, &Operation)> = IndexMap::new();
+    for operation in &document.operations {
+        let name = format_ident!("way_{}", ways.len() + 1);
+        ways.entry(way(operation)).or_insert((name, operation));
+    }
+    let endpoints = document.operations.iter();
+    let endpoints = endpoints.map(|it| endpoint(it, &ways[&way(it)].0));
     let mut paths: IndexMap<&str, Vec<&Operation>> = IndexMap::new();
     for operation in &document.operations {
         paths.entry(&operation.path).or_default().push(operation);
@@ -273,17 +287,20 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
         quote!(&[#(&#operations),*])
     });
     let absent = paths.values().enumerate().map(|(index, operations)| {
-        let request = format_ident!("{}Request", operations[0].stem());
+        let description = description(operations[0]);
         let (refuse, _) = error_hook(document, operations[0].error_schema().as_deref());
         quote! {
-            openapi_dropshot_runtime::register_absent_methods::<_, #request, _, _>(
+            openapi_dropshot_runtime::register_absent_methods(
                 api,
+                #description,
                 PATHS[#index],
                 A::#refuse,
                 A::answered,
             )?;
         }
     });
+    let ways = ways.values();
+    let ways = ways.map(|(name, operation)| registered(document, operation, name, api));
     let text = format!(
         "Adds the operations of an implementation of [`{api}`] to a server, and for every method that \
          one of their paths does not have, an unpublished endpoint that says so."
@@ -299,42 +316,88 @@ fn register(document: &Document, api: &Ident) -> TokenStream {
         pub fn register<A: #api>(
             api: &mut dropshot::ApiDescription<A::Context>,
         ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+            use openapi_dropshot_runtime::{Description, Success};
             #(#endpoints)*
             #(#absent)*
             Ok(())
         }
+
+        #(#ways)*
     }
 }
 
-fn endpoint(document: &Document, operation: &Operation) -> TokenStream {
+/// The types that describe an operation.
+fn description(operation: &Operation) -> TokenStream {
     let constant = operation_static(operation);
     let request = format_ident!("{}Request", operation.stem());
-    let (refuse, _) = error_hook(document, operation.error_schema().as_deref());
-    let admit = Admission::of(operation).method_name();
+    let answer = format_ident!("{}Answer", operation.stem());
+    quote!(Description::of::<#request, #answer>(&#constant))
+}
+
+fn endpoint(operation: &Operation, way: &Ident) -> TokenStream {
+    let description = description(operation);
     let function = ident(&operation.function());
     let (caller, argument) = match operation.security.is_empty() {
         false => (quote!(caller), quote!(caller,)),
         true => (quote!(()), quote!()),
     };
-    let refused = quote!(A::#refuse(&context, &#constant, rejection));
+    let upgrading = operation
+        .success
+        .is_upgrade()
+        .then(|| quote!(let request = request.upgrading(context).await;));
+    quote! {
+        #way::<A>(api, #description, |context, #caller, request| ::std::boxed::Box::pin(async move {
+            #upgrading
+            let answer = A::#function(context, #argument request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }))?;
+    }
+}
+
+/// The function that registers the operations of one way.
+fn registered(
+    document: &Document,
+    operation: &Operation,
+    name: &Ident,
+    api: &Ident,
+) -> TokenStream {
+    let admission = Admission::of(operation);
+    let admit = admission.method_name();
+    let caller = admission.caller();
+    let caller = caller.map_or(quote!(()), |caller| quote!(A::#caller));
+    let (refuse, _) = error_hook(document, operation.error_schema().as_deref());
+    let text = format!(
+        "Registers an operation whose callers `{admit}` admits, and whose errors `{refuse}` words."
+    );
+    let refused = quote!(A::#refuse(&context, operation, rejection));
     let refused = match several::has_several(operation) {
-        true => quote!(openapi_dropshot_runtime::listed_body(&#constant, #refused, &context.log)),
+        true => quote!(openapi_dropshot_runtime::listed_body(operation, #refused, &context.log)),
         false => refused,
     };
     quote! {
-        api.register(openapi_dropshot_runtime::endpoint(
-            |context: dropshot::RequestContext<A::Context>,
-             request: openapi_dropshot_runtime::Captured<#request>| async move {
+        #[doc = #text]
+        fn #name<A: #api>(
+            api: &mut dropshot::ApiDescription<A::Context>,
+            description: openapi_dropshot_runtime::Description,
+            handler: openapi_dropshot_runtime::Handler<A::Context, #caller, A::Error>,
+        ) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+            let operation = description.operation();
+            let serve = move |
+                context: dropshot::RequestContext<A::Context>,
+                request: openapi_dropshot_runtime::Captured,
+            | async move {
                 // Pinned where it is made: a hook that takes it moves its address alone.
                 let work = ::std::pin::pin!(openapi_dropshot_runtime::serve(
                     &context,
-                    || A::#admit(&context, &#constant),
-                    |#caller| A::#function(&context, #argument request.unchecked()),
+                    operation,
+                    || A::#admit(&context, operation),
+                    |caller| handler(&context, caller, request),
                     |rejection| #refused,
-                    |answer, latency| A::answered(&context, &#constant, answer, latency),
+                    |answer, latency| A::answered(&context, operation, answer, latency),
                 ));
-                A::within(&context, &#constant, work).await
-            },
-        ))?;
+                A::within(&context, operation, work).await
+            };
+            api.register(openapi_dropshot_runtime::endpoint(description, serve))
+        }
     }
 }
