@@ -42,8 +42,8 @@ impl From<tokio_postgres::Error> for ScriptError {
             "40" | "08" => ScriptError::Retry(error.into()),
             "57" if code != SqlState::QUERY_CANCELED.code() => ScriptError::Retry(error.into()),
             // A primary that has become a standby; a prepared statement that the server has forgotten, whose name
-            // somebody else has taken, or whose tables a newer replica has migrated since; a transaction that was idle for too long, or whose
-            // end is all that this statement knows: another may say why.
+            // somebody else has taken, or whose tables a newer replica has migrated since; a transaction that was
+            // idle for too long, or whose end is all that this statement knows: another may say why.
             _ if [
                 SqlState::READ_ONLY_SQL_TRANSACTION,
                 SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,

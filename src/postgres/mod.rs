@@ -16,13 +16,14 @@
 //!    and it is not repeated: `Unavailable`. The caller may repeat it under its idempotency key.
 //! 5. The commit itself has no time limit on the server. PostgreSQL that is told to stop waiting for a
 //!    synchronous standby acknowledges a commit that a failover can still lose.
-//! 6. Each connection prepares a statement once, unless it takes lists (`handle.rs`), where it was [found out](preparing) that the server keeps it for this
-//!    connection alone. Everywhere else a statement travels unnamed, together with its parameters, in one round trip. So
-//!    any pooler may stand in between, pgbouncer in transaction mode too: with one that does not follow named statements,
-//!    a replica would run what another has prepared under the same name. The price is that the server plans each
-//!    statement anew: `pgbench` reads a product by its id 10,900 times a second this way (`-M extended`) and
-//!    31,200 times prepared. The address may say which of both it is, and nothing is found out then:
-//!    `prepared_statements=true` is for pgbouncer since 1.21 with `max_prepared_statements`.
+//! 6. Each connection prepares a statement once, unless it takes lists (`handle.rs`), where it was found out
+//!    (`preparing.rs`) that the server keeps it for this connection alone. Everywhere else a statement travels
+//!    unnamed, together with its parameters, in one round trip. So any pooler may stand in between, pgbouncer in
+//!    transaction mode too: with one that does not follow named statements, a replica would run what another has
+//!    prepared under the same name. The price is that the server plans each statement anew: `pgbench` reads a
+//!    product by its id 10,900 times a second this way (`-M extended`) and 31,200 times prepared. The address may
+//!    say which of both it is, and nothing is found out then: `prepared_statements=true` is for pgbouncer since
+//!    1.21 with `max_prepared_statements`.
 //! 7. Statements travel together where none decides upon the answer of another: BEGIN with the first of a change,
 //!    locks with what is read under them, everything that a change writes (`handle.rs`). The tests count the
 //!    round trips of each operation (`tests/store/postgres/round_trips.rs`).
