@@ -136,7 +136,9 @@ pub fn all(
     write(crates, folder)?;
     let output = cargo(folder)
         .args(["build", "--offline", "--keep-going"])
-        .args(["--message-format", "json", "--target-dir", "target"])
+        .args(["--message-format", "json", "--target-dir"])
+        // What they stand on is built there already, as far as it has the same features.
+        .arg(repository().join("target"))
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| format!("cargo: {error}"))?;
