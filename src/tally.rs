@@ -50,6 +50,9 @@ pub(crate) const TIMES: &[u64] = &[
     10_000_000_000,
 ];
 
+/// Sizes of groups of changes that are told apart, up to the largest that there are.
+pub(crate) const SIZES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
+
 /// How large what was measured was: how often it fell into each range, and the sum.
 #[derive(Debug)]
 pub struct Spread {

@@ -7,6 +7,7 @@ use super::author::require_author;
 use crate::domain::Error;
 use crate::domain::author::Author;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
+use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, idempotency};
@@ -19,6 +20,8 @@ pub(super) struct Once<'a> {
     request: Option<&'a IdempotentRequest>,
     now: Timestamp,
     asked: bool,
+    /// When the record was made that was found and has expired.
+    expired: Option<Timestamp>,
 }
 
 impl<'a> Once<'a> {
@@ -32,44 +35,48 @@ impl<'a> Once<'a> {
             request,
             now,
             asked: false,
+            expired: None,
         }
     }
 
     /// The question for the author, the first time.
-    fn author(&mut self) -> Option<impl Batch + use<>> {
+    fn author(&mut self, sql: Sql<'_>) -> Option<impl Batch + use<>> {
         let first = !std::mem::replace(&mut self.asked, true);
-        first.then(|| require_author(self.author, self.now))
+        let asks = first && !sql.is_held(Subject::author(self.author));
+        asks.then(|| require_author(self.author, self.now))
     }
 
-    /// Runs what the change begins with.
-    pub(super) async fn begin<T>(
-        &mut self,
-        sql: Sql<'_>,
-        calls: impl Batch<Out = T>,
-    ) -> Result<T, ScriptError> {
-        let (_, answer) = sql.run((self.author(), calls)).await?;
-        Ok(answer)
-    }
-
-    /// Claims the key of the request, and answers what the first request like this one got, if there was one.
+    /// What the first request like this one got, if there was one.
     pub(super) async fn replayed<T: DeserializeOwned>(
         &mut self,
         sql: Sql<'_>,
     ) -> Result<Option<Outcome<T>>, ScriptError> {
-        let Some(request) = self.request else {
-            return Ok(None);
+        match self.request {
+            Some(_) => Ok(self.begin(sql, ()).await?.1),
+            None => Ok(None),
+        }
+    }
+
+    /// Runs what the change begins with, and answers what the first request like this one got, if there was one. A row
+    /// that `calls` lock is changed by one such request after the other, so the second finds the record of the first.
+    pub(super) async fn begin<T: DeserializeOwned, O>(
+        &mut self,
+        sql: Sql<'_>,
+        calls: impl Batch<Out = O>,
+    ) -> Result<(O, Option<Outcome<T>>), ScriptError> {
+        let find = |request| idempotency::find(self.author.catalog, request);
+        let find = self.request.map(find);
+        let (_, answer, record) = sql.run((self.author(sql), calls, find)).await?;
+        let (Some(record), Some(request)) = (record.flatten(), self.request) else {
+            return Ok((answer, None));
         };
-        let claim = idempotency::claim(self.author.catalog, request, self.now);
-        let Some(record) = self.begin(sql, claim).await? else {
-            return Ok(None);
+        self.expired = Some(record.created_at);
+        let Some(first) = record.replay(request, self.now)? else {
+            return Ok((answer, None));
         };
-        let Some(answer) = record.replay(request, self.now)? else {
-            return Ok(None);
-        };
-        Ok(Some(Outcome {
-            value: serde_json::from_str(&answer).map_err(Error::internal)?,
-            replayed: true,
-        }))
+        let value = serde_json::from_str(&first).map_err(Error::internal)?;
+        let replayed = true;
+        Ok((answer, Some(Outcome { value, replayed })))
     }
 
     /// Makes the change that `value` is the answer to, and keeps the answer: together.
@@ -81,10 +88,18 @@ impl<'a> Once<'a> {
     ) -> Result<Outcome<T>, ScriptError> {
         let answer = self.request.map(|_| serde_json::to_string(&value));
         let answer = answer.transpose().map_err(Error::internal)?;
-        let keep = self.request.zip(answer.as_ref()).map(|(request, answer)| {
-            idempotency::keep(self.author.catalog, request, answer, self.now)
-        });
-        self.begin(sql, (change, keep)).await?;
+        let author = self.author(sql);
+        let when = (self.now, self.expired);
+        let keep = self
+            .request
+            .zip(answer.as_ref())
+            .map(|(request, answer)| idempotency::keep(self.author.catalog, request, answer, when));
+        match sql {
+            // What is refused has written nothing then, and is undone alone.
+            Sql::Sqlite(_) => drop(sql.run((author, change, keep)).await?),
+            // The second request of a key waits for the first here, and not at what the first has written.
+            Sql::Postgres(_) => drop(sql.run((author, keep, change)).await?),
+        }
         Ok(Outcome {
             value,
             replayed: false,

@@ -10,6 +10,7 @@ use crate::domain::idempotency::{IdempotentRequest, Outcome};
 use crate::domain::product::{
     NewProduct, Page, Product, ProductChanges, ProductStatus, StatusFilter,
 };
+use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, product};
@@ -28,8 +29,9 @@ impl App {
     ) -> Result<Outcome<Product>, Error> {
         let (author, now) = (caller.author()?, self.now());
         let product = product.into_product(self.ids.next(now), now);
+        let subjects = Vec::from_iter(idempotency_key(author, request.as_ref()));
         self.store
-            .write(author.catalog, async move |sql| {
+            .write_in_group(author.catalog, subjects, async move |sql| {
                 create_product(sql, author, &product, request.as_ref(), now).await
             })
             .await
@@ -87,8 +89,10 @@ impl App {
         request: Option<IdempotentRequest>,
     ) -> Result<Outcome<Product>, Error> {
         let (author, now) = (caller.author()?, self.now());
+        let key = idempotency_key(author, request.as_ref());
+        let subjects: Vec<_> = key.into_iter().chain([Subject::product(id)]).collect();
         self.store
-            .write(author.catalog, async move |sql| {
+            .write_in_group(author.catalog, subjects, async move |sql| {
                 update_product(sql, author, id, &changes, request.as_ref(), now).await
             })
             .await
@@ -106,12 +110,18 @@ impl App {
         unchanged_since: Option<Timestamp>,
     ) -> Result<(), Error> {
         let (author, now) = (caller.author()?, self.now());
+        let subjects = [Subject::product(id)];
         self.store
-            .write(author.catalog, async move |sql| {
+            .write_in_group(author.catalog, subjects, async move |sql| {
                 archive_product(sql, author, id, unchanged_since, now).await
             })
             .await
     }
+}
+
+/// What a request decides upon that is made once.
+fn idempotency_key(author: Author, request: Option<&IdempotentRequest>) -> Option<Subject> {
+    request.map(|request| Subject::idempotency_key(author.catalog, &request.key))
 }
 
 async fn create_product(
@@ -138,10 +148,13 @@ async fn update_product(
     now: Timestamp,
 ) -> Result<Outcome<Product>, ScriptError> {
     let mut once = Once::new(author, request, now);
-    if let Some(replayed) = once.replayed(sql).await? {
+    // Locked first: of two requests of one key, the second finds what the first has changed and kept.
+    let lock = product::lock(author.catalog, id);
+    let (found, replayed) = once.begin(sql, lock).await?;
+    if let Some(replayed) = replayed {
         return Ok(replayed);
     }
-    let found = once.begin(sql, lock_product(author, id)).await?;
+    let found = found.ok_or(Error::ProductNotFound)?;
     found.require_unchanged(changes.unchanged_since)?;
     let product = found.update(changes.clone(), now);
     let update = product::update(author.catalog, &product);
@@ -155,17 +168,13 @@ async fn archive_product(
     unchanged_since: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), ScriptError> {
-    let author_and_product = (require_author(author, now), lock_product(author, id));
-    let (_, found) = sql.run(author_and_product).await?;
+    let author_asked = (!sql.is_held(Subject::author(author))).then(|| require_author(author, now));
+    let lock = product::lock(author.catalog, id).rule(|found| found.ok_or(Error::ProductNotFound));
+    let (_, found) = sql.run((author_asked, lock)).await?;
     if found.status == ProductStatus::Active {
         found.require_unchanged(unchanged_since)?;
     }
     let archived = found.archive(now)?;
     sql.run(product::archive(author.catalog, &archived)).await?;
     Ok(())
-}
-
-/// The product as it is, which nobody else changes until the end of the transaction.
-fn lock_product(author: Author, id: ProductId) -> impl Batch<Out = Product> {
-    product::lock(author.catalog, id).rule(|found| found.ok_or(Error::ProductNotFound))
 }

@@ -22,7 +22,7 @@ pub trait Caller {
 }
 
 /// On whose word something is changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Author {
     /// The catalog.
     pub catalog: Catalog,
@@ -31,7 +31,7 @@ pub struct Author {
 }
 
 /// The right to change a catalog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Right {
     /// A key that is valid.
     Key(ApiKeyId),

@@ -42,6 +42,7 @@ pub mod secret;
 pub mod session;
 pub mod share_link;
 pub mod string_enum;
+pub mod subject;
 pub mod team;
 pub mod time;
 pub mod user;

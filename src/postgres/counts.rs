@@ -1,6 +1,6 @@
 //! What the store counts of itself.
 
-use crate::tally::{Count, Spread, TIMES};
+use crate::tally::{Count, SIZES, Spread, TIMES};
 
 /// What has happened since the database was opened.
 #[derive(Debug)]
@@ -11,6 +11,12 @@ pub struct Counts {
     pub refused: Count,
     /// How often a script was run again, as the server asked for it or a connection was lost.
     pub retries: Count,
+    /// How long changes waited for their group.
+    pub group_waits: Spread,
+    /// How many changes each group had that was committed.
+    pub groups: Spread,
+    /// Groups that were not committed, or of which nobody knows.
+    pub undone_groups: Count,
 }
 
 impl Default for Counts {
@@ -19,6 +25,9 @@ impl Default for Counts {
             waits: Spread::new(TIMES),
             refused: Count::default(),
             retries: Count::default(),
+            group_waits: Spread::new(TIMES),
+            groups: Spread::new(SIZES),
+            undone_groups: Count::default(),
         }
     }
 }

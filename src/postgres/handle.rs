@@ -1,13 +1,18 @@
 //! What runs the statements of a script.
 
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::TryStreamExt;
-use futures::future::{join, join_all, try_join_all};
+use futures::future::{Either, join, join_all, try_join_all};
+use futures::{TryFutureExt, TryStreamExt};
+use tokio_postgres::error::{DbError, SqlState};
 use tokio_postgres::{Error as PostgresError, Row, Statement};
 
 use super::checkout::Checkout;
+use super::transaction::Transaction;
 use crate::domain::Error;
+use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 use crate::sql::value::Value;
 
@@ -26,31 +31,74 @@ pub enum Access {
     Reading,
 }
 
-/// A connection, lent to one script.
+/// A connection, lent to one script, or to those of a group.
 pub struct Handle {
-    checkout: Checkout,
-    /// What begins the transaction; none outside of one.
-    begin: Option<&'static str>,
+    checkout: Arc<Checkout>,
+    scope: Scope,
+    course: Course,
+}
+
+/// What the statements of a script are part of.
+enum Scope {
+    /// Each is by itself.
+    Statement,
+    /// A transaction of the script's own, which this begins.
+    Own(&'static str),
+    /// The transaction of its group.
+    Group(Arc<Transaction>),
+}
+
+/// How the statements of a script have gone.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    answered: AtomicBool,
+    written: AtomicBool,
+    failed: AtomicBool,
+    broken: AtomicBool,
+    asks_for_others: AtomicBool,
 }
 
 impl Handle {
     /// A connection inside of a transaction, which `begin` begins, as it travels with the first statement; or outside of one.
     pub(super) fn new(checkout: Checkout, begin: Option<&'static str>) -> Handle {
-        Handle { checkout, begin }
+        Handle {
+            checkout: Arc::new(checkout),
+            scope: begin.map_or(Scope::Statement, Scope::Own),
+            course: Course::default(),
+        }
+    }
+
+    /// A connection inside of a transaction that others share.
+    pub(super) fn within(checkout: Arc<Checkout>, transaction: Arc<Transaction>) -> Handle {
+        Handle {
+            checkout,
+            scope: Scope::Group(transaction),
+            course: Course::default(),
+        }
+    }
+
+    /// Whether another change of this transaction has asked about `subject`. Where none has, this one does it for all.
+    pub(crate) fn is_held(&self, subject: Subject) -> bool {
+        let Scope::Group(transaction) = &self.scope else {
+            return false;
+        };
+        let is_first = transaction.hold(subject);
+        if is_first {
+            self.course.asks_for_others.store(true, Ordering::Relaxed);
+        }
+        !is_first
     }
 
     pub(super) fn in_transaction(&self) -> bool {
-        self.begin.is_some()
+        matches!(self.scope, Scope::Own(_))
     }
 
     pub(super) fn checkout(&self) -> &Checkout {
         &self.checkout
     }
 
-    /// Runs statements without values that answer nothing.
-    pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
-        self.checkout.is_sent();
-        self.checkout.connection().batch_execute(statements).await
+    pub(super) fn course(&self) -> &Course {
+        &self.course
     }
 
     /// Runs statements, all sent at once, in their order: together they take one round trip. Inside of a transaction
@@ -63,17 +111,35 @@ impl Handle {
         &self,
         sent: &[Sent<'_>],
     ) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
-        let first = self.checkout.mark_used();
-        let Some(begin) = self.begin.filter(|_| first) else {
-            return self.answers(sent).await;
+        let begun = match &self.scope {
+            Scope::Statement => {
+                self.checkout.mark_used();
+                return self.answers(sent).await;
+            }
+            Scope::Own(begin) => {
+                if !self.checkout.mark_used() {
+                    return self.answers(sent).await;
+                }
+                Either::Left(batch(&self.checkout, begin).map_err(ScriptError::from))
+            }
+            Scope::Group(transaction) => {
+                let begun = transaction.begin(&self.checkout).await;
+                // Alone it is told why.
+                let failed =
+                    |_| ScriptError::Retry("the transaction of its group did not begin".into());
+                Either::Right(begun.map_err(failed))
+            }
         };
-        match join(self.batch(begin), self.answers(sent)).await {
+        match join(begun, self.answers(sent)).await {
             (Ok(()), answers) => answers,
             // They ran on their own: what they did stays, and nobody may repeat it.
             (Err(error), Ok(answers)) if answers.iter().any(Result::is_ok) => {
-                Err(ScriptError::Final(Error::unavailable(error)))
+                Err(ScriptError::Final(match error {
+                    ScriptError::Final(error) => Error::unavailable(error),
+                    ScriptError::Retry(cause) => Error::Unavailable(cause),
+                }))
             }
-            (Err(error), _) => Err(error.into()),
+            (Err(error), _) => Err(error),
         }
     }
 
@@ -83,10 +149,15 @@ impl Handle {
     ) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
         self.checkout.is_sent();
         let connection = self.checkout.connection();
+        let failed = &|error: PostgresError| {
+            self.course.fail(&error);
+            ScriptError::from(error)
+        };
         let prepared = match self.checkout.preparing().is_on() {
-            true => self.prepared(sent).await?,
+            true => self.prepared(sent).await.map_err(failed)?,
             false => Vec::new(),
         };
+        self.course.sends(sent);
         let prepared = &prepared;
         let doubt = &|error: &_| self.checkout.preparing().doubt(error);
         let answers = sent
@@ -96,18 +167,19 @@ impl Handle {
                 let rows = match prepared.get(number) {
                     Some(Some(statement)) => {
                         let rows = connection.query_raw(statement, *values).await;
-                        rows.inspect_err(doubt)?
+                        rows.inspect_err(doubt)
                     }
                     _ => {
                         let typed = values.iter().map(|value| (value, value.kind()));
-                        connection.query_typed_raw(text, typed).await?
+                        connection.query_typed_raw(text, typed).await
                     }
                 };
-                let mut rows = pin!(rows);
+                let mut rows = pin!(rows.map_err(failed)?);
                 let mut all = Vec::new();
-                while let Some(row) = rows.try_next().await? {
+                while let Some(row) = rows.try_next().await.map_err(failed)? {
                     all.push(row);
                 }
+                self.course.answered.store(true, Ordering::Relaxed);
                 Ok((all, rows.rows_affected().unwrap_or(0)))
             });
         // Each is sent when it is polled for the first time, which is in this order.
@@ -130,4 +202,52 @@ impl Handle {
         let prepared = try_join_all(prepared).await;
         prepared.inspect_err(|error| self.checkout.preparing().doubt(error))
     }
+}
+
+impl Course {
+    /// Whether a statement was answered with no error.
+    pub(super) fn was_answered(&self) -> bool {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// Whether something was sent that may have changed something.
+    pub(super) fn has_written(&self) -> bool {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Whether a statement has failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Whether that was the first of its transaction to do so.
+    pub(super) fn has_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Whether others rely on what it was told.
+    pub(super) fn asks_for_others(&self) -> bool {
+        self.asks_for_others.load(Ordering::Relaxed)
+    }
+
+    fn sends(&self, sent: &[Sent<'_>]) {
+        if !sent.iter().all(|(text, _)| text.starts_with("SELECT")) {
+            self.written.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn fail(&self, error: &PostgresError) {
+        self.failed.store(true, Ordering::Relaxed);
+        // Others have failed with the connection, too.
+        let code = error.as_db_error().map(DbError::code);
+        if code.is_some_and(|code| *code != SqlState::IN_FAILED_SQL_TRANSACTION) {
+            self.broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Runs statements without values that answer nothing.
+pub(super) async fn batch(checkout: &Checkout, statements: &str) -> Result<(), PostgresError> {
+    checkout.is_sent();
+    checkout.connection().batch_execute(statements).await
 }

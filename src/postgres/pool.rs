@@ -1,5 +1,6 @@
 //! The pool of connections to one database.
 
+use deadpool::managed::QueueMode;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod};
 
 use super::address::Address;
@@ -30,6 +31,8 @@ pub(super) async fn open_pool(address: &Address) -> Result<(Pool, Connector, Obj
     };
     let pool = Pool::builder(manager)
         .max_size(address.pool_size())
+        // The process of the server that was used last has most at hand.
+        .queue_mode(QueueMode::Lifo)
         .build()
         .map_err(|error| connect(error.into()))?;
     let connection = tokio::time::timeout(DEADLINE, pool.get())

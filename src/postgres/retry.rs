@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Postgres;
-use super::checkout::{Checkout, DEADLINE};
+use super::checkout::DEADLINE;
 use super::counts::Counts;
 use super::error::at_commit;
-use super::handle::{Access, Handle};
+use super::handle::{Access, Handle, batch};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
@@ -30,7 +30,9 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
 /// Commits with no limit on the server: promise 5.
-const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
+pub(super) const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
+
+pub(super) const ROLLBACK: &str = "ROLLBACK";
 
 /// The attempts at one script.
 pub(crate) struct Attempts {
@@ -45,7 +47,7 @@ impl Postgres {
         Attempts {
             deadline: Instant::now() + DEADLINE,
             pause: FIRST_PAUSE,
-            counts: Arc::clone(&self.counts),
+            counts: Arc::clone(&self.connections.counts),
         }
     }
 
@@ -62,24 +64,8 @@ impl Postgres {
             Access::Changing => Some(BEGIN),
             Access::Reading => None,
         };
-        Ok(Handle::new(self.checkout(holder).await?, begin))
-    }
-
-    async fn checkout(&self, holder: Holder) -> Result<Checkout, ScriptError> {
-        // Also of whoever stops waiting.
-        let _waited = self.counts.waits.timed();
-        let turn = self.turns.take(holder).await?;
-        let connection = self
-            .pool
-            .get()
-            .await
-            .map_err(|error| ScriptError::Retry(error.into()))?;
-        Ok(Checkout::new(
-            connection,
-            turn,
-            self.pool.clone(),
-            self.connector.clone(),
-        ))
+        let checkout = self.connections.checkout(holder).await?;
+        Ok(Handle::new(checkout, begin))
     }
 }
 
@@ -93,11 +79,11 @@ impl Handle {
         match (&result, self.in_transaction()) {
             (Ok(_), true) => {
                 checkout.mark_committing();
-                self.batch(COMMIT).await.map_err(at_commit)?;
+                batch(checkout, COMMIT).await.map_err(at_commit)?;
                 checkout.mark_done();
             }
             // A connection that cannot even do this is not used again.
-            (Err(failure), true) => match (self.batch("ROLLBACK").await, failure) {
+            (Err(failure), true) => match (batch(checkout, ROLLBACK).await, failure) {
                 (Ok(()), ScriptError::Final(_)) => checkout.mark_done(),
                 _ => checkout.mark_spent(),
             },

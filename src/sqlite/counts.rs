@@ -1,9 +1,6 @@
 //! What the store counts of itself.
 
-use crate::tally::{Count, Spread, TIMES};
-
-/// Sizes of groups that are told apart, up to the largest that there are.
-const SIZES: &[u64] = &[1, 2, 4, 8, 16, 32, 64, 128, 256];
+use crate::tally::{Count, SIZES, Spread, TIMES};
 
 /// What has happened since the file was opened.
 #[derive(Debug)]

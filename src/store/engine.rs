@@ -11,8 +11,9 @@ use opentelemetry::trace::SpanKind;
 use super::sql::Sql;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
+use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
-use crate::postgres::{self, Access, Postgres, VERSION};
+use crate::postgres::{self, Access, Attempts, Postgres, VERSION};
 use crate::sql::ScriptError;
 use crate::sqlite::{self, Sqlite};
 use crate::trace;
@@ -59,14 +60,35 @@ impl Store {
     ) -> Result<T, Error> {
         let span = self.span("write");
         let answer = match self {
-            Store::Sqlite(sqlite) => {
-                let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
-                sqlite.write(script).await
-            }
+            Store::Sqlite(sqlite) => on_sqlite(sqlite, script).await,
             Store::Postgres(postgres) => {
                 let holder = holder.into();
                 // In a box, so that the futures of requests stay small: they are moved more than once.
                 Box::pin(on_postgres(postgres, Access::Changing, holder, script)).await
+            }
+        };
+        tell(span, answer.as_ref().err());
+        answer
+    }
+
+    /// As [`write`](Store::write), for a small change that others may share the transaction of. `subjects` are all that it
+    /// decides upon, as far as others change that in the same way; whatever else it changes, it locks.
+    ///
+    /// # Errors
+    /// As of [`write`](Store::write).
+    pub async fn write_in_group<T: Send + 'static>(
+        &self,
+        holder: impl Into<Holder>,
+        subjects: impl IntoIterator<Item = Subject>,
+        script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
+    ) -> Result<T, Error> {
+        let span = self.span("write");
+        let answer = match self {
+            Store::Sqlite(sqlite) => on_sqlite(sqlite, script).await,
+            Store::Postgres(postgres) => {
+                let subjects = subjects.into_iter().collect();
+                // In a box, as above.
+                Box::pin(in_group(postgres, holder.into(), subjects, script)).await
             }
         };
         tell(span, answer.as_ref().err());
@@ -201,14 +223,54 @@ fn tell(span: Option<trace::Child>, error: Option<&Error>) {
     }
 }
 
-/// What a script answers on PostgreSQL, however often it has to be run.
+/// What a change answers on SQLite, whose writer makes groups of all of them.
+async fn on_sqlite<T: Send + 'static>(
+    sqlite: &Sqlite,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError> + Send + Sync + 'static,
+) -> Result<T, Error> {
+    let script = move |handle: &_| run_to_its_end(script(Sql::Sqlite(handle)));
+    sqlite.write(script).await
+}
+
+/// What a change answers on PostgreSQL: in a group, or alone where that is undone.
+async fn in_group<T>(
+    postgres: &Postgres,
+    holder: Holder,
+    subjects: Vec<Subject>,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
+) -> Result<T, Error> {
+    let mut attempts = postgres.attempts();
+    if postgres.takes_into_groups(holder) {
+        let attempt = async {
+            let seat = postgres.seat(holder, subjects).await?;
+            let result = script(Sql::Postgres(seat.handle())).await;
+            seat.end(result).await
+        };
+        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+            return answer;
+        }
+    }
+    alone(postgres, attempts, Access::Changing, holder, script).await
+}
+
+/// What a script answers on PostgreSQL.
 async fn on_postgres<T>(
     postgres: &Postgres,
     access: Access,
     holder: Holder,
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, Error> {
-    let mut attempts = postgres.attempts();
+    alone(postgres, postgres.attempts(), access, holder, script).await
+}
+
+/// The same, however often it has to be run.
+async fn alone<T>(
+    postgres: &Postgres,
+    mut attempts: Attempts,
+    access: Access,
+    holder: Holder,
+    script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
+) -> Result<T, Error> {
     loop {
         let attempt = async {
             let handle = postgres.handle(access, holder).await?;

@@ -6,8 +6,9 @@
 //! there ([`delete_expired`]). Where it was ahead for less than an hour, or a copy wrote the records in the order of their
 //! keys, some are deleted later, when those before them have expired too.
 //!
-//! In PostgreSQL a request claims its key before anything else, with a record that has no answer yet. The second request
-//! waits, on whichever replica, until the first has committed or failed: then it finds the answer, or claims the key itself.
+//! In PostgreSQL two requests under one key may both find no record, whichever replicas they came to. Each writes its record
+//! before its change ([`keep`]): the second waits there until the first has committed or failed. Then it begins anew, and
+//! finds the record, or keeps its own.
 
 use super::{Batch, Sql};
 use crate::domain::catalog::Catalog;
@@ -23,33 +24,20 @@ table! {
     ()
 }
 
-/// Takes the key of a request for this transaction. The record that is there comes back.
-pub fn claim(
-    catalog: Catalog,
-    request: &IdempotentRequest,
-    now: Timestamp,
-) -> impl Batch<Out = Option<Record>> {
+/// The record of the key of a request.
+pub fn find(catalog: Catalog, request: &IdempotentRequest) -> impl Batch<Out = Option<Record>> {
     sql!(
         // A hash may be shared, however unlikely: the key itself decides.
         sqlite: [
             "SELECT request, answer, created_at FROM idempotency \
              WHERE key_hash = hash_key($1, $2, $3) AND team_id = $1 AND mode = $2 AND key = $3"
         ],
-        // The update changes nothing: it is there to lock the row and to return it.
         postgres: [
-            row::INSERT,
-            " ON CONFLICT (team_id, mode, key) DO UPDATE SET answer = idempotency.answer \
-             RETURNING request, answer, created_at"
+            "SELECT request, answer, created_at FROM idempotency \
+             WHERE team_id = $1 AND mode = $2 AND key = $3"
         ],
     )
-    .with(values![
-        catalog.team_id,
-        catalog.mode,
-        &request.key,
-        &request.digest,
-        "",
-        now
-    ])
+    .with(values![catalog.team_id, catalog.mode, &request.key])
     .first(|row| {
         Ok(Record {
             request: row.take()?,
@@ -57,15 +45,15 @@ pub fn claim(
             created_at: row.take()?,
         })
     })
-    .rule(|record| Ok(record.filter(|record| !record.answer.is_empty())))
 }
 
-/// Keeps the answer to a request whose key was claimed, in place of one that has expired.
+/// Keeps the answer to a request in place of the record that was found, which has expired, if there was one. Where there is
+/// another by now, the script begins anew.
 pub fn keep<'a>(
     catalog: Catalog,
     request: &'a IdempotentRequest,
     answer: &'a str,
-    now: Timestamp,
+    (now, found): (Timestamp, Option<Timestamp>),
 ) -> impl Batch {
     sql!(
         sqlite: [
@@ -74,8 +62,9 @@ pub fn keep<'a>(
              VALUES (hash_key($1, $2, $3), $1, $2, $3, $4, $5, $6)"
         ],
         postgres: [
-            "UPDATE idempotency SET request = $4, answer = $5, created_at = $6 \
-             WHERE team_id = $1 AND mode = $2 AND key = $3"
+            row::INSERT,
+            " ON CONFLICT (team_id, mode, key) DO UPDATE SET request = $4, answer = $5, created_at = $6 \
+             WHERE idempotency.created_at = $7"
         ],
     )
     .with(values![
@@ -84,8 +73,13 @@ pub fn keep<'a>(
         &request.key,
         &request.digest,
         answer,
-        now
+        now,
+        found
     ])
+    .rule_or_retry(|kept| match kept {
+        0 => Err(ScriptError::Retry("another request has kept its answer under this key".into())),
+        _ => Ok(()),
+    })
 }
 
 /// Sees to at most `limit` records, and says to how many: those that have expired `now` are deleted, and those that lie

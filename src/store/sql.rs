@@ -3,6 +3,7 @@
 use std::vec::IntoIter;
 
 use crate::domain::Error;
+use crate::domain::subject::Subject;
 use crate::postgres::{self, Rows, Sent};
 use crate::sql::value::{Columns, Row};
 use crate::sql::{Call, RowCollector, ScriptError};
@@ -41,6 +42,18 @@ impl Sql<'_> {
     }
 }
 
+impl Sql<'_> {
+    /// Whether another change of this transaction has asked already about `subject`, and holds what it was told until the
+    /// end: then there is no need to ask again, since they are committed together. Where the one that has asked is refused,
+    /// none of them is.
+    pub fn is_held(self, subject: Subject) -> bool {
+        match self {
+            Sql::Sqlite(_) => false,
+            Sql::Postgres(handle) => handle.is_held(subject),
+        }
+    }
+}
+
 /// Calls that travel together: one, or a tuple of them; `None` is a call that is not made.
 pub trait Batch {
     /// The answer of each.
@@ -72,17 +85,28 @@ pub trait Batch {
     {
         Ruled(self, rule)
     }
+
+    /// The same with a rule that may ask for another attempt.
+    fn rule_or_retry<T, F: FnOnce(Self::Out) -> Result<T, ScriptError>>(
+        self,
+        rule: F,
+    ) -> Ruled<Self, F>
+    where
+        Self: Sized,
+    {
+        Ruled(self, rule)
+    }
 }
 
 /// Calls, and a rule on their answer.
 #[must_use = "nothing happens until a script runs it"]
 pub struct Ruled<B, F>(B, F);
 
-impl<B: Batch, T, F: FnOnce(B::Out) -> Result<T, Error>> Batch for Ruled<B, F> {
+impl<B: Batch, T, E: Into<ScriptError>, F: FnOnce(B::Out) -> Result<T, E>> Batch for Ruled<B, F> {
     type Out = T;
 
     fn on_sqlite(self, handle: &sqlite::Handle) -> Result<T, ScriptError> {
-        Ok((self.1)(self.0.on_sqlite(handle)?)?)
+        (self.1)(self.0.on_sqlite(handle)?).map_err(E::into)
     }
 
     fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>) {
@@ -90,7 +114,7 @@ impl<B: Batch, T, F: FnOnce(B::Out) -> Result<T, Error>> Batch for Ruled<B, F> {
     }
 
     fn receive(self, from: &mut IntoIter<Result<Rows, ScriptError>>) -> Result<T, ScriptError> {
-        Ok((self.1)(self.0.receive(from)?)?)
+        (self.1)(self.0.receive(from)?).map_err(E::into)
     }
 }
 
@@ -143,6 +167,20 @@ impl<B: Batch> Batch for Option<B> {
         from: &mut IntoIter<Result<Rows, ScriptError>>,
     ) -> Result<Self::Out, ScriptError> {
         self.map(|calls| calls.receive(from)).transpose()
+    }
+}
+
+impl Batch for () {
+    type Out = ();
+
+    fn on_sqlite(self, _: &sqlite::Handle) -> Result<(), ScriptError> {
+        Ok(())
+    }
+
+    fn send<'b>(&'b self, _: &mut Vec<Sent<'b>>) {}
+
+    fn receive(self, _: &mut IntoIter<Result<Rows, ScriptError>>) -> Result<(), ScriptError> {
+        Ok(())
     }
 }
 

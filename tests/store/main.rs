@@ -54,6 +54,7 @@ mod postgres {
     every_test!();
     mod distribution;
     mod fair;
+    mod groups;
     mod lost;
     mod partitioned;
     mod pooler;

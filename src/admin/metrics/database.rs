@@ -13,6 +13,7 @@ pub(super) fn show(page: &mut Page<'_>, store: &Numbers<'_>) {
             let readers = (numbers.readers, numbers.readers_used, numbers.readers_most);
             show_connections(page, readers);
             show_waits(page, &numbers.counts.reader_waits);
+            show_groups(page, &numbers.counts.groups, &numbers.counts.waits);
             show_writes(page, numbers);
             show_files(page, numbers);
         }
@@ -20,6 +21,7 @@ pub(super) fn show(page: &mut Page<'_>, store: &Numbers<'_>) {
             let pool = (numbers.connections, numbers.used, numbers.most);
             show_connections(page, pool);
             show_waits(page, &numbers.counts.waits);
+            show_groups(page, &numbers.counts.groups, &numbers.counts.group_waits);
             show_postgres(page, numbers);
         }
     }
@@ -52,6 +54,19 @@ fn show_waits(page: &mut Page<'_>, waits: &crate::tally::Spread) {
     );
 }
 
+fn show_groups(page: &mut Page<'_>, sizes: &crate::tally::Spread, waits: &crate::tally::Spread) {
+    page.times(
+        "write_queue_wait",
+        "How long a change waited for its turn",
+        waits,
+    );
+    page.sizes(
+        "write_group_size",
+        "Changes that were committed together",
+        sizes,
+    );
+}
+
 fn show_postgres(page: &mut Page<'_>, numbers: &postgres::Numbers<'_>) {
     page.gauge(
         "database_connection_waiting",
@@ -64,6 +79,11 @@ fn show_postgres(page: &mut Page<'_>, numbers: &postgres::Numbers<'_>) {
         "How often something was done again, as a connection was lost or the server asked for it",
         numbers.counts.retries.get(),
     );
+    page.counter(
+        "write_undone_groups",
+        "Groups that were not committed; what was in them was made again, each change by itself",
+        numbers.counts.undone_groups.get(),
+    );
 }
 
 fn show_writes(page: &mut Page<'_>, numbers: &sqlite::Numbers<'_>) {
@@ -73,16 +93,6 @@ fn show_writes(page: &mut Page<'_>, numbers: &sqlite::Numbers<'_>) {
         None,
         "Changes that wait for their turn to be written",
         numbers.queued as u64,
-    );
-    page.times(
-        "write_queue_wait",
-        "How long a change waited for its turn",
-        &counts.waits,
-    );
-    page.sizes(
-        "write_group_size",
-        "Changes that were committed together",
-        &counts.groups,
     );
     page.times(
         "write_transaction_duration",

@@ -15,7 +15,7 @@ use super::relay::{Relay, migrated};
 use super::support::{Service, plain, with_sku};
 
 /// Ends every connection of the service, as a server that is restarted does.
-fn cut(url: &str) -> String {
+pub fn cut(url: &str) -> String {
     let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
          WHERE datname = current_database() AND application_name = 'invoicing'";
     ask(url, cut)

@@ -35,13 +35,13 @@ const ROUND_TRIPS: [(&str, usize); 16] = [
     ("list_products", 1),
     // Begin and insert; commit.
     ("create_product", 2),
-    // Begin and claim the key; insert and keep the answer; commit.
+    // Begin and look for the record; keep the answer and insert; commit.
     ("create_product, idempotent", 3),
     ("create_product, replayed", 2),
     // Begin and lock; update; commit.
     ("update_product", 3),
-    // Begin and claim the key; lock; update and keep the answer; commit.
-    ("update_product, idempotent", 4),
+    // Begin, lock and look for the record; keep the answer and update; commit.
+    ("update_product, idempotent", 3),
     ("update_product, replayed", 2),
     ("archive_product", 3),
     // Begin, lock and look; write; commit.

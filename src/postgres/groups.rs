@@ -1,0 +1,265 @@
+//! Changes that share a transaction.
+//!
+//! Most of what a small change costs is not the change, but BEGIN, COMMIT, the disk, and the round trips of each. So changes
+//! that come while others are under way are made together, in one transaction through one connection, like those of SQLite:
+//!
+//! 1. A change says for whom it is, and which [`Subject`]s it decides upon. It takes a seat, of which a holder has no more
+//!    than its share, and waits.
+//! 2. There are a few lanes. One that is free takes a connection, and then all that wait by then, in the order in which they
+//!    came: at most [`LARGEST`], and none that has a subject in common with one that is under way, or with one before it that
+//!    has to wait for that. So who is alone waits for nobody, and within a transaction nobody sees what another has done to
+//!    what it decides upon.
+//! 3. Each runs its own script, on its own task. BEGIN travels with the first statements; all others go out as they come, one
+//!    behind the other, and a round trip of one is a round trip of all.
+//! 4. Each says how its script went. Where all went well, or were refused by a rule before they wrote anything, the lane
+//!    commits, and all get their answers.
+//! 5. Where a statement has failed, or a script has written something and was refused then, the transaction is rolled back,
+//!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. Who has caused
+//!    that gets no seat for a [while](APART), and goes alone.
+//! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as long as
+//!    ever.
+//!
+//! Promises 1 to 5 of the [store](super) hold for a group as for one. Nothing has happened until COMMIT is sent, so each may
+//! try again; of a COMMIT that is not answered, nobody knows, and none is repeated.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::checkout::Checkout;
+use super::connections::Connections;
+use super::group::{Group, Seat};
+use super::turns::{Turn, Turns};
+use crate::domain::holder::Holder;
+use crate::domain::subject::Subject;
+use crate::sql::ScriptError;
+
+/// The most changes of a group. What they send is in memory at once, and undone at once.
+pub(super) const LARGEST: usize = 64;
+
+/// Groups at a time: while the disk is waited for by one, the other is made.
+const LANES: usize = 2;
+
+/// How long who has spoilt a group goes alone.
+const APART: Duration = Duration::from_secs(1);
+
+/// The groups of a store.
+pub(super) struct Groups(Arc<Queue>);
+
+struct Queue {
+    connections: Arc<Connections>,
+    seats: Turns,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    /// The subjects of the changes under way.
+    busy: HashSet<Subject>,
+    /// Lanes that are at work.
+    lanes: usize,
+    /// Who goes alone, until when.
+    apart: HashMap<Holder, Instant>,
+}
+
+/// A change that waits for its group.
+struct Waiting {
+    subjects: Vec<Subject>,
+    turn: Turn,
+    holder: Holder,
+    came: Instant,
+    seat: oneshot::Sender<Seat>,
+}
+
+/// A lane that is at work. Dropped, it is not.
+struct Lane {
+    queue: Arc<Queue>,
+    is_at_work: bool,
+}
+
+/// The subjects of a group under way. Dropped, they are free.
+struct Busy<'a> {
+    queue: &'a Queue,
+    subjects: Vec<Subject>,
+}
+
+impl Groups {
+    pub(super) fn new(connections: &Arc<Connections>) -> Groups {
+        Groups(Arc::new(Queue {
+            connections: Arc::clone(connections),
+            // One group waits while others are under way.
+            seats: Turns::new(LARGEST * (LANES + 1), &connections.counts),
+            state: Mutex::default(),
+        }))
+    }
+
+    /// Changes that wait for their group.
+    pub(super) fn waiting(&self) -> usize {
+        let (_, waiting) = self.0.seats.state();
+        waiting + self.0.state().waiting.len()
+    }
+
+    /// Whether the changes of `holder` go with others now.
+    pub(super) fn take(&self, holder: Holder) -> bool {
+        let mut state = self.0.state();
+        if state.apart.is_empty() {
+            return true;
+        }
+        let now = Instant::now();
+        state.apart.retain(|_, until| *until > now);
+        !state.apart.contains_key(&holder)
+    }
+
+    /// Steps 1 and 2, for one change.
+    ///
+    /// # Errors
+    /// [`ScriptError::Retry`] when there is no connection for the group; [`ScriptError::Final`] when it would have to be
+    /// waited for too long.
+    pub(super) async fn seat(
+        &self,
+        holder: Holder,
+        subjects: Vec<Subject>,
+    ) -> Result<Seat, ScriptError> {
+        let turn = self.0.seats.take(holder).await?;
+        let (sender, seat) = oneshot::channel();
+        let starts = {
+            let mut state = self.0.state();
+            state.waiting.push_back(Waiting {
+                subjects,
+                turn,
+                holder,
+                came: Instant::now(),
+                seat: sender,
+            });
+            let starts = state.lanes < LANES;
+            state.lanes += usize::from(starts);
+            starts
+        };
+        if starts {
+            let lane = Lane {
+                queue: Arc::clone(&self.0),
+                is_at_work: true,
+            };
+            tokio::spawn(lane.work());
+        }
+        // Alone it is told why there is no connection, or finds one.
+        let none = |_| ScriptError::Retry("there was no connection for its group".into());
+        seat.await.map_err(none)
+    }
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is locked.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Which of those that wait may begin: step 2.
+    fn ready(&self) -> Vec<bool> {
+        let (mut room, mut behind) = (LARGEST, HashSet::<Subject>::new());
+        let mut is_ready = |change: &Waiting| {
+            let is_free = |it| !self.busy.contains(it) && !behind.contains(it);
+            let is_ready = room > 0 && change.subjects.iter().all(is_free);
+            room -= usize::from(is_ready);
+            behind.extend(&change.subjects);
+            is_ready
+        };
+        self.waiting.iter().map(&mut is_ready).collect()
+    }
+
+    /// Takes out those that may begin.
+    fn next(&mut self) -> Vec<Waiting> {
+        // Nobody waits for these any more.
+        self.waiting.retain(|change| !change.seat.is_closed());
+        let ready = self.ready().into_iter();
+        let (group, waiting) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .zip(ready)
+            .partition::<Vec<_>, _>(|(_, is_ready)| *is_ready);
+        self.waiting = waiting.into_iter().map(|(change, _)| change).collect();
+        let group: Vec<_> = group.into_iter().map(|(change, _)| change).collect();
+        let subjects = group.iter().flat_map(|change| &change.subjects);
+        self.busy.extend(subjects);
+        group
+    }
+}
+
+impl Lane {
+    /// Makes groups while somebody waits.
+    async fn work(mut self) {
+        let queue = Arc::clone(&self.queue);
+        while self.goes_on() {
+            let connection = queue.connections.checkout(Holder::Service).await;
+            let changes = queue.state().next();
+            let _busy = Busy::of(&queue, &changes);
+            // Without a connection, each goes alone.
+            if let Ok(connection) = connection {
+                make(&queue, connection, changes).await;
+            }
+        }
+    }
+
+    /// Whether somebody waits who may begin. Where nobody does, the lane is not at work from that moment on: who comes then
+    /// starts it again, and who waits for a subject is taken by the lane that has that.
+    fn goes_on(&mut self) -> bool {
+        let mut state = self.queue.state();
+        self.is_at_work = state.ready().contains(&true);
+        state.lanes -= usize::from(!self.is_at_work);
+        self.is_at_work
+    }
+}
+
+/// Steps 3 to 5.
+async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
+    let counts = &queue.connections.counts;
+    let mut group = Group::new(connection);
+    let mut holders = Vec::with_capacity(changes.len());
+    for change in changes {
+        counts.group_waits.took(change.came.elapsed());
+        let seat = group.seat(change.turn);
+        if change.seat.send(seat).is_ok() {
+            holders.push(change.holder);
+        }
+    }
+    let spoilt = group.end(counts).await;
+    let until = Instant::now() + APART;
+    let spoilers = holders
+        .into_iter()
+        .zip(spoilt)
+        .filter(|(_, spoilt)| *spoilt);
+    let apart = spoilers.map(|(holder, _)| (holder, until));
+    queue.state().apart.extend(apart);
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        if self.is_at_work {
+            self.queue.state().lanes -= 1;
+        }
+    }
+}
+
+impl Busy<'_> {
+    fn of<'a>(queue: &'a Queue, group: &[Waiting]) -> Busy<'a> {
+        let subjects = group.iter().flat_map(|change| change.subjects.iter());
+        Busy {
+            queue,
+            subjects: subjects.copied().collect(),
+        }
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.state();
+        for subject in &self.subjects {
+            state.busy.remove(subject);
+        }
+    }
+}

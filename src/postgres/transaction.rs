@@ -1,0 +1,62 @@
+//! The transaction that the changes of a group share.
+
+use std::collections::HashSet;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+
+use super::checkout::Checkout;
+use super::handle::batch;
+use crate::domain::subject::Subject;
+
+/// Begins it: as that of one change (`retry.rs`), but who waits for a lock is not alone.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+     SET LOCAL lock_timeout = '50ms'; \
+     SET LOCAL statement_timeout = '4s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '3s'";
+
+/// The answer to [`BEGIN`], for all who wait for it.
+pub(super) type Begun = Shared<BoxFuture<'static, Result<(), Arc<tokio_postgres::Error>>>>;
+
+/// A transaction that several scripts share.
+#[derive(Default)]
+pub(super) struct Transaction {
+    begun: Mutex<Option<Begun>>,
+    held: Mutex<HashSet<Subject>>,
+}
+
+impl Transaction {
+    /// Sends what begins it before anything else, unless it was sent. The answer comes with those to what is sent next.
+    pub(super) async fn begin(&self, checkout: &Arc<Checkout>) -> Begun {
+        poll_fn(|context| {
+            // Nothing panics while it is locked. Whoever else comes is held up until it is sent.
+            let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+            let begun = begun.get_or_insert_with(|| {
+                checkout.mark_used();
+                let checkout = Arc::clone(checkout);
+                let begin = async move { batch(&checkout, BEGIN).await.map_err(Arc::new) };
+                let begun = begin.boxed().shared();
+                // It is sent when it is polled for the first time.
+                let _ = begun.clone().poll_unpin(context);
+                begun
+            });
+            Poll::Ready(begun.clone())
+        })
+        .await
+    }
+
+    /// The answer, if it was begun.
+    pub(super) fn begun(&self) -> Option<Begun> {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.clone()
+    }
+
+    /// Notes that somebody asks about `subject` and holds it until the end. Whether it is the first comes back.
+    pub(super) fn hold(&self, subject: Subject) -> bool {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.insert(subject)
+    }
+}
