@@ -125,7 +125,14 @@ fn all_contenders_are_measured_on_all_operations() {
     }
 
     assert!(cpu > 0.0, "{run}");
-    let servers = ["hyper", "dropshot", "by-hand", "invoicing", "postgres"];
+    let repeaters = ["hyper", "dropshot"];
+    let servers = [
+        "by-hand",
+        "invoicing",
+        "by-hand-postgres",
+        "postgres",
+        "postgres-replicas",
+    ];
     let operations = [
         "get", "list20", "list100", "links", "create", "patch", "refresh",
     ];
@@ -138,14 +145,15 @@ fn all_contenders_are_measured_on_all_operations() {
         }
     };
     for operation in operations {
-        for contender in servers {
+        for contender in repeaters.into_iter().chain(servers) {
             expect(operation, contender, "all");
         }
     }
     for operation in ["create", "patch"] {
         expect(operation, "loop", "all");
+        expect(operation, "loop-postgres", "all");
     }
-    for contender in ["by-hand", "invoicing", "postgres"] {
+    for contender in servers {
         for part in ["alone", "readers", "writers"] {
             expect("mixed", contender, part);
         }

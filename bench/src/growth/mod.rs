@@ -163,7 +163,7 @@ impl Options {
         script.next(&mut request);
         let begin = Instant::now();
         let running = self.setting.on_their_core(|| {
-            let command = |address| binaries.service(address, &database);
+            let command = |address| binaries.service(address, database.as_ref());
             Running::start(
                 Contender::Invoicing,
                 command,
