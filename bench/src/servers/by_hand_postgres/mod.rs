@@ -10,6 +10,8 @@ mod database;
 mod fill;
 mod mobile;
 mod product;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 
