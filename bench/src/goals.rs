@@ -117,11 +117,11 @@ fn line(goal: &str, outcome: Option<Outcome>) -> String {
             let by_cpu = outcome.by_cpu.map(|by_cpu| format!(" (by CPU {by_cpu})"));
             let (figures, verdict) = (outcome.figures, verdict(outcome.is_met));
             format!(
-                "{goal:<68} {figures} {verdict}{}",
+                "{goal:<74} {figures} {verdict}{}",
                 by_cpu.unwrap_or_default()
             )
         }
-        None => format!("{goal:<68} not measured in this run"),
+        None => format!("{goal:<74} not measured in this run"),
     }
 }
 

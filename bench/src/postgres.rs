@@ -116,7 +116,8 @@ impl Drop for Cluster {
     }
 }
 
-/// The processor time that the processes of a cluster have used so far, as far as they still run. `pid` is the first of them.
+/// The processor time that the processes of a cluster have used so far, as far as they still run. `pid` is the first
+/// of them.
 ///
 /// # Errors
 /// When it has ended.

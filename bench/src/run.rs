@@ -48,8 +48,8 @@ pub struct Options {
     /// Adds what a spec-first team would pick instead: fastify, connexion, fastapi. Needs npm and Python.
     #[arg(long)]
     peers: bool,
-    /// Adds those that store in a PostgreSQL of their own: by-hand-postgres, postgres, postgres-replicas, loop-postgres.
-    /// Needs PostgreSQL's programs.
+    /// Adds those that store in a PostgreSQL of their own: by-hand-postgres, postgres, postgres-replicas,
+    /// loop-postgres. Needs PostgreSQL's programs.
     #[arg(long)]
     postgres: bool,
     /// Products in the data set: enough for a page of 100.

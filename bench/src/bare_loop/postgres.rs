@@ -1,5 +1,5 @@
-//! The loop on PostgreSQL: the changes of a group go through one connection at once, each statement sent as soon as the one
-//! before it of the same change is answered. A group thus takes as many round trips as a single change.
+//! The loop on PostgreSQL: the changes of a group go through one connection at once, each statement sent as soon as the
+//! one before it of the same change is answered. A group thus takes as many round trips as a single change.
 //!
 //! Two changes of a group may find the same product before either has changed it. That would lose one of them in a
 //! server; here it costs what it would cost there, and nobody looks.

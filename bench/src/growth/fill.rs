@@ -56,7 +56,7 @@ pub fn sqlite(file: &Path, teams: &[Team]) -> Result<u64, BoxError> {
 /// What PostgreSQL answers.
 pub async fn postgres(url: &str, teams: &[Team]) -> Result<u64, BoxError> {
     let client = connect(url).await?;
-    // The teams are there. PostgreSQL would look for the team of each product, and remember until the end which to look for.
+    // The teams are there. PostgreSQL would look for the team of each product, and keep a list of those to look for.
     let unchecked = "SET session_replication_role = replica";
     client.batch_execute(unchecked).await?;
     let products = teams.iter().flat_map(|team| {

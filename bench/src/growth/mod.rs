@@ -46,7 +46,8 @@ pub struct Options {
     /// How many ask at once.
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// Measures the service on PostgreSQL instead of SQLite, each catalogue in one of its own. Needs PostgreSQL's programs.
+    /// Measures the service on PostgreSQL instead of SQLite, each catalogue in one of its own. Needs PostgreSQL's
+    /// programs.
     #[arg(long)]
     postgres: bool,
     /// Draws the figures into a file.

@@ -1,5 +1,5 @@
-//! What the servers written by hand have in common, whatever they store in: what they read of a request, what they check,
-//! and what they answer.
+//! What the servers written by hand have in common, whatever they store in: what they read of a request, what they
+//! check, and what they answer.
 
 pub mod change;
 pub mod mobile;

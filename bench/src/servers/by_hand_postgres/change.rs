@@ -1,8 +1,8 @@
 //! Changes of products.
 //!
-//! Two requests under one idempotency key may be under way at once. Both find no record of the key. The second then waits at
-//! a unique index (that of the records, or of the skus) until the first has committed, is refused, and looks for the
-//! record once more.
+//! Two requests under one idempotency key may be under way at once. Both find no record of the key. The second then
+//! waits at a unique index (that of the records, or of the skus) until the first has committed, is refused, and looks
+//! for the record once more.
 
 use axum::body::Bytes;
 use axum::extract::{Path, State};
