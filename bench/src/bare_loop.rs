@@ -1,11 +1,14 @@
-//! Contender (e): no server at all. SQLite does the statements of a change, with the same durability,
+//! Contenders (e) and (g): no server at all. A database does the statements of a change, with the same durability,
 //! as many in one commit as there are connections in the same line of the table: what is left when
-//! nothing is sent or queued. The statements are those of the server written by hand.
+//! nothing is sent or queued. The statements are those of the servers written by hand; those of PostgreSQL are
+//! in `bare_loop/postgres.rs`.
 //!
 //! It is a process of its own, so that its memory and processor time are counted as the others' are,
 //! and ends after each sample.
 
-use std::path::PathBuf;
+mod postgres;
+
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,17 +16,57 @@ use hdrhistogram::Histogram;
 use r2d2::ManageConnection as _;
 use rusqlite::{Connection, TransactionBehavior};
 use serde_json::json;
+use uuid::Uuid;
 
-use crate::contender::Binaries;
+use crate::contender::{Binaries, Contender};
 use crate::dataset::{BoxError, Dataset};
 use crate::load::{LONGEST, Sample, WARM_UP};
 use crate::operation::Operation;
+use crate::postgres::Cluster;
 use crate::process;
-use crate::servers::by_hand::{self, Fields, Manager, Once, digest};
+use crate::servers::by_hand::{self, Manager};
+use crate::servers::by_hand_api::change::{Fields, Once};
+use crate::servers::by_hand_api::{ApiError, Digest, digest};
 
-/// The database that it works on.
+/// The database of SQLite that it works on.
 pub fn database(dataset: &Dataset) -> PathBuf {
     dataset.file("loop.db")
+}
+
+/// A loop that can be measured.
+#[derive(Debug)]
+pub struct Loop {
+    /// Which it is.
+    pub contender: Contender,
+    /// What it works on, unless that is SQLite.
+    pub cluster: Option<Cluster>,
+}
+
+impl Loop {
+    /// Changes of that kind on the data set, so many in a commit, for so long.
+    pub fn work(
+        &self,
+        operation: Operation,
+        group: usize,
+        time: Duration,
+        dataset: &Dataset,
+    ) -> Work {
+        let store = match &self.cluster {
+            None => Store::Sqlite(database(dataset)),
+            Some(cluster) => Store::Postgres {
+                url: cluster.url(),
+                pid: cluster.pid(),
+            },
+        };
+        Work {
+            operation,
+            group,
+            seconds: time.as_secs_f64(),
+            store,
+            key: dataset.key.clone(),
+            products: dataset.products,
+        }
+    }
 }
 
 /// What is to be done.
@@ -34,24 +77,31 @@ pub struct Work {
     group: usize,
     /// How long it counts, in seconds.
     seconds: f64,
-    database: PathBuf,
+    store: Store,
     key: String,
     products: u64,
 }
 
-impl Work {
-    /// Changes of that kind on the data set.
-    pub fn new(operation: Operation, group: usize, time: Duration, dataset: &Dataset) -> Self {
-        Self {
-            operation,
-            group,
-            seconds: time.as_secs_f64(),
-            database: database(dataset),
-            key: dataset.key.clone(),
-            products: dataset.products,
-        }
-    }
+/// What it is done in.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+enum Store {
+    Sqlite(PathBuf),
+    /// The process is the server's first one.
+    Postgres {
+        url: String,
+        pid: u32,
+    },
+}
 
+/// One change.
+struct Change {
+    /// The product, unless it is to be created.
+    id: Option<Uuid>,
+    fields: Fields,
+    request: Option<Once>,
+}
+
+impl Work {
     /// Does it in another process, and waits.
     ///
     /// # Errors
@@ -71,25 +121,25 @@ impl Work {
     /// Does it in this process.
     ///
     /// # Errors
-    /// What SQLite answers.
+    /// What the database answers.
     pub fn run(&self) -> Result<Sample, BoxError> {
-        let mut connection = Manager::new(&self.database).connect()?;
-        let pid = std::process::id();
-        let mut latencies = Histogram::<u64>::new_with_max(LONGEST, 3)?;
-        self.run_for(&mut connection, WARM_UP, |_| ())?;
+        match &self.store {
+            Store::Sqlite(path) => self.run_on_sqlite(path),
+            Store::Postgres { url, pid } => {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()?;
+                runtime.block_on(postgres::run(self, url, *pid))
+            }
+        }
+    }
 
-        let (begin, used) = (Instant::now(), process::processor_time(pid)?);
-        self.run_for(
-            &mut connection,
-            Duration::from_secs_f64(self.seconds),
-            |latency| {
-                let latency = u64::try_from(latency.as_micros()).unwrap_or(LONGEST);
-                latencies.saturating_record_n(latency, self.group as u64);
-            },
-        )?;
-        let used = process::processor_time(pid)? - used;
-        let cpu = used.as_secs_f64() * 1e6 / latencies.len() as f64;
-        Sample::new(&latencies, begin.elapsed(), cpu, process::memory(pid)?)
+    fn run_on_sqlite(&self, path: &Path) -> Result<Sample, BoxError> {
+        let mut connection = Manager::new(path).connect()?;
+        self.run_for(&mut connection, WARM_UP, |_| ())?;
+        let mut count = Count::begin(self.group, None)?;
+        self.run_for(&mut connection, self.time(), |latency| count.add(latency))?;
+        count.end()
     }
 
     fn run_for(
@@ -105,7 +155,7 @@ impl Work {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for _ in 0..self.group {
-                self.change(&transaction, &mut random)?;
+                self.make(&transaction, &mut random).map_err(failed)?;
             }
             transaction.commit()?;
             committed(group.elapsed());
@@ -113,34 +163,99 @@ impl Work {
         Ok(())
     }
 
-    fn change(&self, connection: &Connection, random: &mut fastrand::Rng) -> Result<(), BoxError> {
+    fn make(&self, connection: &Connection, random: &mut fastrand::Rng) -> Result<(), ApiError> {
+        let change = self.next(random)?;
+        by_hand::once(
+            connection,
+            self.key(),
+            change.request.as_ref(),
+            |caller| match change.id {
+                None => by_hand::insert_product(connection, caller, change.fields),
+                Some(id) => by_hand::save_product(connection, caller, id, change.fields),
+            },
+        )
+        .map(drop)
+    }
+
+    /// How long it counts.
+    fn time(&self) -> Duration {
+        Duration::from_secs_f64(self.seconds)
+    }
+
+    /// What is kept of the key, made for each change as servers do.
+    fn key(&self) -> Digest {
+        digest([self.key.as_bytes()])
+    }
+
+    /// A change as its request would bring it.
+    fn next(&self, random: &mut fastrand::Rng) -> Result<Change, ApiError> {
         let unique = random.u128(..);
         let body = self
             .operation
             .body(unique)
             .unwrap_or_else(|| json!({}))
             .to_string();
-        let fields = Fields::parse(body.as_bytes());
-        let key = digest([self.key.as_bytes()]);
-        let changed = match self.operation {
-            Operation::Create => {
-                let request = Once {
+        let fields = Fields::parse(body.as_bytes())?;
+        Ok(match self.operation {
+            Operation::Create => Change {
+                id: None,
+                fields,
+                request: Some(Once {
                     key: format!("{unique:032x}"),
                     request: digest([body.as_bytes()]),
-                };
-                by_hand::once(connection, key, Some(&request), |caller| {
-                    by_hand::insert_product(connection, caller, fields?)
-                })
-            }
-            _ => {
-                let id = crate::dataset::any_changed_id(self.products, random);
-                by_hand::once(connection, key, None, |caller| {
-                    by_hand::save_product(connection, caller, id, fields?)
-                })
-            }
-        };
-        changed
-            .map(drop)
-            .map_err(|error| format!("{error:?}").into())
+                }),
+            },
+            _ => Change {
+                id: Some(crate::dataset::any_changed_id(self.products, random)),
+                fields,
+                request: None,
+            },
+        })
     }
+}
+
+fn failed(error: ApiError) -> BoxError {
+    format!("{error:?}").into()
+}
+
+/// What was done since it began, and what that took.
+struct Count {
+    group: usize,
+    /// The first process of the database, where it has some of its own.
+    cluster: Option<u32>,
+    latencies: Histogram<u64>,
+    begin: Instant,
+    used: Duration,
+}
+
+impl Count {
+    fn begin(group: usize, cluster: Option<u32>) -> Result<Self, BoxError> {
+        Ok(Self {
+            group,
+            cluster,
+            latencies: Histogram::new_with_max(LONGEST, 3)?,
+            begin: Instant::now(),
+            used: processor_time(cluster)?,
+        })
+    }
+
+    /// A group was committed.
+    fn add(&mut self, latency: Duration) {
+        let latency = u64::try_from(latency.as_micros()).unwrap_or(LONGEST);
+        self.latencies
+            .saturating_record_n(latency, self.group as u64);
+    }
+
+    fn end(self) -> Result<Sample, BoxError> {
+        let used = processor_time(self.cluster)?.saturating_sub(self.used);
+        let cpu = used.as_secs_f64() * 1e6 / self.latencies.len() as f64;
+        let memory = process::memory(std::process::id())?;
+        Sample::new(&self.latencies, self.begin.elapsed(), cpu, memory)
+    }
+}
+
+/// Of this process, and of the database's.
+fn processor_time(cluster: Option<u32>) -> Result<Duration, BoxError> {
+    let of_database = cluster.map(crate::postgres::processor_time).transpose()?;
+    Ok(process::processor_time(std::process::id())? + of_database.unwrap_or_default())
 }

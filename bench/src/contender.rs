@@ -1,8 +1,10 @@
 //! The contenders: what each is, what it needs, and how it is started.
 
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 use crate::bare_loop;
 use crate::dataset::{BoxError, Dataset, PUBLIC_URL};
@@ -11,7 +13,10 @@ use crate::peers;
 use crate::postgres::Cluster;
 use crate::recording::{self, Recording};
 use crate::running::{Running, free_address};
-use crate::servers::by_hand;
+use crate::servers::{by_hand, by_hand_postgres};
+
+/// Processes of the service that share a PostgreSQL.
+const REPLICAS: usize = 3;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
@@ -29,6 +34,12 @@ pub enum Contender {
     Postgres,
     /// (e) no server: the statements of creates and patches, in groups.
     Loop,
+    /// (f) the server written by hand on PostgreSQL.
+    ByHandPostgres,
+    /// (g) no server: the statements of (f), in groups through one connection.
+    LoopPostgres,
+    /// Three processes of the service on one PostgreSQL.
+    PostgresReplicas,
     /// A peer: fastify-openapi-glue on Node.js.
     Fastify,
     /// A peer: connexion on Python.
@@ -41,6 +52,14 @@ impl Contender {
     /// What a spec-first team would pick instead.
     pub const PEERS: [Self; 3] = [Self::Fastify, Self::Connexion, Self::Fastapi];
 
+    /// Who stores in a PostgreSQL.
+    pub const ON_POSTGRES: [Self; 4] = [
+        Self::ByHandPostgres,
+        Self::Postgres,
+        Self::PostgresReplicas,
+        Self::LoopPostgres,
+    ];
+
     /// As the command line and the report write it.
     pub fn name(self) -> &'static str {
         match self {
@@ -50,6 +69,9 @@ impl Contender {
             Self::Invoicing => "invoicing",
             Self::Postgres => "postgres",
             Self::Loop => "loop",
+            Self::ByHandPostgres => "by-hand-postgres",
+            Self::LoopPostgres => "loop-postgres",
+            Self::PostgresReplicas => "postgres-replicas",
             Self::Fastify => "fastify",
             Self::Connexion => "connexion",
             Self::Fastapi => "fastapi",
@@ -65,12 +87,16 @@ impl Contender {
     pub fn knows(self, operation: Operation) -> bool {
         use Operation::{Create, Get, List20, List100, Mixed, Patch};
         match self {
-            Self::Loop => matches!(operation, Create | Patch),
+            Self::Loop | Self::LoopPostgres => matches!(operation, Create | Patch),
             Self::Fastify | Self::Connexion | Self::Fastapi => {
                 matches!(operation, Get | List20 | List100 | Create)
             }
             Self::Hyper | Self::Dropshot => operation != Mixed,
-            Self::ByHand | Self::Invoicing | Self::Postgres => true,
+            Self::ByHand
+            | Self::ByHandPostgres
+            | Self::Invoicing
+            | Self::Postgres
+            | Self::PostgresReplicas => true,
         }
     }
 
@@ -87,8 +113,10 @@ impl Contender {
             Self::Loop => by_hand::make(&bare_loop::database(dataset), dataset),
             // What the service has changed in its own database until then, such as tokens that it has spent, does not
             // concern PostgreSQL.
-            Self::Postgres => Ok(std::fs::copy(dataset.database(), untouched(dataset)).map(drop)?),
-            Self::Invoicing => Ok(()),
+            Self::Postgres | Self::PostgresReplicas => {
+                Ok(std::fs::copy(dataset.database(), untouched(dataset)).map(drop)?)
+            }
+            Self::ByHandPostgres | Self::Invoicing | Self::LoopPostgres => Ok(()),
         }
     }
 
@@ -97,26 +125,51 @@ impl Contender {
     /// # Errors
     /// When it does not start, or is no server.
     pub fn start(self, dataset: &Dataset, binaries: &Binaries) -> Result<Running, BoxError> {
-        let file = self.file(dataset);
-        let cluster = match self {
-            Self::Postgres => Some(copied(dataset, binaries)?),
-            _ => None,
-        };
-        let database = match &cluster {
-            Some(cluster) => cluster.url(),
-            None => dataset.url(),
+        let cluster = self.cluster(dataset, binaries)?;
+        let store: OsString = match (&cluster, self) {
+            (Some(cluster), _) => cluster.url().into(),
+            (None, Self::Invoicing) => dataset.url().into(),
+            (None, _) => self.file(dataset).into(),
         };
         let command = |address| match self {
             Self::Fastify | Self::Connexion | Self::Fastapi => {
-                peers::command(self.name(), address, &file)
+                peers::command(self.name(), address, Path::new(&store))
             }
-            Self::Invoicing | Self::Postgres => binaries.service(address, &database),
-            Self::Hyper | Self::Dropshot | Self::ByHand | Self::Loop => {
-                binaries.own(self.name(), address, &file)
+            Self::Invoicing | Self::Postgres | Self::PostgresReplicas => {
+                binaries.service(address, &store)
             }
+            Self::Hyper
+            | Self::Dropshot
+            | Self::ByHand
+            | Self::ByHandPostgres
+            | Self::Loop
+            | Self::LoopPostgres => binaries.own(self.name(), address, &store),
         };
-        let log = dataset.file(&format!("{}.log", self.name()));
-        Running::start(self, command, &log, dataset.refresh_tokens(), cluster)
+        let log = |number| dataset.file(&format!("{}{number}.log", self.name()));
+        let (tokens, cluster) = (dataset.refresh_tokens(), cluster.map(Rc::new));
+        let mut running = Running::start(self, command, &log(1), tokens, cluster)?;
+        if self == Self::PostgresReplicas {
+            for number in 2..=REPLICAS {
+                running.add_replica(command, &log(number))?;
+            }
+        }
+        Ok(running)
+    }
+
+    /// A PostgreSQL that holds the data set, if that is where it stores.
+    ///
+    /// # Errors
+    /// When it does not start, or cannot be filled.
+    pub fn cluster(
+        self,
+        dataset: &Dataset,
+        binaries: &Binaries,
+    ) -> Result<Option<Cluster>, BoxError> {
+        match self {
+            Self::Postgres | Self::PostgresReplicas => copied(dataset, binaries).map(Some),
+            Self::ByHandPostgres | Self::LoopPostgres => filled(dataset).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Its recording, or its database.
@@ -149,6 +202,16 @@ fn copied(dataset: &Dataset, binaries: &Binaries) -> Result<Cluster, BoxError> {
     }
 }
 
+/// A cluster with the data set in the tables of the server written by hand.
+fn filled(dataset: &Dataset) -> Result<Cluster, BoxError> {
+    let cluster = Cluster::start(|| Ok(free_address()?.port()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(by_hand_postgres::fill(&cluster.url(), dataset))?;
+    Ok(cluster)
+}
+
 /// The programs that are started.
 #[derive(Debug)]
 pub struct Binaries {
@@ -174,21 +237,23 @@ impl Binaries {
     }
 
     /// The service on a database, its rate limits off.
-    pub fn service(&self, address: SocketAddr, database: &str) -> Command {
+    pub fn service(&self, address: SocketAddr, database: &OsStr) -> Command {
         let mut command = Command::new(&self.invoicing);
         command
             .args(["serve", "--rate-limit", "off"])
             .args(["--listen", &address.to_string()])
-            .args(["--database", database, "--public-url", PUBLIC_URL]);
+            .arg("--database")
+            .arg(database)
+            .args(["--public-url", PUBLIC_URL]);
         command
     }
 
     /// A contender of the bench's own.
-    fn own(&self, name: &str, address: SocketAddr, file: &Path) -> Command {
+    fn own(&self, name: &str, address: SocketAddr, store: &OsStr) -> Command {
         let mut command = Command::new(&self.bench);
         command
             .args(["serve", name, &address.to_string()])
-            .arg(file);
+            .arg(store);
         command
     }
 }

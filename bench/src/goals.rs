@@ -11,9 +11,11 @@ use crate::load::Sample;
 use crate::operation::Operation;
 use crate::report::{Measured, Part, Spread, counted, verdict};
 
-/// What is compared with what.
+/// What is compared with what. "We" are those whose goal it is.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
+    /// Our processor time for a request, in microseconds.
+    Cpu,
     /// Our processor time for a request, as so many times the other's; as little as possible.
     CpuTimes(Contender),
     /// Our requests a second, as so many times the other's; as many as possible.
@@ -29,6 +31,8 @@ enum Figure {
 /// A goal.
 #[derive(Clone, Copy, Debug)]
 struct Goal {
+    /// Whose figure it is: the service's, on either of its databases.
+    whose: Contender,
     operation: Operation,
     connections: usize,
     figure: Figure,
@@ -59,6 +63,25 @@ const GOALS: [Goal; 16] = {
     ]
 };
 
+/// Those of the service on PostgreSQL. What the database takes of the processor is in all of its figures.
+const ON_POSTGRES: [Goal; 10] = {
+    use Contender::ByHandPostgres;
+    use Figure::{Cpu, KeptByReaders, P99, RateTimes};
+    use Operation::{Create, Get, List20, Mixed, Patch, Refresh};
+    [
+        Goal::on_postgres(Get, 64, Cpu, 45.0),
+        Goal::on_postgres(Get, 64, RateTimes(ByHandPostgres), 1.6),
+        Goal::on_postgres(List20, 64, Cpu, 90.0),
+        Goal::on_postgres(Create, 64, Cpu, 130.0),
+        Goal::on_postgres(Create, 64, RateTimes(ByHandPostgres), 4.0),
+        Goal::on_postgres(Create, 64, P99, 25.0),
+        Goal::on_postgres(Create, 1, RateTimes(ByHandPostgres), 1.0),
+        Goal::on_postgres(Patch, 64, RateTimes(ByHandPostgres), 3.0),
+        Goal::on_postgres(Refresh, 64, RateTimes(ByHandPostgres), 3.0),
+        Goal::on_postgres(Mixed, 64, KeptByReaders, 0.4),
+    ]
+};
+
 /// At 1,000 connections at least this part of the rate that is the greatest of all numbers of connections.
 const KEPT_AT_1000: f64 = 0.85;
 
@@ -71,7 +94,8 @@ struct Outcome {
     is_met: bool,
 }
 
-/// The goals, one a line: what was measured, and whether it is enough.
+/// The goals, one a line: what was measured, and whether it is enough. Those on PostgreSQL are shown of a run that has
+/// measured it.
 pub fn report(all: &[Measured]) -> String {
     let mut lines: Vec<_> = GOALS
         .iter()
@@ -79,6 +103,11 @@ pub fn report(all: &[Measured]) -> String {
         .collect();
     let goal = format!("get, 1000 connections: rate at least {KEPT_AT_1000} x our own peak");
     lines.push(line(&goal, at_1000(all)));
+    let has_postgres = all
+        .iter()
+        .any(|measured| measured.contender == Contender::Postgres);
+    let on_postgres = ON_POSTGRES.iter().filter(|_| has_postgres);
+    lines.extend(on_postgres.map(|goal| line(&goal.to_string(), goal.outcome(all))));
     lines.join("\n")
 }
 
@@ -88,21 +117,34 @@ fn line(goal: &str, outcome: Option<Outcome>) -> String {
             let by_cpu = outcome.by_cpu.map(|by_cpu| format!(" (by CPU {by_cpu})"));
             let (figures, verdict) = (outcome.figures, verdict(outcome.is_met));
             format!(
-                "{goal:<62} {figures} {verdict}{}",
+                "{goal:<74} {figures} {verdict}{}",
                 by_cpu.unwrap_or_default()
             )
         }
-        None => format!("{goal:<62} not measured in this run"),
+        None => format!("{goal:<74} not measured in this run"),
     }
 }
 
 impl Goal {
     const fn new(operation: Operation, connections: usize, figure: Figure, bound: f64) -> Self {
         Self {
+            whose: Contender::Invoicing,
             operation,
             connections,
             figure,
             bound,
+        }
+    }
+
+    const fn on_postgres(
+        operation: Operation,
+        connections: usize,
+        figure: Figure,
+        bound: f64,
+    ) -> Self {
+        Self {
+            whose: Contender::Postgres,
+            ..Self::new(operation, connections, figure, bound)
         }
     }
 
@@ -113,7 +155,7 @@ impl Goal {
             _ => Part::All,
         };
         let find = |contender, part| find(all, self.operation, self.connections, contender, part);
-        let ours = find(Contender::Invoicing, part)?;
+        let ours = find(self.whose, part)?;
         let against = |others: &Measured, figure: fn(&Sample) -> f64| {
             let rounds = ours.samples.iter().zip(&others.samples);
             rounds
@@ -123,12 +165,14 @@ impl Goal {
         let times = |other, figure| Some(against(find(other, part)?, figure));
         let each = |figure: fn(&Sample) -> f64| Some(ours.samples.iter().map(figure).collect());
         let rounds = match self.figure {
+            Figure::Cpu => each(|sample| sample.cpu),
             Figure::CpuTimes(other) => times(other, |sample| sample.cpu),
             Figure::RateTimes(other) => times(other, |sample| sample.rate),
             Figure::P99 => each(|sample| sample.p99),
             Figure::Memory => each(|sample| sample.memory.anonymous as f64 / 1024.0),
-            Figure::KeptByReaders => find(Contender::Invoicing, Part::Alone)
-                .map(|alone| against(alone, |sample| sample.rate)),
+            Figure::KeptByReaders => {
+                find(self.whose, Part::Alone).map(|alone| against(alone, |sample| sample.rate))
+            }
         };
         let by_cpu = match self.figure {
             Figure::RateTimes(other) => times(other, |sample| 1.0 / sample.cpu).map(Spread::new),
@@ -136,7 +180,9 @@ impl Goal {
         };
         let outcome = Outcome::new(rounds?, |median| match self.figure {
             Figure::RateTimes(_) | Figure::KeptByReaders => median >= self.bound,
-            Figure::CpuTimes(_) | Figure::P99 | Figure::Memory => median <= self.bound,
+            Figure::Cpu | Figure::CpuTimes(_) | Figure::P99 | Figure::Memory => {
+                median <= self.bound
+            }
         });
         Some(Outcome { by_cpu, ..outcome })
     }
@@ -145,8 +191,12 @@ impl Goal {
 impl fmt::Display for Goal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (operation, bound) = (self.operation.name(), self.bound);
+        if self.whose != Contender::Invoicing {
+            write!(formatter, "{}: ", self.whose.name())?;
+        }
         write!(formatter, "{operation}, {}: ", counted(self.connections))?;
         match self.figure {
+            Figure::Cpu => write!(formatter, "CPU at most {bound} us"),
             Figure::CpuTimes(other) => write!(formatter, "CPU at most {bound} x {}", other.name()),
             Figure::RateTimes(other) => {
                 write!(formatter, "rate at least {bound} x {}", other.name())
@@ -266,6 +316,30 @@ mod tests {
         let all = [measured(Contender::Invoicing, 64, &[100.0])];
         assert!(GOALS[0].outcome(&all).is_none());
         assert!(report(&all).contains("not measured in this run"));
+    }
+
+    #[test]
+    fn a_goal_on_postgres_is_about_the_service_on_postgres() {
+        let all = [
+            measured(Contender::ByHandPostgres, 64, &[10_000.0]),
+            measured(Contender::Invoicing, 64, &[60_000.0]),
+            measured(Contender::Postgres, 64, &[20_000.0]),
+        ];
+        let [cpu, rate] = [&ON_POSTGRES[0], &ON_POSTGRES[1]].map(|goal| {
+            let outcome = goal.outcome(&all).expect("both are measured");
+            (outcome.figures.median, outcome.is_met)
+        });
+        assert_eq!((cpu, rate), ((50.0, false), (2.0, true)));
+    }
+
+    #[test]
+    fn goals_on_postgres_are_shown_of_a_run_that_has_it() {
+        let has_one = |contender| {
+            let report = report(&[measured(contender, 64, &[100.0])]);
+            report.contains("postgres: get, 64 connections: CPU at most 45 us")
+        };
+        assert!(!has_one(Contender::Invoicing));
+        assert!(has_one(Contender::Postgres));
     }
 
     #[test]

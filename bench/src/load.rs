@@ -28,7 +28,7 @@ use tokio::task::yield_now;
 use tokio::time::sleep;
 
 use crate::dataset::BoxError;
-use crate::process::{self, Memory};
+use crate::process::Memory;
 use crate::running::Running;
 use crate::wire::{Connection, Response};
 
@@ -181,7 +181,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
             refused: vec![Cell::new(0); self.operations.len()],
             begin: Barrier::new(all + 1),
         });
-        process::forget_peak(self.running.pid())?;
+        self.running.forget_peak()?;
         let asking = try_join_all((0..all).map(|number| self.ask(number, &shared)));
         let measure = async { tokio::try_join!(self.watch(&shared), asking) };
         Ok(awake(measure).await?.0)
@@ -193,14 +193,14 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
         sleep(WARM_UP).await;
         let (begin, used) = (Instant::now(), self.running.processor_time()?);
         shared.counting.set(true);
-        let mut memory = process::memory(self.running.pid())?;
+        let mut memory = self.running.memory()?;
         // A disk that stalls for that long has answered nobody yet.
         while begin.elapsed() < self.time
             || shared.lacks_answers() && begin.elapsed() < FIRST_ANSWER_TIMEOUT
         {
             let left = self.time.saturating_sub(begin.elapsed());
             sleep(left.clamp(SHORTEST_LOOK, LOOK)).await;
-            memory = memory.max(process::memory(self.running.pid())?);
+            memory = memory.max(self.running.memory()?);
         }
         shared.counting.set(false);
         let elapsed = begin.elapsed();
@@ -224,7 +224,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
             number % self.operations.len(),
         );
         let mut script = (self.script)(self.operations[group], number);
-        let mut connection = Connection::open(self.running.address).await?;
+        let mut connection = Connection::open(self.running.address_of(number)).await?;
         let mut request = Vec::with_capacity(1024);
         shared.begin.wait().await;
         while !shared.stopping.get() {

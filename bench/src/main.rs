@@ -5,7 +5,7 @@
 //! - `growth/`: the same for catalogues of several sizes.
 //! - `operation.rs`, `dataset/`: what is asked, of whom all hold the same.
 //! - `contender.rs`, `running.rs`: processes to be compared; those of the bench's own are in `servers/` and
-//!   `bare_loop.rs`, those of other languages in `bench/peers/`. `postgres.rs`: a database for one of them.
+//!   `bare_loop.rs`, those of other languages in `bench/peers/`. `postgres.rs`: databases for some of them.
 //! - `overload/`: the service alone, asked for more than it can take.
 //! - `load.rs`, `wire.rs`: who asks. `process.rs`: what that costs whom.
 
@@ -29,8 +29,9 @@ mod setting;
 mod temporary;
 mod wire;
 
+use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -59,8 +60,8 @@ enum Command {
     Serve {
         contender: Contender,
         address: SocketAddr,
-        /// The recording, or the database.
-        file: PathBuf,
+        /// The file of the recording, or the file or address of the database.
+        store: OsString,
     },
     /// Makes changes without a server, and prints what that took.
     #[command(hide = true)]
@@ -76,8 +77,8 @@ fn main() -> ExitCode {
         Some(Command::Serve {
             contender,
             address,
-            file,
-        }) => serve(contender, address, file),
+            store,
+        }) => serve(contender, address, &store),
         Some(Command::Loop { work }) => run_loop(&work),
         Some(Command::Growth(options)) => options.run(),
         Some(Command::Overload(options)) => options.run(),
@@ -99,11 +100,16 @@ fn run_loop(work: &str) -> Result<(), BoxError> {
 }
 
 #[tokio::main]
-async fn serve(contender: Contender, address: SocketAddr, file: PathBuf) -> Result<(), BoxError> {
+async fn serve(contender: Contender, address: SocketAddr, store: &OsStr) -> Result<(), BoxError> {
+    let file = Path::new(store);
     match contender {
-        Contender::Hyper => servers::hyper::serve(address, recording::read(&file)?).await,
-        Contender::Dropshot => servers::dropshot::serve(address, recording::read(&file)?).await,
-        Contender::ByHand => servers::by_hand::serve(address, &file).await,
+        Contender::Hyper => servers::hyper::serve(address, recording::read(file)?).await,
+        Contender::Dropshot => servers::dropshot::serve(address, recording::read(file)?).await,
+        Contender::ByHand => servers::by_hand::serve(address, file).await,
+        Contender::ByHandPostgres => {
+            let url = store.to_str().ok_or("the address is no text")?;
+            servers::by_hand_postgres::serve(address, url).await
+        }
         _ => Err(format!("{} is not started like this", contender.name()).into()),
     }
 }

@@ -1,7 +1,9 @@
-//! A PostgreSQL of its own for the contender that stores there: a throwaway cluster in a temporary folder, with
+//! A PostgreSQL of its own for each contender that stores there: a throwaway cluster in a temporary folder, with
 //! Debian's settings except for where it listens. Unlike that of the tests, what it acknowledges is on the disk.
 //!
 //! Its processes count as the contender's: what they take of the processor is part of what a request costs.
+
+pub mod copy;
 
 use std::fs::{self, File};
 use std::os::unix::fs::chown;
@@ -85,19 +87,9 @@ impl Cluster {
         format!("postgres://invoicing@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// The processor time that its processes have used so far, as far as they still run.
-    ///
-    /// # Errors
-    /// When it has ended.
-    pub fn processor_time(&self) -> Result<Duration, BoxError> {
-        let pid = self.server.id();
-        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
-        let children = children
-            .split_whitespace()
-            .filter_map(|pid| pid.parse().ok());
-        // One that has ended since then did not serve: connections stay open.
-        let children = children.filter_map(|pid| process::processor_time(pid).ok());
-        Ok(process::processor_time(pid)? + children.sum::<Duration>())
+    /// Its first process, the parent of the others.
+    pub fn pid(&self) -> u32 {
+        self.server.id()
     }
 
     fn wait(&mut self) -> Result<(), BoxError> {
@@ -122,6 +114,21 @@ impl Drop for Cluster {
         let _ = kill(process::to_pid(self.server.id()), Signal::SIGQUIT);
         let _ = self.server.wait();
     }
+}
+
+/// The processor time that the processes of a cluster have used so far, as far as they still run. `pid` is the first
+/// of them.
+///
+/// # Errors
+/// When it has ended.
+pub fn processor_time(pid: u32) -> Result<Duration, BoxError> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    let children = children
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok());
+    // One that has ended since then did not serve: connections stay open.
+    let children = children.filter_map(|pid| process::processor_time(pid).ok());
+    Ok(process::processor_time(pid)? + children.sum::<Duration>())
 }
 
 /// Where its programs are: on the `PATH`, or where Debian keeps them, in the newest version.

@@ -32,6 +32,15 @@ impl Memory {
     }
 }
 
+impl std::iter::Sum for Memory {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            peak: sum.peak + one.peak,
+            anonymous: sum.anonymous + one.anonymous,
+        })
+    }
+}
+
 /// The processor time that a process has used so far.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! 1. The data set is made, the service started, and its answers recorded for those that repeat them.
 //! 2. Every server is started on the same core, and stays up until the end. One that nobody asks
-//!    takes next to nothing. The load generator has the other core. The bare loop is no server: it runs
+//!    takes next to nothing. The load generator has the other core. A bare loop is no server: it runs
 //!    for each of its samples, on the core of the servers.
 //! 3. Rounds go over the contenders, never over one contender several times in a row: whatever else the
 //!    machine does then slows down all of them alike. What counts is the median of the rounds, and only
@@ -12,7 +12,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::bare_loop::Work;
+use crate::bare_loop::Loop;
 use crate::contender::{Binaries, Contender};
 use crate::dataset::{BoxError, Dataset};
 use crate::goals;
@@ -48,7 +48,8 @@ pub struct Options {
     /// Adds what a spec-first team would pick instead: fastify, connexion, fastapi. Needs npm and Python.
     #[arg(long)]
     peers: bool,
-    /// Adds the service on a PostgreSQL of its own. Needs PostgreSQL's programs.
+    /// Adds those that store in a PostgreSQL of their own: by-hand-postgres, postgres, postgres-replicas,
+    /// loop-postgres. Needs PostgreSQL's programs.
     #[arg(long)]
     postgres: bool,
     /// Products in the data set: enough for a page of 100.
@@ -119,7 +120,8 @@ impl Options {
     /// Who answers, each once.
     fn contenders(&self) -> Vec<Contender> {
         let peers = Contender::PEERS.into_iter().filter(|_| self.peers);
-        let postgres = self.postgres.then_some(Contender::Postgres);
+        let postgres = Contender::ON_POSTGRES.into_iter();
+        let postgres = postgres.filter(|_| self.postgres);
         let mut all = Vec::new();
         for contender in self.contenders.iter().copied().chain(postgres).chain(peers) {
             if !all.contains(&contender) {
@@ -145,7 +147,13 @@ impl Options {
                 Contender::Invoicing => {
                     participants.extend(service.take().map(Participant::Server));
                 }
-                Contender::Loop => participants.push(Participant::Loop),
+                Contender::Loop | Contender::LoopPostgres => {
+                    let cluster = || contender.cluster(dataset, binaries);
+                    participants.push(Participant::Loop(Loop {
+                        contender: *contender,
+                        cluster: self.setting.on_their_core(cluster)?,
+                    }));
+                }
                 server => {
                     let running = self.start(*server, dataset, binaries)?;
                     participants.push(Participant::Server(running));
@@ -170,15 +178,15 @@ impl Options {
 enum Participant {
     /// A server, which is up.
     Server(Running),
-    /// The bare loop.
-    Loop,
+    /// A bare loop.
+    Loop(Loop),
 }
 
 impl Participant {
     fn contender(&self) -> Contender {
         match self {
             Self::Server(running) => running.contender,
-            Self::Loop => Contender::Loop,
+            Self::Loop(bare) => bare.contender,
         }
     }
 }
@@ -259,8 +267,8 @@ impl Run<'_> {
         let time = options.setting.seconds;
         let running = match participant {
             Participant::Server(running) => running,
-            Participant::Loop => {
-                let work = Work::new(operations[0], connections, time, dataset);
+            Participant::Loop(bare) => {
+                let work = bare.work(operations[0], connections, time, dataset);
                 // Nothing else is asked meanwhile, so waiting in place holds nobody up.
                 let measure = || Ok(vec![work.measure(&self.binaries)?]);
                 return options.setting.on_their_core(measure);

@@ -4,11 +4,12 @@
 //! half evenly, some 500 each. Up to 10,000 products there is one team; beyond, one for each 1,000 products.
 //!
 //! The service makes the tables, the teams and their keys. Ten million products would take it most of an hour, one
-//! request each, so they are written into its table directly, in the order of its keys.
+//! request each, so they are written into its table directly, in the order of its keys ([`fill`]).
 
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -17,14 +18,16 @@ use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::time::SystemClock;
-use invoicing::sqlite::Sqlite;
-use rusqlite::{Connection, params};
+use invoicing::store;
 use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::dataset::{self, BoxError, PUBLIC_URL, patiently};
 use crate::operation::request;
+use crate::postgres::Cluster;
 use crate::wire;
+
+use super::fill;
 
 /// Up to so many products belong to one team.
 const OF_ONE_TEAM: u64 = 10_000;
@@ -41,11 +44,12 @@ const LONGEST_PAGE: u64 = 100;
 
 /// A team, and what it needs to ask.
 #[derive(Debug)]
-struct Team {
-    id: Uuid,
+pub struct Team {
+    /// Its id.
+    pub id: Uuid,
     key: String,
     /// The numbers of its products.
-    products: Range<u64>,
+    pub products: Range<u64>,
 }
 
 /// A catalogue.
@@ -53,25 +57,45 @@ struct Team {
 pub struct Catalog {
     /// Products in all.
     pub products: u64,
-    /// The database.
-    pub file: PathBuf,
+    /// The database, as the service is told of it.
+    pub url: String,
+    /// What holds it, unless that is SQLite.
+    pub cluster: Option<Rc<Cluster>>,
+    /// The size of the database before anything is created, in bytes.
+    pub size: u64,
+    /// What the service logs.
+    pub log: PathBuf,
     teams: Vec<Team>,
     /// The cursor of the last page of the first team.
     deepest: String,
 }
 
 impl Catalog {
-    /// Makes it in a file of its own in a folder.
+    /// Makes it in a PostgreSQL, or else in a file of its own in a folder.
     ///
     /// # Errors
     /// What the store answers, a full disk among it.
-    pub async fn make(folder: &Path, products: u64) -> Result<Self, BoxError> {
+    pub async fn make(
+        folder: &Path,
+        products: u64,
+        cluster: Option<Cluster>,
+    ) -> Result<Self, BoxError> {
         let file = folder.join(format!("{products}.db"));
-        let teams = make_teams(&file, products).await?;
-        add_products(&file, &teams)?;
+        let url = match &cluster {
+            Some(cluster) => cluster.url(),
+            None => format!("sqlite:{}", file.display()),
+        };
+        let teams = make_teams(&url, products).await?;
+        let size = match &cluster {
+            Some(_) => fill::postgres(&url, &teams).await?,
+            None => fill::sqlite(&file, &teams)?,
+        };
         Ok(Self {
             products,
-            file,
+            url,
+            cluster: cluster.map(Rc::new),
+            size,
+            log: file.with_extension("log"),
             teams,
             deepest: String::new(),
         })
@@ -169,12 +193,12 @@ pub fn ask_page(out: &mut Vec<u8>, key: &str, limit: u64, cursor: &str) {
 }
 
 /// Lets the service make its tables, teams and keys.
-async fn make_teams(file: &Path, products: u64) -> Result<Vec<Team>, BoxError> {
+async fn make_teams(url: &str, products: u64) -> Result<Vec<Team>, BoxError> {
     let count = match products {
         ..=OF_ONE_TEAM => 1,
         more => more / A_TEAM,
     };
-    let store = Arc::new(Sqlite::open(file)?.into());
+    let store = store::open(&url.parse()?).await?;
     let app = App::new(store, Arc::new(SystemClock), PUBLIC_URL).await?;
     let made = stream::iter(0..count).map(async |number| -> Result<_, BoxError> {
         let name = format!("Team {number}");
@@ -217,43 +241,6 @@ fn shares(products: u64, teams: u64) -> impl Iterator<Item = Range<u64>> {
         };
         start(team)..end
     })
-}
-
-fn add_products(file: &Path, teams: &[Team]) -> Result<(), BoxError> {
-    let mut connection = Connection::open(file)?;
-    // Nobody needs what is left of a load that fails. The service turns its own settings on again when it opens the file.
-    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -200000")?;
-    let journal = "PRAGMA journal_mode = OFF";
-    let mode: String = connection.query_row(journal, [], |row| row.get(0))?;
-    if mode != "off" {
-        return Err(format!("the journal is {mode} still: somebody else has the file open").into());
-    }
-    let transaction = connection.transaction()?;
-    let mut insert = transaction.prepare(
-        "INSERT INTO product (team_id, mode, id, name, unit_price, currency, description, sku,
-             tax_rate, type, unit_of_measure, status, created_at, updated_at)
-         VALUES (?1, 'live', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'active', ?11, ?11)",
-    )?;
-    for team in teams {
-        for product in team.products.clone().map(dataset::product) {
-            insert.execute(params![
-                team.id.as_bytes(),
-                product.id.0.as_bytes(),
-                product.name,
-                product.unit_price.as_str(),
-                product.currency,
-                product.description,
-                product.sku,
-                product.tax_rate.as_ref().map(|rate| rate.as_str()),
-                product.product_type,
-                product.unit_of_measure,
-                product.created_at.as_millis(),
-            ])?;
-        }
-    }
-    drop(insert);
-    transaction.commit()?;
-    Ok(())
 }
 
 #[cfg(test)]

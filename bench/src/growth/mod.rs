@@ -1,6 +1,6 @@
 //! Growth: what a request costs the service as the catalogue and the number of teams grow.
 //!
-//! 1. A database is made for each size ([`catalog`]), in a folder that is removed in the end.
+//! 1. A database is made for each size ([`catalog`]): a file of SQLite, or a PostgreSQL, removed in the end.
 //! 2. The service is started on each of them, in turns, as often as there are rounds: from its start to its first answer.
 //!    The last ones stay up, all at once.
 //! 3. Rounds go over the sizes, so that all of them suffer alike from whatever else the machine does. Creates come
@@ -8,6 +8,7 @@
 //! 4. What counts is processor time, as a multiple of what the smallest catalogue takes in the same round.
 
 mod catalog;
+mod fill;
 mod plot;
 mod question;
 mod report;
@@ -21,7 +22,8 @@ use serde_json::json;
 use crate::contender::{Binaries, Contender};
 use crate::dataset::{BoxError, RefreshTokens};
 use crate::load::{Ask as _, Load, Sample};
-use crate::running::Running;
+use crate::postgres::Cluster;
+use crate::running::{Running, free_address};
 use crate::setting::Setting;
 use crate::temporary;
 use crate::wire::Connection;
@@ -44,6 +46,10 @@ pub struct Options {
     /// How many ask at once.
     #[arg(long, default_value_t = 64)]
     connections: usize,
+    /// Measures the service on PostgreSQL instead of SQLite, each catalogue in one of its own. Needs PostgreSQL's
+    /// programs.
+    #[arg(long)]
+    postgres: bool,
     /// Draws the figures into a file.
     #[arg(long)]
     svg: Option<PathBuf>,
@@ -80,7 +86,8 @@ impl Options {
         let binaries = self.setting.prepare()?;
         let folder = temporary::folder("invoicing-growth-")?;
         let describe = format!(
-            "{} connections; {}",
+            "{}{} connections; {}",
+            if self.postgres { "on PostgreSQL, " } else { "" },
             self.connections,
             self.setting.describe()
         );
@@ -109,7 +116,10 @@ impl Options {
         let runtime = tokio::runtime::Runtime::new()?;
         let make = |products: &u64| {
             let begin = Instant::now();
-            let catalog = runtime.block_on(Catalog::make(folder, *products))?;
+            let start = || Cluster::start(|| Ok(free_address()?.port()));
+            let cluster = self.postgres.then(|| self.setting.on_their_core(start));
+            let make = Catalog::make(folder, *products, cluster.transpose()?);
+            let catalog = runtime.block_on(make)?;
             let (teams, time) = (catalog.teams(), begin.elapsed().as_secs_f64());
             println!("{products} products of {teams} teams, made in {time:.1} s");
             Ok(catalog)
@@ -137,7 +147,7 @@ impl Options {
             let size = Size {
                 products: catalog.products,
                 teams: catalog.teams(),
-                file: fs::metadata(&catalog.file)?.len(),
+                file: catalog.size,
                 starts,
                 measured: Vec::new(),
             };
@@ -156,20 +166,22 @@ impl Options {
         catalog: &Catalog,
         binaries: &Binaries,
     ) -> Result<(Running, f64), BoxError> {
-        let database = format!("sqlite:{}", catalog.file.display());
-        let log = catalog.file.with_extension("log");
+        let contender = match catalog.cluster {
+            Some(_) => Contender::Postgres,
+            None => Contender::Invoicing,
+        };
         let mut script = Script::new(Question::Get, catalog);
         let mut request = Vec::new();
         script.next(&mut request);
         let begin = Instant::now();
         let running = self.setting.on_their_core(|| {
-            let command = |address| binaries.service(address, &database);
+            let command = |address| binaries.service(address, catalog.url.as_ref());
             Running::start(
-                Contender::Invoicing,
+                contender,
                 command,
-                &log,
+                &catalog.log,
                 RefreshTokens::default(),
-                None,
+                catalog.cluster.clone(),
             )
         })?;
         let mut connection = Connection::open(running.address).await?;

@@ -1,6 +1,8 @@
 //! The contenders that are servers of the bench's own, each a subcommand that runs until it is ended.
 
 pub mod by_hand;
+pub mod by_hand_api;
+pub mod by_hand_postgres;
 pub mod dropshot;
 pub mod hyper;
 

@@ -1,30 +1,19 @@
 //! The database of the server written by hand.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use aws_lc_rs::digest::{Context, SHA256};
 use r2d2::{ManageConnection, Pool};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 use uuid::Uuid;
 
-use super::ApiError;
-
-pub type Digest = [u8; 32];
+use crate::servers::by_hand_api::{ApiError, Caller, Digest, internal, now};
 
 /// Connections that read.
 const READERS: u32 = 16;
 
 /// How long a request waits for a connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Whose key a request brings, and what it opens.
-#[derive(Clone, Debug)]
-pub struct Caller {
-    pub team_id: Uuid,
-    pub mode: String,
-    pub may_write: bool,
-}
 
 /// A pool that reads, and one of a single connection that writes.
 #[derive(Clone, Debug)]
@@ -81,8 +70,15 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(internal)?
 }
 
-pub fn internal(error: impl std::fmt::Display) -> ApiError {
-    ApiError::Internal(error.to_string())
+impl From<rusqlite::Error> for ApiError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error() {
+            Some(error) if error.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE => {
+                Self::DuplicateSku
+            }
+            _ => Self::Internal(error.to_string()),
+        }
+    }
 }
 
 /// Opens connections for the pools.
@@ -133,22 +129,4 @@ pub fn find_api_key(connection: &Connection, key: Digest) -> Result<Caller, ApiE
         })
         .optional()?
         .ok_or(ApiError::InvalidToken)
-}
-
-/// SHA-256 of several parts, each with its length in front.
-pub fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Digest {
-    let mut context = Context::new(&SHA256);
-    for part in parts {
-        context.update(&(part.len() as u64).to_be_bytes());
-        context.update(part);
-    }
-    let mut digest = Digest::default();
-    digest.copy_from_slice(context.finish().as_ref());
-    digest
-}
-
-/// Milliseconds since 1970.
-pub fn now() -> i64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }

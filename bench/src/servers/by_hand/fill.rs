@@ -6,8 +6,9 @@ use r2d2::ManageConnection as _;
 use rusqlite::{Transaction, params};
 use uuid::Uuid;
 
-use super::database::{Manager, digest, now};
+use super::database::Manager;
 use crate::dataset::{self, BoxError, CLIENT, Dataset};
+use crate::servers::by_hand_api::{digest, now};
 
 /// How long tokens are good: longer than any run.
 const DAY: i64 = 24 * 60 * 60 * 1000;

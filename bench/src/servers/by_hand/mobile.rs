@@ -4,75 +4,41 @@
 //! token that is spent twice ends its session. A lost answer signs the device out; the service has
 //! a grace for that, which costs it two writes and an encryption.
 
-use aws_lc_rs::rand;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse, Response};
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use axum::http::HeaderMap;
+use axum::response::Response;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::database::{Database, Digest, digest, internal, now};
-use super::product::{Data, Page, time};
-use super::{ApiError, bearer};
+use super::database::Database;
 use crate::dataset::PUBLIC_URL;
-
-const HOUR: i64 = 60 * 60 * 1000;
-const MONTH: i64 = 30 * 24 * HOUR;
-
-#[derive(Deserialize)]
-pub struct TokenRequest {
-    grant_type: String,
-    refresh_token: String,
-    client_id: String,
-    install_id: Option<String>,
-    user_agent: Option<String>,
-}
-
-#[derive(Serialize)]
-struct TokenSet {
-    access_token: String,
-    refresh_token: String,
-    token_type: &'static str,
-    expires_in: i64,
-    user_id: Uuid,
-}
+use crate::servers::by_hand_api::mobile::{
+    Creator, Digests, HOUR, MONTH, Pair, Permissions, ShareLink, TokenRequest, links_response, team,
+};
+use crate::servers::by_hand_api::product::time;
+use crate::servers::by_hand_api::{ApiError, Digest, bearer, now};
 
 pub async fn exchange_token(
     State(database): State<Database>,
     Json(request): Json<TokenRequest>,
 ) -> Result<Response, ApiError> {
-    if request.grant_type != "refresh_token" {
-        return Err(ApiError::InvalidBody("grant_type is refresh_token"));
-    }
-    let (access_token, refresh_token) = (random_token()?, random_token()?);
-    let pair = (
-        digest([access_token.as_bytes()]),
-        digest([refresh_token.as_bytes()]),
-    );
-    let user_id = database
-        .write(move |connection| refresh(connection, &request, pair))
+    request.check()?;
+    let pair = Pair::random()?;
+    let next = pair.digests();
+    let user = database
+        .write(move |connection| refresh(connection, &request, &next))
         .await?;
-    let tokens = TokenSet {
-        access_token,
-        refresh_token,
-        token_type: "Bearer",
-        expires_in: HOUR / 1000,
-        user_id: user_id.ok_or(ApiError::InvalidToken)?,
-    };
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(tokens)).into_response())
+    Ok(pair.into_response(user.ok_or(ApiError::InvalidToken)?))
 }
 
 /// Spends a token for the next pair. Nobody comes back when there is none to give.
 fn refresh(
     connection: &Connection,
     request: &TokenRequest,
-    (access, refresh): (Digest, Digest),
+    next: &Digests,
 ) -> Result<Option<Uuid>, ApiError> {
-    let token = digest([request.refresh_token.as_bytes()]);
+    let token = request.digest();
     let now = now();
     let found = connection
         .prepare_cached(
@@ -103,10 +69,10 @@ fn refresh(
         .execute(params![token, now])?;
     connection
         .prepare_cached("INSERT INTO access_token VALUES (?1, ?2, ?3)")?
-        .execute(params![access, session, now + HOUR])?;
+        .execute(params![next.access, session, now + HOUR])?;
     connection
         .prepare_cached("INSERT INTO refresh_token VALUES (?1, ?2, NULL)")?
-        .execute(params![refresh, session])?;
+        .execute(params![next.refresh, session])?;
     connection
         .prepare_cached(
             "UPDATE session SET expires_at = ?2, last_used_at = ?3,
@@ -116,57 +82,13 @@ fn refresh(
     Ok(Some(Uuid::from_bytes(user)))
 }
 
-fn random_token() -> Result<String, ApiError> {
-    let mut bytes = [0; 32];
-    rand::fill(&mut bytes).map_err(internal)?;
-    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShareLink {
-    id: Uuid,
-    url: String,
-    name: Option<String>,
-    item_type: &'static str,
-    item_id: Uuid,
-    audience: String,
-    permissions: Permissions,
-    password_protected: bool,
-    expires_at: Option<String>,
-    status: &'static str,
-    view_count: i64,
-    download_count: i64,
-    last_viewed_at: Option<String>,
-    created_by: Creator,
-    created_at: String,
-    updated_at: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Permissions {
-    can_view: bool,
-    can_download: bool,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Creator {
-    id: Uuid,
-    display_name: String,
-}
-
 pub async fn list_links(
     State(database): State<Database>,
     Path(file): Path<Uuid>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let token = bearer(&headers)?;
-    let team: Uuid = headers
-        .get("x-team-id")
-        .and_then(|team| team.to_str().ok()?.parse().ok())
-        .ok_or(ApiError::InvalidQuery("X-Team-Id is missing"))?;
+    let team = team(&headers)?;
     let data = database
         .read(move |connection| {
             find_member(connection, token, team)?;
@@ -174,12 +96,7 @@ pub async fn list_links(
             find_links(connection, team, file)
         })
         .await?;
-    let page = Page {
-        data,
-        has_more: false,
-        next_cursor: None,
-    };
-    Ok(Json(Data { data: page }).into_response())
+    Ok(links_response(data))
 }
 
 fn find_member(connection: &Connection, token: Digest, team: Uuid) -> Result<(), ApiError> {

@@ -4,68 +4,14 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use chrono::{DateTime, SecondsFormat};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::database::{Caller, Database, find_api_key};
-use super::{ApiError, bearer};
-
-/// A product as it is answered. Numbers are kept as they were written: exact.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Product {
-    pub id: Uuid,
-    pub name: String,
-    pub unit_price: Box<RawValue>,
-    pub currency: String,
-    pub description: Option<String>,
-    pub sku: Option<String>,
-    pub tax_rate: Option<Box<RawValue>>,
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    pub product_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit_of_measure: Option<String>,
-    pub status: String,
-    pub created_at: String,
-    pub updated_at: String,
-}
-
-#[derive(Deserialize)]
-#[serde(default)]
-pub struct PageQuery {
-    status: String,
-    limit: u32,
-    after: Option<String>,
-}
-
-impl Default for PageQuery {
-    fn default() -> Self {
-        Self {
-            status: "active".to_owned(),
-            limit: 20,
-            after: None,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Page<T> {
-    pub data: Vec<T>,
-    pub has_more: bool,
-    pub next_cursor: Option<String>,
-}
-
-#[derive(Serialize)]
-pub struct Data<T> {
-    pub data: T,
-}
+use super::database::{Database, find_api_key};
+use crate::servers::by_hand_api::product::{Data, Page, PageQuery, Product, time};
+use crate::servers::by_hand_api::{ApiError, Caller, bearer};
 
 pub async fn get_product(
     State(database): State<Database>,
@@ -104,13 +50,7 @@ pub async fn list_products(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let key = bearer(&headers)?;
-    if !(1..=100).contains(&query.limit) {
-        return Err(ApiError::InvalidQuery("limit is 1 to 100"));
-    }
-    let after = query
-        .after
-        .as_deref()
-        .map_or(Ok(Uuid::max()), read_cursor)?;
+    let after = query.start()?;
     let page = database
         .read(move |connection| {
             let caller = find_api_key(connection, key)?;
@@ -126,7 +66,6 @@ fn find_page(
     query: &PageQuery,
     after: Uuid,
 ) -> Result<Page<Product>, ApiError> {
-    let limit = query.limit as usize;
     let mut select = connection.prepare_cached(
         "SELECT * FROM product WHERE team_id = ?1 AND mode = ?2 AND status = ?3 AND id < ?4
          ORDER BY id DESC LIMIT ?5",
@@ -140,18 +79,7 @@ fn find_page(
         query.limit + 1
     ];
     let products = select.query_map(parameters, read_product)?;
-    let mut data = products.collect::<rusqlite::Result<Vec<_>>>()?;
-    let has_more = data.len() > limit;
-    data.truncate(limit);
-    let next_cursor = data
-        .last()
-        .filter(|_| has_more)
-        .map(|last| write_cursor(last.id));
-    Ok(Page {
-        data,
-        has_more,
-        next_cursor,
-    })
+    Ok(query.page(products.collect::<rusqlite::Result<_>>()?))
 }
 
 fn read_product(row: &Row<'_>) -> rusqlite::Result<Product> {
@@ -177,22 +105,4 @@ fn read_product(row: &Row<'_>) -> rusqlite::Result<Product> {
 fn number(text: String) -> rusqlite::Result<Box<RawValue>> {
     RawValue::from_string(text)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(0, Type::Text, error.into()))
-}
-
-/// A time as it is answered.
-pub fn time(millis: i64) -> String {
-    let time = DateTime::from_timestamp_millis(millis).unwrap_or_default();
-    time.to_rfc3339_opts(SecondsFormat::Millis, true)
-}
-
-fn write_cursor(last: Uuid) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(last.as_bytes())
-}
-
-fn read_cursor(text: &str) -> Result<Uuid, ApiError> {
-    BASE64_URL_SAFE_NO_PAD
-        .decode(text)
-        .ok()
-        .and_then(|bytes| Uuid::from_slice(&bytes).ok())
-        .ok_or(ApiError::InvalidQuery("after is no cursor"))
 }
