@@ -50,6 +50,8 @@ enum End {
     Committed,
     /// Nothing has happened.
     Undone,
+    /// The same where there was one change: if a rule has refused it, that is its answer.
+    UndoneAlone,
     /// Nobody knows, for this reason.
     InDoubt(String),
 }
@@ -69,10 +71,19 @@ impl Group {
         let (report, its) = oneshot::channel();
         self.reports.push(its);
         Seat {
-            handle: Handle::within(Arc::clone(&self.checkout), Arc::clone(&self.transaction)),
+            handle: Handle::within(
+                Arc::clone(&self.checkout),
+                Arc::clone(&self.transaction),
+                self.reports.len(),
+            ),
             report,
             _turn: turn,
         }
+    }
+
+    /// Nobody took the last place.
+    pub(super) fn take_back(&mut self) {
+        self.reports.pop();
     }
 
     /// Waits for the reports, and commits or rolls back. Says of each seat whether it is to blame for the latter.
@@ -95,13 +106,14 @@ impl Group {
         drop(checkout);
         match end {
             End::Committed => counts.groups.note(size as u64),
+            End::UndoneAlone => {}
             End::Undone | End::InDoubt(_) => counts.undone_groups.one(),
         }
         let tell = |report: Result<Report, _>| {
             report.is_ok_and(|report| {
                 // Who has stopped waiting does not need it.
                 let _ = report.end.send(end.clone());
-                report.is_to_blame
+                report.is_to_blame && !matches!(end, End::UndoneAlone)
             })
         };
         reports.into_iter().map(tell).collect()
@@ -121,7 +133,13 @@ async fn end(checkout: &Checkout, transaction: &Transaction, reports: &Reports) 
     };
     match begun.await {
         Ok(()) if all_well && !reports.is_empty() => commit(checkout).await,
-        Ok(()) => roll_back(checkout).await,
+        Ok(()) => {
+            roll_back(checkout).await;
+            match reports.len() {
+                1 => End::UndoneAlone,
+                _ => End::Undone,
+            }
+        }
         // They ran on their own: what they did stays, and nobody may repeat it.
         Err(error) if reports.iter().flatten().any(|report| report.was_answered) => {
             End::InDoubt(causes(&error))
@@ -146,13 +164,12 @@ async fn commit(checkout: &Checkout) -> End {
     }
 }
 
-async fn roll_back(checkout: &Checkout) -> End {
+async fn roll_back(checkout: &Checkout) {
     match batch(checkout, ROLLBACK).await {
         Ok(()) => checkout.mark_done(),
         // A connection that cannot even do this is not used again.
         Err(_) => checkout.mark_spent(),
     }
-    End::Undone
 }
 
 impl Seat {
@@ -168,7 +185,7 @@ impl Seat {
     pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
         let course = self.handle.course();
         let is_refused_too_late = result.is_err() && course.has_written();
-        let others_rely_on_it = result.is_err() && course.asks_for_others();
+        let others_rely_on_it = result.is_err() && self.handle.let_go();
         let (end, its) = oneshot::channel();
         let report = Report {
             went_well: !course.has_failed()
@@ -183,14 +200,20 @@ impl Seat {
         drop(self.handle);
         // If nobody listens, nobody answers.
         let _ = self.report.send(report);
-        match its.await {
-            Ok(End::Committed) => result,
-            Ok(End::Undone) => Err(match result {
-                Err(retry @ ScriptError::Retry(_)) => retry,
-                _ => ScriptError::Retry("its group was undone".into()),
-            }),
-            Ok(End::InDoubt(cause)) => Err(ScriptError::Final(Error::unavailable(cause))),
-            Err(_) => Err(ScriptError::Final(Error::unavailable(
+        match (its.await, result) {
+            (Ok(End::Committed), result) => result,
+            // But not for a lock: alone it is waited for longer.
+            (Ok(End::UndoneAlone), Err(ScriptError::Final(error)))
+                if !matches!(error, Error::Unavailable(_)) =>
+            {
+                Err(ScriptError::Final(error))
+            }
+            (Ok(End::Undone | End::UndoneAlone), Err(retry @ ScriptError::Retry(_))) => Err(retry),
+            (Ok(End::Undone | End::UndoneAlone), _) => {
+                Err(ScriptError::Retry("its group was undone".into()))
+            }
+            (Ok(End::InDoubt(cause)), _) => Err(ScriptError::Final(Error::unavailable(cause))),
+            (Err(_), _) => Err(ScriptError::Final(Error::unavailable(
                 "its group had no end in time",
             ))),
         }

@@ -15,7 +15,7 @@
 //!    commits, and all get their answers.
 //! 5. Where a statement has failed, or a script has written something and was refused then, the transaction is rolled back,
 //!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. Who has caused
-//!    that gets no seat for a [while](APART), and goes alone.
+//!    that gets no seat for a [while](APART), and goes alone. (Who was alone in its group has its answer.)
 //! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as long as
 //!    ever.
 //!
@@ -223,8 +223,9 @@ async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
     for change in changes {
         counts.group_waits.took(change.came.elapsed());
         let seat = group.seat(change.turn);
-        if change.seat.send(seat).is_ok() {
-            holders.push(change.holder);
+        match change.seat.send(seat) {
+            Ok(()) => holders.push(change.holder),
+            Err(_) => group.take_back(),
         }
     }
     let spoilt = group.end(counts).await;

@@ -44,8 +44,8 @@ enum Scope {
     Statement,
     /// A transaction of the script's own, which this begins.
     Own(&'static str),
-    /// The transaction of its group.
-    Group(Arc<Transaction>),
+    /// The transaction of its group, in which it has this number.
+    Group(Arc<Transaction>, usize),
 }
 
 /// How the statements of a script have gone.
@@ -55,7 +55,6 @@ pub(super) struct Course {
     written: AtomicBool,
     failed: AtomicBool,
     broken: AtomicBool,
-    asks_for_others: AtomicBool,
 }
 
 impl Handle {
@@ -69,24 +68,32 @@ impl Handle {
     }
 
     /// A connection inside of a transaction that others share.
-    pub(super) fn within(checkout: Arc<Checkout>, transaction: Arc<Transaction>) -> Handle {
+    pub(super) fn within(
+        checkout: Arc<Checkout>,
+        transaction: Arc<Transaction>,
+        number: usize,
+    ) -> Handle {
         Handle {
             checkout,
-            scope: Scope::Group(transaction),
+            scope: Scope::Group(transaction, number),
             course: Course::default(),
         }
     }
 
     /// Whether another change of this transaction has asked about `subject`. Where none has, this one does it for all.
     pub(crate) fn is_held(&self, subject: Subject) -> bool {
-        let Scope::Group(transaction) = &self.scope else {
-            return false;
-        };
-        let is_first = transaction.hold(subject);
-        if is_first {
-            self.course.asks_for_others.store(true, Ordering::Relaxed);
+        match &self.scope {
+            Scope::Group(transaction, number) => transaction.is_held_by_another(subject, *number),
+            Scope::Own(_) | Scope::Statement => false,
         }
-        !is_first
+    }
+
+    /// The script was refused. Whether others of its group rely on what it was told comes back.
+    pub(super) fn let_go(&self) -> bool {
+        match &self.scope {
+            Scope::Group(transaction, number) => transaction.let_go(*number),
+            Scope::Own(_) | Scope::Statement => false,
+        }
     }
 
     pub(super) fn in_transaction(&self) -> bool {
@@ -122,7 +129,7 @@ impl Handle {
                 }
                 Either::Left(batch(&self.checkout, begin).map_err(ScriptError::from))
             }
-            Scope::Group(transaction) => {
+            Scope::Group(transaction, _) => {
                 let begun = transaction.begin(&self.checkout).await;
                 // Alone it is told why.
                 let failed =
@@ -223,11 +230,6 @@ impl Course {
     /// Whether that was the first of its transaction to do so.
     pub(super) fn has_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
-    }
-
-    /// Whether others rely on what it was told.
-    pub(super) fn asks_for_others(&self) -> bool {
-        self.asks_for_others.load(Ordering::Relaxed)
     }
 
     fn sends(&self, sent: &[Sent<'_>]) {

@@ -1,6 +1,6 @@
 //! The transaction that the changes of a group share.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -25,7 +25,14 @@ pub(super) type Begun = Shared<BoxFuture<'static, Result<(), Arc<tokio_postgres:
 #[derive(Default)]
 pub(super) struct Transaction {
     begun: Mutex<Option<Begun>>,
-    held: Mutex<HashSet<Subject>>,
+    held: Mutex<HashMap<Subject, Hold>>,
+}
+
+/// One change that has asked about a subject.
+struct Hold {
+    by: usize,
+    /// Whether others have not asked because of it.
+    is_relied_on: bool,
 }
 
 impl Transaction {
@@ -54,9 +61,23 @@ impl Transaction {
         begun.clone()
     }
 
-    /// Notes that somebody asks about `subject` and holds it until the end. Whether it is the first comes back.
-    pub(super) fn hold(&self, subject: Subject) -> bool {
+    /// Whether another than this change holds `subject`. If none does, this one does from now on.
+    pub(super) fn is_held_by_another(&self, subject: Subject, than: usize) -> bool {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.insert(subject)
+        let hold = held.entry(subject).or_insert(Hold {
+            by: than,
+            is_relied_on: false,
+        });
+        let is_held = hold.by != than;
+        hold.is_relied_on |= is_held;
+        is_held
+    }
+
+    /// A change that was refused holds nothing: who comes now asks again. Whether somebody has not asked because of it comes
+    /// back.
+    pub(super) fn let_go(&self, by: usize) -> bool {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let its = held.extract_if(|_, hold| hold.by == by);
+        its.fold(false, |any, (_, hold)| any | hold.is_relied_on)
     }
 }

@@ -1,13 +1,19 @@
 //! Statements are prepared where the server keeps them for the connection alone, and nowhere else.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use invoicing::app::App;
 use invoicing::domain::holder::Holder;
+use invoicing::domain::idempotency::IdempotentRequest;
+use invoicing::domain::time::SystemClock;
 use invoicing::store::{Sql, Store, open, team};
+use openapi_dropshot_runtime::json;
 use test_support::postgres::ask;
 
 use super::pooler::{Next, Pooler};
 use super::relay::{Relay, migrated};
+use super::support::{live_key, plain};
 
 async fn opened(url: &str) -> Arc<Store> {
     open(&url.parse().unwrap()).await.unwrap()
@@ -124,4 +130,38 @@ async fn a_statement_is_prepared_anew_when_a_newer_replica_has_changed_what_it_a
     prepared(&relay);
     read(&store).await;
     assert_eq!(prepared(&relay), (0, 1));
+}
+
+#[tokio::test]
+async fn a_plan_that_was_made_for_an_empty_table_uses_its_index() {
+    const CREATES: usize = 20;
+    let url = migrated().await;
+    let store = open(&url.parse().unwrap()).await.unwrap();
+    let app = App::new(store, Arc::new(SystemClock), "https://links.example");
+    let app = app.await.unwrap();
+    let team = app.create_team("Acme").await.unwrap().id;
+    let (key, _) = live_key(&app, team).await.unwrap();
+    // The server takes each table for as empty as it is now.
+    ask(&url, "ANALYZE");
+    let scans =
+        |kind| format!("SELECT {kind}_scan FROM pg_stat_user_tables WHERE relname = 'idempotency'");
+    let before = ask(&url, &scans("seq"));
+    for number in 0..CREATES {
+        let body = json::Value::Object(Vec::new());
+        let request = IdempotentRequest::new(number.to_string(), "POST", "/api/v1/products", &body);
+        app.create_product(&key, plain("A"), Some(request))
+            .await
+            .unwrap();
+    }
+    // Who has worked for the service says so when it goes, at the latest.
+    drop(app);
+    let begun = Instant::now();
+    while ask(&url, &scans("idx")).parse::<usize>().unwrap() < CREATES {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "it uses no index"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(ask(&url, &scans("seq")), before);
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing::app::App;
+use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
 use invoicing::domain::audit::Actor;
 use invoicing::domain::auth_code::CodeChallenge;
@@ -23,13 +24,13 @@ use invoicing::store::open;
 use openapi_dropshot_runtime::json;
 
 use super::relay::{Relay, migrated};
-use super::support::{live_key, plain};
+use super::support::{live_key, plain, with_sku};
 
 const REDIRECT_URI: &str = "com.example.app:/signed-in";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /// Every operation that a request asks for, and the checks before it.
-const ROUND_TRIPS: [(&str, usize); 16] = [
+const ROUND_TRIPS: [(&str, usize); 18] = [
     ("authenticate_api_key", 1),
     ("get_product", 1),
     ("list_products", 1),
@@ -38,12 +39,16 @@ const ROUND_TRIPS: [(&str, usize); 16] = [
     // Begin and look for the record; keep the answer and insert; commit.
     ("create_product, idempotent", 3),
     ("create_product, replayed", 2),
+    // Begin and insert; roll back. It was alone in its group, so nobody has to try again.
+    ("create_product, refused", 2),
     // Begin and lock; update; commit.
     ("update_product", 3),
     // Begin, lock and look for the record; keep the answer and update; commit.
     ("update_product, idempotent", 3),
     ("update_product, replayed", 2),
     ("archive_product", 3),
+    // Begin and lock; commit, as for those who might have gone with it.
+    ("archive_product, refused", 2),
     // Begin, lock and look; write; commit.
     ("exchange_token, code", 3),
     ("exchange_token, refresh", 3),
@@ -120,6 +125,10 @@ async fn sell(app: &App, measured: &mut Measured) {
         let create = app.create_product(&key, plain("C"), request("POST"));
         measured.of(name, create).await.unwrap();
     }
+    app.create_product(&key, with_sku("S"), None).await.ok();
+    let create = app.create_product(&key, with_sku("S"), None);
+    let refused = measured.of("create_product, refused", create).await;
+    assert!(matches!(refused, Err(Error::DuplicateSku)), "{refused:?}");
     let update = app.update_product(&key, id, Default::default(), None);
     measured.of("update_product", update).await.unwrap();
     for name in ["update_product, idempotent", "update_product, replayed"] {
@@ -128,6 +137,12 @@ async fn sell(app: &App, measured: &mut Measured) {
     }
     let archive = app.archive_product(&key, id, None);
     measured.of("archive_product", archive).await.unwrap();
+    let archive = app.archive_product(&key, id, None);
+    let refused = measured.of("archive_product, refused", archive).await;
+    assert!(
+        matches!(refused, Err(Error::AlreadyArchived)),
+        "{refused:?}"
+    );
 }
 
 async fn sign_in(app: &App, measured: &mut Measured) {
