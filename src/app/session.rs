@@ -59,6 +59,7 @@ use crate::domain::session::rules::{
 use crate::domain::session::{
     CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
 };
+use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Sql, auth_code, oauth_client, session};
@@ -142,8 +143,13 @@ impl App {
             sealed: grace::seal(token, &pair)?,
             now,
         };
+        // Two tokens of one session may go together: whichever is first, the other is answered as if it came second.
+        let subjects = [Subject::refresh_token(&refresh.token)];
         let script = async move |sql: Sql<'_>| refresh_token(sql, &refresh).await;
-        let refreshed = self.store.write(Holder::Exchanges, script).await??;
+        let refreshed = self
+            .store
+            .write_in_group(Holder::Exchanges, subjects, script)
+            .await??;
         let pair = match &refreshed.given_before {
             Some(sealed) => {
                 self.counts.tokens.repeated.one();

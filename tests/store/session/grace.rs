@@ -188,3 +188,39 @@ async fn a_clock_that_steps_back_costs_nothing() {
     let again = mobile.refresh(&first.refresh_token).await.unwrap();
     assert_eq!((pair(&again), again.expires_in), (pair(&second), 3600));
 }
+
+/// S8 and S9: of many sessions, the spent token and the unspent one at once. Whichever of the two comes first, the other is
+/// answered as if it came second.
+#[tokio::test]
+async fn both_tokens_of_many_sessions_at_once_are_answered_one_after_the_other() {
+    const SESSIONS: usize = 30;
+    let mobile = Mobile::new().await;
+    let mut tokens = Vec::new();
+    for _ in 0..SESSIONS {
+        let first = mobile.sign_in().await;
+        let second = mobile.refresh(&first.refresh_token).await.unwrap();
+        tokens.push((first.refresh_token, second));
+    }
+    let at_once = tokens.iter().map(|(spent, second)| async {
+        futures::join!(mobile.refresh(spent), mobile.refresh(&second.refresh_token))
+    });
+    let answers = futures::future::join_all(at_once).await;
+    for ((_, second), (repeated, third)) in tokens.iter().zip(answers) {
+        match repeated {
+            // The spent one came first: nothing was lost.
+            Ok(repeated) => {
+                assert_eq!(pair(&repeated), pair(second));
+                let third = third.unwrap();
+                assert!(mobile.is_alive(&third).await);
+                mobile.refresh(&third.refresh_token).await.unwrap();
+            }
+            // The unspent one came first, and ended the grace: two parties had the spent one.
+            reused => {
+                assert_reused(reused);
+                let third = third.unwrap();
+                assert!(!mobile.is_alive(&third).await);
+                assert_invalid_grant(mobile.refresh(&third.refresh_token).await);
+            }
+        }
+    }
+}
