@@ -92,6 +92,15 @@ impl Checkout {
         self.state.swap(BUSY, Ordering::Relaxed) == UNUSED
     }
 
+    /// Runs statements without values that answer nothing.
+    ///
+    /// # Errors
+    /// What the server answers, or that it does not.
+    pub(super) async fn batch(&self, statements: &str) -> Result<(), tokio_postgres::Error> {
+        self.is_sent();
+        self.connection().batch_execute(statements).await
+    }
+
     /// Something is sent now.
     pub(super) fn is_sent(&self) {
         self.sent.store(self.age(), Ordering::Relaxed);

@@ -9,9 +9,8 @@ use tokio::time::{Instant, timeout_at};
 use super::checkout::{Checkout, DEADLINE};
 use super::counts::Counts;
 use super::error::{at_commit, causes};
-use super::handle::{Handle, batch};
-use super::retry::{COMMIT, ROLLBACK};
-use super::transaction::Transaction;
+use super::handle::Handle;
+use super::transaction::{COMMIT, ROLLBACK, Transaction};
 use super::turns::Turn;
 use crate::domain::Error;
 use crate::sql::ScriptError;
@@ -150,7 +149,7 @@ async fn end(checkout: &Checkout, transaction: &Transaction, reports: &Reports) 
 
 async fn commit(checkout: &Checkout) -> End {
     checkout.mark_committing();
-    match batch(checkout, COMMIT).await.map_err(at_commit) {
+    match checkout.batch(COMMIT).await.map_err(at_commit) {
         Ok(()) => {
             checkout.mark_done();
             End::Committed
@@ -165,7 +164,7 @@ async fn commit(checkout: &Checkout) -> End {
 }
 
 async fn roll_back(checkout: &Checkout) {
-    match batch(checkout, ROLLBACK).await {
+    match checkout.batch(ROLLBACK).await {
         Ok(()) => checkout.mark_done(),
         // A connection that cannot even do this is not used again.
         Err(_) => checkout.mark_spent(),

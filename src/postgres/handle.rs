@@ -127,7 +127,7 @@ impl Handle {
                 if !self.checkout.mark_used() {
                     return self.answers(sent).await;
                 }
-                Either::Left(batch(&self.checkout, begin).map_err(ScriptError::from))
+                Either::Left(self.checkout.batch(begin).map_err(ScriptError::from))
             }
             Scope::Group(transaction, _) => {
                 let begun = transaction.begin(&self.checkout).await;
@@ -246,10 +246,4 @@ impl Course {
             self.broken.store(true, Ordering::Relaxed);
         }
     }
-}
-
-/// Runs statements without values that answer nothing.
-pub(super) async fn batch(checkout: &Checkout, statements: &str) -> Result<(), PostgresError> {
-    checkout.is_sent();
-    checkout.connection().batch_execute(statements).await
 }

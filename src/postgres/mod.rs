@@ -78,7 +78,7 @@ mod migrate;
 mod open_error;
 mod pool;
 mod preparing;
-mod retry;
+pub(crate) mod retry;
 mod tls;
 mod transaction;
 mod turns;
@@ -106,7 +106,6 @@ pub use address::{Address, AddressError};
 pub(crate) use copy::Copy;
 pub use counts::{Counts, Numbers};
 pub use open_error::OpenError;
-pub(crate) use retry::Attempts;
 
 /// A store in one PostgreSQL database.
 pub struct Postgres {

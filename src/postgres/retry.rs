@@ -10,7 +10,8 @@ use super::Postgres;
 use super::checkout::DEADLINE;
 use super::counts::Counts;
 use super::error::at_commit;
-use super::handle::{Access, Handle, batch};
+use super::handle::{Access, Handle};
+use super::transaction::{BEGIN, COMMIT, ROLLBACK};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
@@ -20,19 +21,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The longest pause: a server that is back after a restart is noticed within this.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
-
-/// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to
-/// somebody else afterwards: a second less than the deadline for a lock and for a statement, and another second less
-/// for a replica that has stopped talking, so that who waits for what it has locked outlasts it.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
-     SET LOCAL lock_timeout = '4s'; \
-     SET LOCAL statement_timeout = '4s'; \
-     SET LOCAL idle_in_transaction_session_timeout = '3s'";
-
-/// Commits with no limit on the server: promise 5.
-pub(super) const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
-
-pub(super) const ROLLBACK: &str = "ROLLBACK";
 
 /// The attempts at one script.
 pub(crate) struct Attempts {
@@ -79,11 +67,11 @@ impl Handle {
         match (&result, self.in_transaction()) {
             (Ok(_), true) => {
                 checkout.mark_committing();
-                batch(checkout, COMMIT).await.map_err(at_commit)?;
+                checkout.batch(COMMIT).await.map_err(at_commit)?;
                 checkout.mark_done();
             }
             // A connection that cannot even do this is not used again.
-            (Err(failure), true) => match (batch(checkout, ROLLBACK).await, failure) {
+            (Err(failure), true) => match (checkout.batch(ROLLBACK).await, failure) {
                 (Ok(()), ScriptError::Final(_)) => checkout.mark_done(),
                 _ => checkout.mark_spent(),
             },

@@ -1,4 +1,4 @@
-//! The transaction that the changes of a group share.
+//! How a transaction begins and ends, and the one that the changes of a group share.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -9,16 +9,28 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 
 use super::checkout::Checkout;
-use super::handle::batch;
 use crate::domain::subject::Subject;
 
-/// Begins it: as that of one change (`retry.rs`), but who waits for a lock is not alone.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+/// Begins a change. The limits hold for this transaction alone, since a pooler gives the connection to
+/// somebody else afterwards: a second less than the deadline for a lock and for a statement, and another second less
+/// for a replica that has stopped talking, so that who waits for what it has locked outlasts it.
+pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+     SET LOCAL lock_timeout = '4s'; \
+     SET LOCAL statement_timeout = '4s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '3s'";
+
+/// Commits with no limit on the server: promise 5.
+pub(super) const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
+
+pub(super) const ROLLBACK: &str = "ROLLBACK";
+
+/// Begins that of a group: as that of one change, but who waits for a lock is not alone.
+const BEGIN_OF_GROUP: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
      SET LOCAL lock_timeout = '50ms'; \
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
-/// The answer to [`BEGIN`], for all who wait for it.
+/// The answer to [`BEGIN_OF_GROUP`], for all who wait for it.
 pub(super) type Begun = Shared<BoxFuture<'static, Result<(), Arc<tokio_postgres::Error>>>>;
 
 /// A transaction that several scripts share.
@@ -44,7 +56,7 @@ impl Transaction {
             let begun = begun.get_or_insert_with(|| {
                 checkout.mark_used();
                 let checkout = Arc::clone(checkout);
-                let begin = async move { batch(&checkout, BEGIN).await.map_err(Arc::new) };
+                let begin = async move { checkout.batch(BEGIN_OF_GROUP).await.map_err(Arc::new) };
                 let begun = begin.boxed().shared();
                 // It is sent when it is polled for the first time.
                 let _ = begun.clone().poll_unpin(context);
