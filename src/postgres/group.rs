@@ -38,6 +38,8 @@ struct Report {
     went_well: bool,
     /// Whether it is to blame where they cannot.
     is_to_blame: bool,
+    /// Whether another connection may do what this one could not.
+    needs_another_connection: bool,
     /// Whether a statement of it was answered with no error.
     was_answered: bool,
     end: oneshot::Sender<End>,
@@ -105,8 +107,8 @@ impl Group {
         drop(checkout);
         match end {
             End::Committed => counts.groups.note(size as u64),
-            End::UndoneAlone => {}
-            End::Undone | End::InDoubt(_) => counts.undone_groups.one(),
+            End::Undone => counts.undone_groups.one(),
+            End::UndoneAlone | End::InDoubt(_) => {}
         }
         let tell = |report: Result<Report, _>| {
             report.is_ok_and(|report| {
@@ -133,7 +135,7 @@ async fn end(checkout: &Checkout, transaction: &Transaction, reports: &Reports) 
     match begun.await {
         Ok(()) if all_well && !reports.is_empty() => commit(checkout).await,
         Ok(()) => {
-            roll_back(checkout).await;
+            roll_back(checkout, reports).await;
             match reports.len() {
                 1 => End::UndoneAlone,
                 _ => End::Undone,
@@ -163,11 +165,13 @@ async fn commit(checkout: &Checkout) -> End {
     }
 }
 
-async fn roll_back(checkout: &Checkout) {
+async fn roll_back(checkout: &Checkout, reports: &Reports) {
+    let mut reports = reports.iter().flatten();
+    let is_spent = reports.any(|report| report.needs_another_connection);
     match checkout.batch(ROLLBACK).await {
-        Ok(()) => checkout.mark_done(),
-        // A connection that cannot even do this is not used again.
-        Err(_) => checkout.mark_spent(),
+        Ok(()) if !is_spent => checkout.mark_done(),
+        // Nor is one used again that cannot even do this.
+        _ => checkout.mark_spent(),
     }
 }
 
@@ -185,13 +189,15 @@ impl Seat {
         let course = self.handle.course();
         let is_refused_too_late = result.is_err() && course.has_written();
         let others_rely_on_it = result.is_err() && self.handle.let_go();
+        let tries_again = matches!(result, Err(ScriptError::Retry(_)));
         let (end, its) = oneshot::channel();
         let report = Report {
             went_well: !course.has_failed()
                 && !is_refused_too_late
                 && !others_rely_on_it
-                && !matches!(result, Err(ScriptError::Retry(_))),
+                && !tries_again,
             is_to_blame: course.has_broken() || is_refused_too_late,
+            needs_another_connection: course.has_broken() && tries_again,
             was_answered: course.was_answered(),
             end,
         };

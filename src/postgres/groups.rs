@@ -16,8 +16,8 @@
 //! 5. Where a statement has failed, or a script has written something and was refused then, the transaction is rolled back,
 //!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. Who has caused
 //!    that gets no seat for a [while](APART), and goes alone. (Who was alone in its group has its answer.)
-//! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as long as
-//!    ever.
+//! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as
+//!    long as ever.
 //!
 //! Promises 1 to 5 of the [store](super) hold for a group as for one. Nothing has happened until COMMIT is sent, so each may
 //! try again; of a COMMIT that is not answered, nobody knows, and none is repeated.
@@ -38,7 +38,7 @@ use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 
 /// The most changes of a group. What they send is in memory at once, and undone at once.
-pub(super) const LARGEST: usize = 64;
+const LARGEST: usize = 64;
 
 /// Groups at a time: while the disk is waited for by one, the other is made.
 const LANES: usize = 2;
@@ -104,7 +104,7 @@ impl Groups {
     }
 
     /// Whether the changes of `holder` go with others now.
-    pub(super) fn take(&self, holder: Holder) -> bool {
+    pub(super) fn takes(&self, holder: Holder) -> bool {
         let mut state = self.0.state();
         if state.apart.is_empty() {
             return true;
@@ -198,8 +198,10 @@ impl Lane {
             let connection = queue.connections.checkout(Holder::Service).await;
             let changes = queue.state().next();
             let _busy = Busy::of(&queue, &changes);
-            // Without a connection, each goes alone.
-            if let Ok(connection) = connection {
+            // Without a connection, each goes alone. And nobody may wait any more.
+            if let Ok(connection) = connection
+                && !changes.is_empty()
+            {
                 make(&queue, connection, changes).await;
             }
         }
@@ -262,5 +264,105 @@ impl Drop for Busy<'_> {
         for subject in &self.subjects {
             state.busy.remove(subject);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use uuid::Uuid;
+
+    use crate::domain::id::ProductId;
+
+    use super::*;
+
+    /// Somebody who waits, who decides upon these, with the place that is waited for.
+    fn waiting(turns: &Turns, subjects: &[Subject]) -> (Waiting, oneshot::Receiver<Seat>) {
+        let (seat, place) = oneshot::channel();
+        let turn = turns.take(Holder::Service).now_or_never();
+        let waiting = Waiting {
+            subjects: subjects.to_vec(),
+            turn: turn.unwrap().unwrap(),
+            holder: Holder::Service,
+            came: Instant::now(),
+            seat,
+        };
+        (waiting, place)
+    }
+
+    /// Which of those who wait, by what they decide upon, begin together after each other.
+    fn groups<const N: usize>(waiters: [&[Subject]; N]) -> Vec<Vec<Vec<Subject>>> {
+        let turns = Turns::new(2 * N, &Arc::default());
+        let (all, _places): (VecDeque<_>, Vec<_>) = waiters
+            .into_iter()
+            .map(|subjects| waiting(&turns, subjects))
+            .unzip();
+        let mut state = State {
+            waiting: all,
+            ..State::default()
+        };
+        let mut groups = Vec::new();
+        while !state.waiting.is_empty() {
+            let group = state.next();
+            state.busy.clear();
+            groups.push(group.into_iter().map(|change| change.subjects).collect());
+        }
+        groups
+    }
+
+    fn product() -> Subject {
+        Subject::product(ProductId::from(Uuid::new_v4()))
+    }
+
+    #[test]
+    fn changes_of_one_subject_begin_in_the_order_in_which_they_came() {
+        let [a, b, c] = [(); 3].map(|()| product());
+        let waiters = [&[a][..], &[b], &[a, c], &[c], &[]];
+        // The fourth could begin at once, and would pass the third.
+        assert_eq!(
+            groups(waiters),
+            [
+                vec![vec![a], vec![b], vec![]],
+                vec![vec![a, c]],
+                vec![vec![c]]
+            ]
+        );
+    }
+
+    #[test]
+    fn a_group_has_at_most_its_number() {
+        let sizes = groups([&[]; LARGEST + 1]);
+        let sizes: Vec<_> = sizes.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [LARGEST, 1]);
+    }
+
+    #[test]
+    fn what_is_under_way_is_waited_for() {
+        let turns = Turns::new(4, &Arc::default());
+        let [a, b] = [(); 2].map(|()| product());
+        let ((first, _first), (second, _second)) = (waiting(&turns, &[a]), waiting(&turns, &[b]));
+        let mut state = State {
+            waiting: [first, second].into(),
+            busy: [a].into(),
+            ..State::default()
+        };
+        assert_eq!(state.next().len(), 1);
+        assert!(state.next().is_empty());
+        state.busy.remove(&a);
+        assert_eq!(state.next().len(), 1);
+    }
+
+    #[test]
+    fn who_has_gone_is_not_waited_for() {
+        let turns = Turns::new(4, &Arc::default());
+        let a = product();
+        let ((gone, place), (next, _place)) = (waiting(&turns, &[a]), waiting(&turns, &[a]));
+        drop(place);
+        let mut state = State {
+            waiting: [gone, next].into(),
+            ..State::default()
+        };
+        assert_eq!(state.next().len(), 1);
+        assert!(state.waiting.is_empty());
     }
 }

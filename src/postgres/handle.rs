@@ -96,7 +96,8 @@ impl Handle {
         }
     }
 
-    pub(super) fn in_transaction(&self) -> bool {
+    /// Whether this begins and ends a transaction of its own.
+    pub(super) fn owns_transaction(&self) -> bool {
         matches!(self.scope, Scope::Own(_))
     }
 

@@ -152,7 +152,7 @@ impl Postgres {
 
     /// Whether the changes of `holder` go with others now ([`groups`]).
     pub(crate) fn takes_into_groups(&self, holder: Holder) -> bool {
-        self.groups.take(holder)
+        self.groups.takes(holder)
     }
 
     /// A place in a group of changes, for one that decides upon `subjects`. It ends with [`Seat::end`].

@@ -64,7 +64,7 @@ impl Handle {
     /// What the script answered, or the server to the commit.
     pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
         let checkout = self.checkout();
-        match (&result, self.in_transaction()) {
+        match (&result, self.owns_transaction()) {
             (Ok(_), true) => {
                 checkout.mark_committing();
                 checkout.batch(COMMIT).await.map_err(at_commit)?;

@@ -57,12 +57,12 @@ fn show_waits(page: &mut Page<'_>, waits: &crate::tally::Spread) {
 fn show_groups(page: &mut Page<'_>, sizes: &crate::tally::Spread, waits: &crate::tally::Spread) {
     page.times(
         "write_queue_wait",
-        "How long a change waited for its turn",
+        "How long a change waited for its turn; of PostgreSQL, those of products and refreshes",
         waits,
     );
     page.sizes(
         "write_group_size",
-        "Changes that were committed together",
+        "Changes that were committed together; of PostgreSQL, those of products and refreshes",
         sizes,
     );
 }

@@ -12,10 +12,14 @@ use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
 use invoicing::domain::idempotency::{IdempotentRequest, Outcome};
 use invoicing::domain::product::{Product, ProductChanges};
+use invoicing::domain::time::SystemClock;
+use invoicing::store::open;
 use openapi_dropshot_runtime::{Field, json};
 use test_support::postgres::{Locked, ask};
 
-use super::support::{Service, plain, with_sku};
+use super::lost::{END_IT, at_commit, tries};
+use super::relay::{Relay, migrated};
+use super::support::{Service, live_key, plain, with_sku};
 
 /// Changes at once: more than a group takes.
 const CROWD: usize = 80;
@@ -257,7 +261,8 @@ async fn who_waits_for_a_lock_keeps_nobody_else_waiting() {
     waiting.await.unwrap().unwrap();
 }
 
-#[tokio::test]
+/// Who cuts has the thread: beside it, the crowd goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crowd_whose_connections_are_cut_is_made_once_each() {
     let service = Service::new().await;
     let key = service.writer().await;
@@ -266,7 +271,9 @@ async fn a_crowd_whose_connections_are_cut_is_made_once_each() {
         let made = tokio::spawn(at_once(CROWD, move |number| {
             create(app.clone(), its.clone(), round * CROWD + number)
         }));
-        super::lost::cut(service.database().url());
+        for _ in 0..3 {
+            super::lost::cut(service.database().url());
+        }
         for (number, answer) in made.await.unwrap().into_iter().enumerate() {
             // Nobody knows of a commit that was not answered; the same request says what became of it.
             let again = match answer {
@@ -282,6 +289,50 @@ async fn a_crowd_whose_connections_are_cut_is_made_once_each() {
     }
     let products = ask(service.database().url(), "SELECT count(*) FROM product");
     assert_eq!(products, (5 * CROWD).to_string());
+}
+
+#[tokio::test]
+async fn a_commit_that_nobody_answered_is_unavailable_to_all_of_its_group_and_not_tried_again() {
+    let service = Service::new().await;
+    let url = service.database().url();
+    let key = service.writer().await;
+    at_commit(url, "product", END_IT);
+    let made = at_once(CROWD, |number| {
+        create(service.app.clone(), key.clone(), number)
+    });
+    for answer in made.await {
+        assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
+    }
+    let tries: usize = tries(url).parse().unwrap();
+    assert!(tries < CROWD / 4, "{tries}");
+    assert_eq!(service.database().rows("product"), 0);
+}
+
+/// One through which a change failed, and may not through another.
+#[tokio::test]
+async fn a_connection_whose_statements_have_become_stale_is_not_lent_again() {
+    let url = migrated().await;
+    let (relay, through) = Relay::before(&url).await;
+    let store = open(&through.parse().unwrap()).await.unwrap();
+    let app = App::new(store, Arc::new(SystemClock), "https://links.example");
+    let app = app.await.unwrap();
+    let team = app.create_team("Acme").await.unwrap().id;
+    let (key, _) = live_key(&app, team).await.unwrap();
+    let made = app.create_product(&key, plain("A"), None).await;
+    let id = made.unwrap().value.id;
+    let update = async || {
+        relay.take();
+        let changed = app.update_product(&key, id, Default::default(), None).await;
+        changed.unwrap();
+        let said: Vec<_> = relay.take().into_iter().flatten().collect();
+        said.iter()
+            .filter(|said| **said == (b'Q', b"ROLLBACK\0".to_vec()))
+            .count()
+    };
+    assert_eq!(update().await, 0);
+    ask(&url, "ALTER TABLE product ALTER name TYPE VARCHAR(500)");
+    assert_eq!(update().await, 1);
+    assert_eq!(update().await, 0);
 }
 
 #[tokio::test]
@@ -312,8 +363,6 @@ async fn a_request_that_another_replica_is_at_is_replayed_and_not_refused_for_wh
     };
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     let begun = Instant::now();
-    // In its group first, which does not wait for long, and then alone.
-    tokio::time::sleep(Duration::from_millis(200)).await;
     while ask(url, waits) != "1" {
         tokio::time::sleep(Duration::from_millis(5)).await;
         assert!(

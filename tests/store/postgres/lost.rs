@@ -21,19 +21,22 @@ pub fn cut(url: &str) -> String {
     ask(url, cut)
 }
 
-/// Has the commit of a change to `team` do this first.
-fn at_commit(url: &str, action: &str) {
+/// Has the commit of what inserts into `table` do this first.
+pub fn at_commit(url: &str, table: &str, action: &str) {
     ask(
         url,
         &format!(
             "CREATE SEQUENCE tries; \
              CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ \
                  BEGIN PERFORM nextval('tries'); {action}; RETURN NULL; END $$; \
-             CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON team DEFERRABLE INITIALLY DEFERRED \
+             CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON {table} DEFERRABLE INITIALLY DEFERRED \
                  FOR EACH ROW EXECUTE FUNCTION at_commit()"
         ),
     );
 }
+
+/// What ends the connection that does it.
+pub const END_IT: &str = "PERFORM pg_terminate_backend(pg_backend_pid())";
 
 /// Waits until nothing of the service is under way in the database.
 pub async fn nothing_runs(url: &str) {
@@ -46,7 +49,8 @@ pub async fn nothing_runs(url: &str) {
     }
 }
 
-fn tries(url: &str) -> String {
+/// How often that was done.
+pub fn tries(url: &str) -> String {
     ask(url, "SELECT last_value FROM tries")
 }
 
@@ -88,6 +92,7 @@ async fn a_commit_that_the_server_rolled_back_is_tried_again() {
     let url = service.database().url();
     at_commit(
         url,
+        "team",
         "IF currval('tries') < 3 THEN RAISE EXCEPTION 'again' USING ERRCODE = '40001'; END IF",
     );
     service.app.create_team("Acme").await.unwrap();
@@ -101,7 +106,7 @@ async fn a_commit_that_the_server_rolled_back_is_tried_again() {
 async fn a_commit_that_nobody_answered_is_unavailable_and_not_tried_again() {
     let service = Service::new().await;
     let url = service.database().url();
-    at_commit(url, "PERFORM pg_terminate_backend(pg_backend_pid())");
+    at_commit(url, "team", END_IT);
     let made = service.app.create_team("Acme").await;
     assert!(matches!(made, Err(Error::Unavailable(_))), "{made:?}");
     assert_eq!(tries(url), "1");
