@@ -43,8 +43,8 @@ impl App {
     /// [`Error::ProductNotFound`]; what the store answers.
     pub async fn get_product(&self, caller: &impl Caller, id: ProductId) -> Result<Product, Error> {
         let catalog = caller.catalog();
-        let find = async move |sql: Sql<'_>| sql.run(product::find(catalog, id)).await;
-        let found = self.store.read(catalog, find).await?;
+        let find = product::find(catalog, id);
+        let found = self.store.look_up(catalog, find).await?;
         found.ok_or(Error::ProductNotFound)
     }
 

@@ -19,6 +19,10 @@ use crate::sql::value::Value;
 /// A statement and its values, on their way to the server.
 pub type Sent<'a> = (&'static str, &'a [Value<'a>]);
 
+/// The longest list of values with which a statement is prepared: for thousands, a plan that is kept for any number of rows
+/// takes many times as long as one for them.
+const LONGEST_PREPARED: usize = 64;
+
 /// What the server answered to a statement: its rows, and how many rows it changed.
 pub type Rows = (Vec<Row>, u64);
 
@@ -151,6 +155,16 @@ impl Handle {
         }
     }
 
+    /// The first row that a statement answers.
+    ///
+    /// # Errors
+    /// As of [`run`](Handle::run).
+    pub(crate) async fn find(&self, sent: &Sent<'_>) -> Result<Option<Arc<Row>>, ScriptError> {
+        let answer = self.run(std::slice::from_ref(sent)).await?.pop();
+        let (rows, _) = answer.transpose()?.unwrap_or_default();
+        Ok(rows.into_iter().next().map(Arc::new))
+    }
+
     async fn answers(
         &self,
         sent: &[Sent<'_>],
@@ -195,12 +209,11 @@ impl Handle {
     }
 
     /// All of them first: one that is still to be prepared would come behind those that are not. Those that are not, together.
-    /// Not prepared is what takes lists: the server plans it for the rows that are in them, and a plan that it keeps for any
-    /// number of rows takes many times as long for thousands.
     async fn prepared(&self, sent: &[Sent<'_>]) -> Result<Vec<Option<Statement>>, PostgresError> {
         let connection = self.checkout.connection();
         let prepared = sent.iter().map(|(text, values)| async move {
-            if values.iter().any(Value::is_list) {
+            let lengths = values.iter().filter_map(Value::length);
+            if lengths.max() > Some(LONGEST_PREPARED) {
                 return Ok(None);
             }
             let kinds: Vec<_> = values.iter().map(Value::kind).collect();

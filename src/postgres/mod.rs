@@ -17,7 +17,7 @@
 //!    and it is not repeated: `Unavailable`. The caller may repeat it under its idempotency key.
 //! 5. The commit itself has no time limit on the server. PostgreSQL that is told to stop waiting for a
 //!    synchronous standby acknowledges a commit that a failover can still lose.
-//! 6. Each connection prepares a statement once, unless it takes lists (`handle.rs`), where it was found out
+//! 6. Each connection prepares a statement once, unless it takes long lists (`handle.rs`), where it was found out
 //!    (`preparing.rs`) that the server keeps it for this connection alone. Everywhere else a statement travels
 //!    unnamed, together with its parameters, in one round trip. So any pooler may stand in between, pgbouncer in
 //!    transaction mode too: with one that does not follow named statements, a replica would run what another has
@@ -57,6 +57,7 @@
 //! - `inspect.rs`: how the database is, for those who only ask.
 //! - `copy.rs`: all of the database, for those who move to another store.
 //! - `groups.rs`, `group.rs`, `transaction.rs`: changes that share a transaction.
+//! - `lookups.rs`: rows that are looked up together.
 //! - `connections.rs`: lends a connection to a script.
 //! - `handle.rs`: runs the statements of a script.
 //! - `counts.rs`: what is counted, for those who watch the service.
@@ -74,6 +75,7 @@ mod group;
 mod groups;
 mod handle;
 mod inspect;
+mod lookups;
 mod migrate;
 mod open_error;
 mod pool;
@@ -92,12 +94,15 @@ use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 use connections::Connections;
 use groups::Groups;
+use lookups::Lookups;
 use migrate::WhenEmpty;
 use pool::open_pool;
+use tokio_postgres::Row;
 use turns::Turns;
 
 pub use group::Seat;
 pub use handle::{Access, Handle, Rows, Sent};
+pub(crate) use lookups::Query;
 
 pub(crate) use inspect::{Inspection, Server};
 pub(crate) use migrate::VERSION;
@@ -111,6 +116,7 @@ pub use open_error::OpenError;
 pub struct Postgres {
     connections: Arc<Connections>,
     groups: Groups,
+    lookups: Lookups,
     found_version: i64,
 }
 
@@ -145,6 +151,7 @@ impl Postgres {
         });
         Ok(Postgres {
             groups: Groups::new(&connections),
+            lookups: Lookups::new(&connections),
             connections,
             found_version,
         })
@@ -167,6 +174,18 @@ impl Postgres {
         self.groups.seat(holder, subjects).await
     }
 
+    /// The row that `query` is for, looked up together with those that others ask for ([`lookups`]).
+    ///
+    /// # Errors
+    /// [`ScriptError::Retry`] when that failed; [`ScriptError::Final`] when it would have to be waited for too long.
+    pub(crate) async fn look_up(
+        &self,
+        holder: Holder,
+        query: Query<'_>,
+    ) -> Result<Option<Arc<Row>>, ScriptError> {
+        self.lookups.look_up(holder, query).await
+    }
+
     /// What the store counts, and how it is now.
     pub(crate) fn numbers(&self) -> Numbers<'_> {
         let Connections {
@@ -179,7 +198,7 @@ impl Postgres {
         let pool = pool.status();
         Numbers {
             counts,
-            waiting: waiting + self.groups.waiting(),
+            waiting: waiting + self.groups.waiting() + self.lookups.waiting(),
             connections: pool.size,
             used,
             most: pool.max_size,

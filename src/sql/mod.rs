@@ -5,6 +5,7 @@
 //! hands it to [`crate::store::Sql::run`], alone or with others that may travel together.
 //!
 //! - `table!`: the columns of a table and their order, which everything else is made of.
+//! - `encoded.rs`: values that are kept for longer than whoever has given them.
 //! - `copy.rs`: what a copy of everything needs of an engine.
 //! - [`value`]: how the types of the domain stand in a statement and in a row.
 //!
@@ -12,6 +13,7 @@
 
 pub mod call;
 pub(crate) mod copy;
+pub mod encoded;
 pub mod schema;
 pub mod script_error;
 pub mod statement;
@@ -19,7 +21,7 @@ pub(crate) mod table;
 pub mod text;
 pub mod value;
 
-pub use call::{Call, Changed, RowCollector};
+pub use call::{Call, Changed, Lookup, RowCollector};
 pub use script_error::ScriptError;
 pub use statement::Statement;
 pub(crate) use statement::{lock, sql, text};

@@ -13,6 +13,7 @@ use rusqlite::types::{FromSqlError, ToSqlOutput, ValueRef};
 use tokio_postgres::types::{IsNull, Type, to_sql_checked};
 use uuid::Uuid;
 
+use super::encoded::Encoded;
 use super::script_error::ScriptError;
 use crate::domain::api_key::Scope;
 use crate::domain::audit::Action;
@@ -55,12 +56,19 @@ pub enum Value<'a> {
     Uuids(&'a [Uuid]),
     /// Values of one type, of which there is at least one, for PostgreSQL alone.
     List(&'a [Value<'a>]),
+    /// What is written already, for PostgreSQL alone.
+    Encoded(&'a Encoded),
 }
 
 impl Value<'_> {
-    /// Whether it is many values.
-    pub fn is_list(&self) -> bool {
-        matches!(self, Value::Integers(_) | Value::Uuids(_) | Value::List(_))
+    /// How many values it is, if it is a list.
+    pub fn length(&self) -> Option<usize> {
+        match self {
+            Value::Integers(numbers) => Some(numbers.len()),
+            Value::Uuids(ids) => Some(ids.len()),
+            Value::List(values) => Some(values.len()),
+            _ => None,
+        }
     }
 
     /// Its type in PostgreSQL.
@@ -80,6 +88,7 @@ impl Value<'_> {
                 Some(Type::UUID) => Type::UUID_ARRAY,
                 _ => Type::TEXT_ARRAY,
             },
+            Value::Encoded(encoded) => encoded.kind.clone(),
         }
     }
 }
@@ -93,9 +102,9 @@ impl rusqlite::ToSql for Value<'_> {
             Value::Integer(Some(number)) => ValueRef::Integer(*number),
             Value::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
             Value::Uuid(Some(id)) => ValueRef::Blob(id.as_bytes()),
-            Value::Integers(_) | Value::Uuids(_) | Value::List(_) => {
+            Value::Integers(_) | Value::Uuids(_) | Value::List(_) | Value::Encoded(_) => {
                 return Err(rusqlite::Error::ToSqlConversionFailure(
-                    "SQLite has no lists".into(),
+                    "a value of PostgreSQL alone".into(),
                 ));
             }
             _ => ValueRef::Null,
@@ -120,6 +129,7 @@ impl tokio_postgres::types::ToSql for Value<'_> {
             Value::Integers(numbers) => numbers.to_sql(kind, out),
             Value::Uuids(ids) => ids.to_sql(kind, out),
             Value::List(values) => values.to_sql(kind, out),
+            Value::Encoded(encoded) => encoded.to_sql(kind, out),
         }
     }
 

@@ -14,8 +14,9 @@ use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::postgres::retry::Attempts;
-use crate::postgres::{self, Access, Postgres, VERSION};
-use crate::sql::ScriptError;
+use crate::postgres::{self, Access, Postgres, Query, VERSION};
+use crate::sql::value::{Columns, Row};
+use crate::sql::{Call, Lookup, RowCollector, ScriptError};
 use crate::sqlite::{self, Sqlite};
 use crate::trace;
 
@@ -198,6 +199,30 @@ impl Store {
         tell(span, answer.as_ref().err());
         answer
     }
+
+    /// Looks up a row for `holder`. It sees what was committed before it began.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when there is no answer in time.
+    pub async fn look_up<A: RowCollector, const N: usize>(
+        &self,
+        holder: impl Into<Holder>,
+        lookup: Lookup<'_, A, N>,
+    ) -> Result<A::Out, Error> {
+        let span = self.span("read");
+        let answer = match self {
+            Store::Sqlite(sqlite) => sqlite.reader().and_then(|reader| {
+                let found = reader.run(lookup.call);
+                found.map_err(ScriptError::into_error)
+            }),
+            Store::Postgres(postgres) => {
+                // In a box, as above.
+                Box::pin(looked_up(postgres, holder.into(), lookup)).await
+            }
+        };
+        tell(span, answer.as_ref().err());
+        answer
+    }
 }
 
 impl From<Sqlite> for Store {
@@ -252,6 +277,44 @@ async fn in_group<T>(
         }
     }
     alone(postgres, attempts, Access::Changing, holder, script).await
+}
+
+/// What a lookup answers on PostgreSQL: together with others, or alone where that failed.
+async fn looked_up<A: RowCollector, const N: usize>(
+    postgres: &Postgres,
+    holder: Holder,
+    lookup: Lookup<'_, A, N>,
+) -> Result<A::Out, Error> {
+    let Call {
+        statement,
+        values,
+        mut collector,
+    } = lookup.call;
+    let query = Query {
+        one: statement.postgres,
+        many: lookup.many.postgres,
+        values: &values,
+    };
+    let mut attempts = postgres.attempts();
+    let mut found = attempts.next(postgres.look_up(holder, query)).await;
+    let row = loop {
+        if let ControlFlow::Break(row) = found {
+            break row?;
+        }
+        let attempt = async {
+            let handle = postgres.handle(Access::Reading, holder).await?;
+            let row = handle.find(&(query.one, query.values)).await;
+            handle.end(row).await
+        };
+        found = attempts.next(attempt).await;
+    };
+    if let Some(row) = row {
+        let row = Row::Postgres(&row);
+        collector
+            .row(&mut Columns::of(row))
+            .map_err(ScriptError::into_error)?;
+    }
+    Ok(collector.end(0))
 }
 
 /// What a script answers on PostgreSQL.

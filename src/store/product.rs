@@ -11,7 +11,7 @@ use crate::domain::catalog::Catalog;
 use crate::domain::id::{ProductId, TeamId};
 use crate::domain::product::{Product, StatusFilter};
 use crate::sql::value::{Bind, columns};
-use crate::sql::{ScriptError, sql, table, text, values};
+use crate::sql::{Lookup, RowCollector, ScriptError, sql, table, text, values};
 
 table! {
     /// The rows of products.
@@ -129,13 +129,22 @@ pub fn archive(catalog: Catalog, product: &Product) -> impl Batch {
 }
 
 /// The product of that id.
-pub fn find(catalog: Catalog, id: ProductId) -> impl Batch<Out = Option<Product>> {
+pub fn find<'a>(
+    catalog: Catalog,
+    id: ProductId,
+) -> Lookup<'a, impl RowCollector<Out = Option<Product>>, 3> {
     sql!(
         sqlite: [ONE],
         postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3"],
     )
     .with(values![catalog.team_id, catalog.mode, id])
     .first(row::read)
+    .or_many(sql!(
+        sqlite: [""],
+        postgres: [
+            "SELECT ", row::COLUMNS, ", id FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3)"
+        ],
+    ))
 }
 
 /// The same, which nobody else changes until the end of the transaction.

@@ -35,7 +35,7 @@ fn request(key: impl Into<String>, method: &str) -> Option<IdempotentRequest> {
 }
 
 /// So many changes, begun at once; what each was answered.
-async fn at_once<T, F>(count: usize, change: impl Fn(usize) -> F) -> Vec<Result<T, Error>>
+pub async fn at_once<T, F>(count: usize, change: impl Fn(usize) -> F) -> Vec<Result<T, Error>>
 where
     T: Send + 'static,
     F: Future<Output = Result<T, Error>> + Send + 'static,

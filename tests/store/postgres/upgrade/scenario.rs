@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
@@ -106,6 +107,8 @@ async fn sell(app: &App, team: TeamId) {
         .unwrap();
     let id = page.items[0].id;
     app.get_product(&key, id).await.unwrap();
+    let (one, same) = join(app.get_product(&key, id), app.get_product(&key, id)).await;
+    assert_eq!(one.unwrap(), same.unwrap());
     app.update_product(&key, id, Default::default(), None)
         .await
         .unwrap();

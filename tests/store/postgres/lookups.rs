@@ -1,0 +1,131 @@
+//! Rows that are looked up at the same time are asked for together, and nobody notices.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures::future::join_all;
+use invoicing::app::App;
+use invoicing::domain::Error;
+use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::catalog::Mode;
+use invoicing::domain::id::ProductId;
+use invoicing::domain::time::SystemClock;
+use invoicing::store::open;
+use test_support::postgres::ask;
+use uuid::Uuid;
+
+use super::groups::at_once;
+use super::relay::{Relay, migrated};
+use super::support::{Service, live_key, plain};
+
+/// Lookups at once: more than are asked for together.
+const CROWD: usize = 80;
+
+/// An app through a relay, with a key for its products.
+async fn relayed(url: &str, parameters: &str) -> (Relay, App, ApiKey) {
+    let (relay, through) = Relay::before(url).await;
+    let store = open(&format!("{through}{parameters}").parse().unwrap()).await;
+    let clock = Arc::new(SystemClock);
+    let app = App::new(store.unwrap(), clock, "https://links.example");
+    let app = app.await.unwrap();
+    let team = app.create_team("Acme").await.unwrap().id;
+    let (key, _) = live_key(&app, team).await.unwrap();
+    (relay, app, key)
+}
+
+async fn made(app: &App, key: &ApiKey, name: impl Into<String>) -> ProductId {
+    let made = app.create_product(key, plain(&name.into()), None).await;
+    made.unwrap().value.id
+}
+
+#[tokio::test]
+async fn lookups_that_come_together_are_few_statements() {
+    for parameters in ["", "&prepared_statements=false"] {
+        let (relay, app, key) = relayed(&migrated().await, parameters).await;
+        let mut ids = Vec::new();
+        for number in 0..CROWD {
+            ids.push(made(&app, &key, format!("{number}")).await);
+        }
+        relay.take();
+        let found = join_all(ids.iter().map(|id| app.get_product(&key, *id))).await;
+        let names: Vec<_> = found.into_iter().map(|it| it.unwrap().name).collect();
+        let expected: Vec<_> = (0..CROWD).map(|number| number.to_string()).collect();
+        assert_eq!(names, expected);
+        let said: Vec<_> = relay.take().into_iter().flatten().collect();
+        // A statement is bound to its values each time that it is run.
+        let run = said.iter().filter(|(tag, _)| *tag == b'B').count();
+        assert_eq!(run, CROWD.div_ceil(64), "{parameters}");
+    }
+}
+
+#[tokio::test]
+async fn who_looks_up_a_product_gets_that_of_its_own_catalog_or_none() {
+    let service = Service::new().await;
+    let team = service.team().await;
+    let mut keys = vec![service.writer().await];
+    for mode in [Mode::Live, Mode::Test] {
+        keys.push(service.key(team, mode, Scope::ReadWrite).await);
+    }
+    let mut owners = HashMap::new();
+    for (owner, key) in keys.iter().enumerate() {
+        for _ in 0..5 {
+            owners.insert(made(&service.app, key, format!("{owner}")).await, owner);
+        }
+    }
+    let nowhere = ProductId::from(Uuid::now_v7());
+    let ids: Vec<_> = owners.keys().copied().chain([nowhere, nowhere]).collect();
+    // Each asks for each twice.
+    let asked: Vec<_> = (0..2 * keys.len() * ids.len())
+        .map(|number| (number % keys.len(), ids[number / keys.len() % ids.len()]))
+        .collect();
+    let found = at_once(asked.len(), |number| {
+        let (asker, id) = asked[number];
+        let (app, key) = (service.app.clone(), keys[asker].clone());
+        async move { app.get_product(&key, id).await }
+    });
+    for ((asker, id), found) in asked.iter().zip(found.await) {
+        match owners.get(id) == Some(asker) {
+            true => {
+                let found = found.unwrap();
+                assert_eq!((found.id, found.name), (*id, asker.to_string()));
+            }
+            false => assert!(matches!(found, Err(Error::ProductNotFound)), "{found:?}"),
+        }
+    }
+}
+
+/// Who cuts has the thread: beside it, the crowd goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_whose_connections_are_cut_gets_its_rows_all_the_same() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let id = made(&service.app, &key, "A").await;
+    for _ in 0..5 {
+        let (app, its) = (service.app.clone(), key.clone());
+        let found = tokio::spawn(at_once(CROWD, move |_| {
+            let (app, key) = (app.clone(), its.clone());
+            async move { app.get_product(&key, id).await }
+        }));
+        for _ in 0..3 {
+            super::lost::cut(service.database().url());
+        }
+        for found in found.await.unwrap() {
+            assert_eq!(found.unwrap().id, id);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_statement_that_has_become_stale_is_asked_anew() {
+    let url = migrated().await;
+    let (_relay, app, key) = relayed(&url, "").await;
+    let id = made(&app, &key, "A").await;
+    let all = async || {
+        let found = join_all((0..4).map(|_| app.get_product(&key, id))).await;
+        found.into_iter().all(|found| found.is_ok())
+    };
+    assert!(all().await);
+    ask(&url, "ALTER TABLE product ALTER name TYPE VARCHAR(500)");
+    assert!(all().await);
+    assert!(all().await);
+}
