@@ -129,7 +129,10 @@ async fn are_busy(
 /// Step 4.
 fn assert_nothing_is_left(fleet: &Fleet) {
     let deadlocks = "SELECT coalesce(sum(deadlocks), 0) FROM pg_stat_database";
-    assert_eq!(fleet.ask(deadlocks), "0", "deadlocks");
+    let log = "SELECT pg_read_file(current_setting('data_directory') || '/../log')";
+    if fleet.ask(deadlocks) != "0" {
+        panic!("deadlocks; the server says:\n{}", fleet.ask(log));
+    }
     let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
         AND state <> 'idle' AND pid <> pg_backend_pid() AND state_change < now() - interval '1 second'";
     assert_eq!(fleet.ask(open), "0", "transactions that nobody ends");
