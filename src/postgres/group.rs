@@ -1,151 +1,190 @@
 //! One group of changes, in one transaction: steps 3 to 5 of [`groups`](super::groups).
+//!
+//! The group has the connection. Its members say what they have to say, and it says that together, once each of them has said
+//! something, has come to its end, or has gone: a member waits for nothing but answers.
 
 use std::sync::Arc;
 
-use futures::future::join_all;
-use tokio::sync::oneshot;
+use futures::future::join;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::checkout::{Checkout, DEADLINE};
 use super::counts::Counts;
 use super::error::{at_commit, causes};
-use super::handle::Handle;
-use super::transaction::{COMMIT, ROLLBACK, Transaction};
+use super::member::{End, Event, Outcome, Report, Said, Shared};
+use super::seat::Seat;
+use super::together::{self, Answer, Kept};
+use super::transaction::{BEGIN_OF_GROUP, COMMIT, ROLLBACK};
 use super::turns::Turn;
-use crate::domain::Error;
 use crate::sql::ScriptError;
 
-/// What its changes have reported, or that one has gone.
-type Reports = Vec<Result<Report, oneshot::error::RecvError>>;
-
-/// A transaction, and what its changes report.
+/// A transaction, and how its members are doing.
 pub(super) struct Group {
-    checkout: Arc<Checkout>,
-    transaction: Arc<Transaction>,
-    reports: Vec<oneshot::Receiver<Report>>,
-}
-
-/// The place of one change in its group.
-pub struct Seat {
-    handle: Handle,
-    report: oneshot::Sender<Report>,
-    _turn: Turn,
-}
-
-/// How the script of a change went.
-struct Report {
-    /// Whether the others can be committed with it, if they can.
-    went_well: bool,
-    /// Whether it is to blame where they cannot.
-    is_to_blame: bool,
+    checkout: Checkout,
+    events: mpsc::UnboundedReceiver<Event>,
+    shared: Arc<Shared>,
+    members: Vec<Progress>,
+    /// How the beginning of the transaction went, or why not.
+    begun: Option<Result<(), String>>,
     /// Whether another connection may do what this one could not.
-    needs_another_connection: bool,
-    /// Whether a statement of it was answered with no error.
-    was_answered: bool,
-    end: oneshot::Sender<End>,
+    is_spent: bool,
 }
 
-/// What became of a group.
-#[derive(Clone)]
-enum End {
-    Committed,
-    /// Nothing has happened.
-    Undone,
-    /// The same where there was one change: if a rule has refused it, that is its answer.
-    UndoneAlone,
-    /// Nobody knows, for this reason.
-    InDoubt(String),
+/// How one member is doing.
+#[derive(Default)]
+struct Progress {
+    is_gone: bool,
+    report: Option<Report>,
+    /// Whether a statement of it was run.
+    has_said: bool,
+    /// Whether one was answered with no error.
+    was_answered: bool,
+    has_written: bool,
+    has_failed: bool,
+    /// Whether that was the first of the transaction to do so.
+    has_broken: bool,
 }
 
 impl Group {
-    /// One through this connection. It begins with the first statement of the first that has one.
+    /// One through this connection. It begins with the first statements of its members.
     pub(super) fn new(checkout: Checkout) -> Group {
+        let (sender, events) = mpsc::unbounded_channel();
         Group {
-            checkout: Arc::new(checkout),
-            transaction: Arc::default(),
-            reports: Vec::new(),
+            checkout,
+            events,
+            shared: Arc::new(Shared::new(sender)),
+            members: Vec::new(),
+            begun: None,
+            is_spent: false,
         }
     }
 
     /// A place in it.
     pub(super) fn seat(&mut self, turn: Turn) -> Seat {
-        let (report, its) = oneshot::channel();
-        self.reports.push(its);
-        Seat {
-            handle: Handle::within(
-                Arc::clone(&self.checkout),
-                Arc::clone(&self.transaction),
-                self.reports.len(),
-            ),
-            report,
-            _turn: turn,
-        }
+        self.members.push(Progress::default());
+        Seat::new(self.members.len() - 1, &self.shared, turn)
     }
 
-    /// Nobody took the last place.
-    pub(super) fn take_back(&mut self) {
-        self.reports.pop();
-    }
-
-    /// Waits for the reports, and commits or rolls back. Says of each seat whether it is to blame for the latter.
-    pub(super) async fn end(self, counts: &Counts) -> Vec<bool> {
-        let Group {
-            checkout,
-            transaction,
-            reports,
-        } = self;
-        let size = reports.len();
-        // Later, none of its changes has time left.
+    /// Has its members speak until their ends, and commits or rolls back. Says of each whether it is to blame for the latter.
+    pub(super) async fn end(mut self, counts: &Counts) -> Vec<bool> {
+        // Later, none of its members has time left.
         let deadline = Instant::now() + DEADLINE;
-        let reports = timeout_at(deadline, join_all(reports)).await;
-        let reports = reports.unwrap_or_default();
-        let ending = end(&checkout, &transaction, &reports);
-        let end = timeout_at(deadline, ending).await;
+        let end = timeout_at(deadline, self.run()).await;
         let end =
             end.unwrap_or_else(|_| End::InDoubt("the database did not answer in time".into()));
+        let Group {
+            checkout, members, ..
+        } = self;
         // Back to the pool, before those who go alone now need one.
         drop(checkout);
         match end {
-            End::Committed => counts.groups.note(size as u64),
+            End::Committed => counts.groups.note(members.len() as u64),
             End::Undone => counts.undone_groups.one(),
             End::UndoneAlone | End::InDoubt(_) => {}
         }
-        let tell = |report: Result<Report, _>| {
-            report.is_ok_and(|report| {
+        let tell = |member: Progress| {
+            let is_to_blame = member.is_to_blame() && !matches!(end, End::UndoneAlone);
+            if let Some(report) = member.report {
                 // Who has stopped waiting does not need it.
                 let _ = report.end.send(end.clone());
-                report.is_to_blame && !matches!(end, End::UndoneAlone)
-            })
+            }
+            is_to_blame
         };
-        reports.into_iter().map(tell).collect()
+        members.into_iter().map(tell).collect()
     }
-}
 
-/// Steps 4 and 5.
-async fn end(checkout: &Checkout, transaction: &Transaction, reports: &Reports) -> End {
-    let all_well = reports
-        .iter()
-        .all(|report| report.as_ref().is_ok_and(|report| report.went_well));
-    let Some(begun) = transaction.begun() else {
-        return match all_well {
-            true => End::Committed, // Nobody had anything to say.
-            false => End::Undone,
-        };
-    };
-    match begun.await {
-        Ok(()) if all_well && !reports.is_empty() => commit(checkout).await,
-        Ok(()) => {
-            roll_back(checkout, reports).await;
-            match reports.len() {
-                1 => End::UndoneAlone,
-                _ => End::Undone,
+    async fn run(&mut self) -> End {
+        let mut said: Vec<Said> = Vec::new();
+        while self.at_work() > 0 {
+            match self.events.recv().await {
+                Some(Event::Said(statements)) => said.push(statements),
+                Some(Event::Ended(number, report)) => self.members[number].report = Some(report),
+                Some(Event::Gone(number)) => {
+                    self.members[number].is_gone = true;
+                    said.retain(|said| said.by != number);
+                }
+                // Which cannot be: this has a sender itself.
+                None => break,
+            }
+            if !said.is_empty() && said.len() == self.at_work() {
+                self.round(std::mem::take(&mut said)).await;
             }
         }
-        // They ran on their own: what they did stays, and nobody may repeat it.
-        Err(error) if reports.iter().flatten().any(|report| report.was_answered) => {
-            End::InDoubt(causes(&error))
+        self.commit_or_roll_back().await
+    }
+
+    /// Members that have more to say, as far as is known.
+    fn at_work(&self) -> usize {
+        let at_work = |member: &&Progress| !member.is_gone && member.report.is_none();
+        self.members.iter().filter(at_work).count()
+    }
+
+    /// Step 3. Before the first, the transaction begins; nobody waits for its answer alone.
+    async fn round(&mut self, said: Vec<Said>) {
+        let (statements, waiting): (Vec<_>, Vec<_>) = said
+            .into_iter()
+            .map(|said| (said.statements, (said.by, said.answers)))
+            .unzip();
+        let answers = together::run(&self.checkout, &statements);
+        let answers = match self.checkout.mark_used() {
+            true => {
+                let (begun, answers) = join(self.checkout.batch(BEGIN_OF_GROUP), answers).await;
+                self.begun = Some(begun.map_err(|error| causes(&error)));
+                answers
+            }
+            false => answers.await,
+        };
+        let Ok(answers) = answers else {
+            self.is_spent = true;
+            for (by, _) in waiting {
+                self.members[by].has_failed = true;
+            }
+            return;
+        };
+        for (((by, asked), statements), answers) in
+            waiting.into_iter().zip(&statements).zip(answers)
+        {
+            let mut failures = answers.iter().filter_map(|answer| answer.as_ref().err());
+            self.is_spent |= failures.any(|failure| failure.may_be_the_connection);
+            self.members[by].note(statements, &answers);
+            if let Some(Ok(())) = &self.begun {
+                // Who has stopped waiting does not need them.
+                let _ = asked.send(answers);
+            }
         }
-        Err(_) => End::Undone,
+    }
+
+    /// Steps 4 and 5.
+    async fn commit_or_roll_back(&self) -> End {
+        let is_well = |member: &Progress| member.is_well();
+        let all_well = self.members.iter().all(is_well);
+        match &self.begun {
+            // Nobody had anything to say.
+            None if all_well => End::Committed,
+            None => End::Undone,
+            Some(Ok(())) if all_well => commit(&self.checkout).await,
+            Some(Ok(())) => {
+                self.roll_back().await;
+                match self.members.len() {
+                    1 => End::UndoneAlone,
+                    _ => End::Undone,
+                }
+            }
+            // They ran on their own: what they did stays, and nobody may repeat it.
+            Some(Err(cause)) if self.members.iter().any(|member| member.was_answered) => {
+                End::InDoubt(cause.clone())
+            }
+            Some(Err(_)) => End::Undone,
+        }
+    }
+
+    async fn roll_back(&self) {
+        match self.checkout.batch(ROLLBACK).await {
+            Ok(()) if !self.is_spent => self.checkout.mark_done(),
+            // Nor is one used again that cannot even do this.
+            _ => self.checkout.mark_spent(),
+        }
     }
 }
 
@@ -165,62 +204,45 @@ async fn commit(checkout: &Checkout) -> End {
     }
 }
 
-async fn roll_back(checkout: &Checkout, reports: &Reports) {
-    let mut reports = reports.iter().flatten();
-    let is_spent = reports.any(|report| report.needs_another_connection);
-    match checkout.batch(ROLLBACK).await {
-        Ok(()) if !is_spent => checkout.mark_done(),
-        // Nor is one used again that cannot even do this.
-        _ => checkout.mark_spent(),
-    }
-}
-
-impl Seat {
-    /// What the script of this change runs its statements with.
-    pub(crate) fn handle(&self) -> &Handle {
-        &self.handle
-    }
-
-    /// Reports what the script has answered, and waits for the end of the group.
-    ///
-    /// # Errors
-    /// What the script answered; [`ScriptError::Retry`] when the group was undone; [`ScriptError::Final`] when nobody knows.
-    pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
-        let course = self.handle.course();
-        let is_refused_too_late = result.is_err() && course.has_written();
-        let others_rely_on_it = result.is_err() && self.handle.let_go();
-        let tries_again = matches!(result, Err(ScriptError::Retry(_)));
-        let (end, its) = oneshot::channel();
-        let report = Report {
-            went_well: !course.has_failed()
-                && !is_refused_too_late
-                && !others_rely_on_it
-                && !tries_again,
-            is_to_blame: course.has_broken() || is_refused_too_late,
-            needs_another_connection: course.has_broken() && tries_again,
-            was_answered: course.was_answered(),
-            end,
-        };
-        // The connection is free once the group has ended, not once all have been told.
-        drop(self.handle);
-        // If nobody listens, nobody answers.
-        let _ = self.report.send(report);
-        match (its.await, result) {
-            (Ok(End::Committed), result) => result,
-            // But not for a lock: alone it is waited for longer.
-            (Ok(End::UndoneAlone), Err(ScriptError::Final(error)))
-                if !matches!(error, Error::Unavailable(_)) =>
-            {
-                Err(ScriptError::Final(error))
+impl Progress {
+    fn note(&mut self, statements: &[Kept], answers: &[Answer]) {
+        self.has_said = true;
+        for (statement, answer) in statements.iter().zip(answers) {
+            match answer {
+                Ok((_, changed)) => {
+                    self.was_answered = true;
+                    self.has_written |= !statement.is_query() && *changed > 0;
+                }
+                Err(failure) => {
+                    self.has_failed = true;
+                    self.has_broken |= failure.is_first;
+                }
             }
-            (Ok(End::Undone | End::UndoneAlone), Err(retry @ ScriptError::Retry(_))) => Err(retry),
-            (Ok(End::Undone | End::UndoneAlone), _) => {
-                Err(ScriptError::Retry("its group was undone".into()))
-            }
-            (Ok(End::InDoubt(cause)), _) => Err(ScriptError::Final(Error::unavailable(cause))),
-            (Err(_), _) => Err(ScriptError::Final(Error::unavailable(
-                "its group had no end in time",
-            ))),
         }
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        self.report.as_ref().map(|report| report.outcome)
+    }
+
+    fn is_refused_too_late(&self) -> bool {
+        self.has_written && self.outcome() != Some(Outcome::Done)
+    }
+
+    /// Whether the others can be committed with it, if they can.
+    fn is_well(&self) -> bool {
+        let Some(report) = &self.report else {
+            // Who has gone before it said anything was not there.
+            return !self.has_said;
+        };
+        !self.has_failed
+            && !self.is_refused_too_late()
+            && !report.is_relied_on
+            && report.outcome != Outcome::TriesAgain
+    }
+
+    /// Whether it is to blame where they cannot.
+    fn is_to_blame(&self) -> bool {
+        self.has_broken || self.report.is_some() && self.is_refused_too_late()
     }
 }

@@ -31,7 +31,8 @@ use tokio::time::Instant;
 
 use super::checkout::Checkout;
 use super::connections::Connections;
-use super::group::{Group, Seat};
+use super::group::Group;
+use super::seat::Seat;
 use super::turns::{Turn, Turns};
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
@@ -225,10 +226,9 @@ async fn make(queue: &Queue, connection: Checkout, changes: Vec<Waiting>) {
     for change in changes {
         counts.group_waits.took(change.came.elapsed());
         let seat = group.seat(change.turn);
-        match change.seat.send(seat) {
-            Ok(()) => holders.push(change.holder),
-            Err(_) => group.take_back(),
-        }
+        holders.push(change.holder);
+        // Who has gone gives its seat back, and that is all.
+        let _ = change.seat.send(seat);
     }
     let spoilt = group.end(counts).await;
     let until = Instant::now() + APART;

@@ -1,30 +1,15 @@
 //! What runs the statements of a script.
 
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use futures::future::{Either, join, join_all, try_join_all};
-use futures::{TryFutureExt, TryStreamExt};
-use tokio_postgres::error::{DbError, SqlState};
-use tokio_postgres::{Error as PostgresError, Row, Statement};
+use futures::future::join;
 
 use super::checkout::Checkout;
-use super::transaction::Transaction;
+use super::error::at_commit;
+use super::member::Member;
+use super::statements::{Rows, Sent};
+use super::transaction::{COMMIT, ROLLBACK};
 use crate::domain::Error;
 use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
-use crate::sql::value::Value;
-
-/// A statement and its values, on their way to the server.
-pub type Sent<'a> = (&'static str, &'a [Value<'a>]);
-
-/// The longest list of values with which a statement is prepared: for thousands, a plan that is kept for any number of rows
-/// takes many times as long as one for them.
-const LONGEST_PREPARED: usize = 64;
-
-/// What the server answered to a statement: its rows, and how many rows it changed.
-pub type Rows = (Vec<Row>, u64);
 
 /// What a script does.
 #[derive(Clone, Copy, Debug)]
@@ -35,82 +20,39 @@ pub enum Access {
     Reading,
 }
 
-/// A connection, lent to one script, or to those of a group.
-pub struct Handle {
-    checkout: Arc<Checkout>,
-    scope: Scope,
-    course: Course,
-}
+/// A connection, lent to one script, or its place in a group.
+pub struct Handle(Scope);
 
 /// What the statements of a script are part of.
 enum Scope {
     /// Each is by itself.
-    Statement,
+    Statement(Checkout),
     /// A transaction of the script's own, which this begins.
-    Own(&'static str),
-    /// The transaction of its group, in which it has this number.
-    Group(Arc<Transaction>, usize),
-}
-
-/// How the statements of a script have gone.
-#[derive(Debug, Default)]
-pub(super) struct Course {
-    answered: AtomicBool,
-    written: AtomicBool,
-    failed: AtomicBool,
-    broken: AtomicBool,
+    Own(Checkout, &'static str),
+    /// The transaction of its group.
+    Group(Member),
 }
 
 impl Handle {
     /// A connection inside of a transaction, which `begin` begins, as it travels with the first statement; or outside of one.
     pub(super) fn new(checkout: Checkout, begin: Option<&'static str>) -> Handle {
-        Handle {
-            checkout: Arc::new(checkout),
-            scope: begin.map_or(Scope::Statement, Scope::Own),
-            course: Course::default(),
-        }
+        Handle(match begin {
+            Some(begin) => Scope::Own(checkout, begin),
+            None => Scope::Statement(checkout),
+        })
     }
 
-    /// A connection inside of a transaction that others share.
-    pub(super) fn within(
-        checkout: Arc<Checkout>,
-        transaction: Arc<Transaction>,
-        number: usize,
-    ) -> Handle {
-        Handle {
-            checkout,
-            scope: Scope::Group(transaction, number),
-            course: Course::default(),
-        }
+    /// The place of a member of a group.
+    pub(super) fn within(member: Member) -> Handle {
+        Handle(Scope::Group(member))
     }
 
     /// Whether another change of this transaction has asked about `subject`. Where none has, this one does it for all.
     pub(crate) fn is_held(&self, subject: Subject) -> bool {
-        match &self.scope {
-            Scope::Group(transaction, number) => transaction.is_held_by_another(subject, *number),
-            Scope::Own(_) | Scope::Statement => false,
+        match &self.0 {
+            Scope::Group(member) => member.is_held_by_another(subject),
+            Scope::Own(..) | Scope::Statement(_) => false,
         }
-    }
-
-    /// The script was refused. Whether others of its group rely on what it was told comes back.
-    pub(super) fn let_go(&self) -> bool {
-        match &self.scope {
-            Scope::Group(transaction, number) => transaction.let_go(*number),
-            Scope::Own(_) | Scope::Statement => false,
-        }
-    }
-
-    /// Whether this begins and ends a transaction of its own.
-    pub(super) fn owns_transaction(&self) -> bool {
-        matches!(self.scope, Scope::Own(_))
-    }
-
-    pub(super) fn checkout(&self) -> &Checkout {
-        &self.checkout
-    }
-
-    pub(super) fn course(&self) -> &Course {
-        &self.course
     }
 
     /// Runs statements, all sent at once, in their order: together they take one round trip. Inside of a transaction
@@ -123,141 +65,59 @@ impl Handle {
         &self,
         sent: &[Sent<'_>],
     ) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
-        let begun = match &self.scope {
-            Scope::Statement => {
-                self.checkout.mark_used();
-                return self.answers(sent).await;
+        match &self.0 {
+            Scope::Statement(checkout) => {
+                checkout.mark_used();
+                answers(checkout, sent).await
             }
-            Scope::Own(begin) => {
-                if !self.checkout.mark_used() {
-                    return self.answers(sent).await;
+            Scope::Own(checkout, begin) if checkout.mark_used() => {
+                match join(checkout.batch(begin), answers(checkout, sent)).await {
+                    (Ok(()), answers) => answers,
+                    // They ran on their own: what they did stays, and nobody may repeat it.
+                    (Err(error), Ok(answers)) if answers.iter().any(Result::is_ok) => {
+                        Err(ScriptError::Final(Error::unavailable(error)))
+                    }
+                    (Err(error), _) => Err(error.into()),
                 }
-                Either::Left(self.checkout.batch(begin).map_err(ScriptError::from))
             }
-            Scope::Group(transaction, _) => {
-                let begun = transaction.begin(&self.checkout).await;
-                // Alone it is told why.
-                let failed =
-                    |_| ScriptError::Retry("the transaction of its group did not begin".into());
-                Either::Right(begun.map_err(failed))
-            }
-        };
-        match join(begun, self.answers(sent)).await {
-            (Ok(()), answers) => answers,
-            // They ran on their own: what they did stays, and nobody may repeat it.
-            (Err(error), Ok(answers)) if answers.iter().any(Result::is_ok) => {
-                Err(ScriptError::Final(match error {
-                    ScriptError::Final(error) => Error::unavailable(error),
-                    ScriptError::Retry(cause) => Error::Unavailable(cause),
-                }))
-            }
-            (Err(error), _) => Err(error),
+            Scope::Own(checkout, _) => answers(checkout, sent).await,
+            Scope::Group(member) => member.run(sent).await,
         }
     }
 
-    /// The first row that a statement answers.
+    /// Commits what a script of its own transaction has changed, unless it has failed, and gives the connection back.
     ///
     /// # Errors
-    /// As of [`run`](Handle::run).
-    pub(crate) async fn find(&self, sent: &Sent<'_>) -> Result<Option<Arc<Row>>, ScriptError> {
-        let answer = self.run(std::slice::from_ref(sent)).await?.pop();
-        let (rows, _) = answer.transpose()?.unwrap_or_default();
-        Ok(rows.into_iter().next().map(Arc::new))
-    }
-
-    async fn answers(
-        &self,
-        sent: &[Sent<'_>],
-    ) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
-        self.checkout.is_sent();
-        let connection = self.checkout.connection();
-        let failed = &|error: PostgresError| {
-            self.course.fail(&error);
-            ScriptError::from(error)
-        };
-        let prepared = match self.checkout.preparing().is_on() {
-            true => self.prepared(sent).await.map_err(failed)?,
-            false => Vec::new(),
-        };
-        self.course.sends(sent);
-        let prepared = &prepared;
-        let doubt = &|error: &_| self.checkout.preparing().doubt(error);
-        let answers = sent
-            .iter()
-            .enumerate()
-            .map(|(number, (text, values))| async move {
-                let rows = match prepared.get(number) {
-                    Some(Some(statement)) => {
-                        let rows = connection.query_raw(statement, *values).await;
-                        rows.inspect_err(doubt)
-                    }
-                    _ => {
-                        let typed = values.iter().map(|value| (value, value.kind()));
-                        connection.query_typed_raw(text, typed).await
-                    }
-                };
-                let mut rows = pin!(rows.map_err(failed)?);
-                let mut all = Vec::new();
-                while let Some(row) = rows.try_next().await.map_err(failed)? {
-                    all.push(row);
-                }
-                self.course.answered.store(true, Ordering::Relaxed);
-                Ok((all, rows.rows_affected().unwrap_or(0)))
-            });
-        // Each is sent when it is polled for the first time, which is in this order.
-        Ok(join_all(answers).await)
-    }
-
-    /// All of them first: one that is still to be prepared would come behind those that are not. Those that are not, together.
-    async fn prepared(&self, sent: &[Sent<'_>]) -> Result<Vec<Option<Statement>>, PostgresError> {
-        let connection = self.checkout.connection();
-        let prepared = sent.iter().map(|(text, values)| async move {
-            let lengths = values.iter().filter_map(Value::length);
-            if lengths.max() > Some(LONGEST_PREPARED) {
-                return Ok(None);
+    /// What the script answered, or the server to the commit.
+    pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
+        match (&result, &self.0) {
+            (Ok(_), Scope::Own(checkout, _)) => {
+                checkout.mark_committing();
+                checkout.batch(COMMIT).await.map_err(at_commit)?;
+                checkout.mark_done();
             }
-            let kinds: Vec<_> = values.iter().map(Value::kind).collect();
-            let statement = connection.prepare_typed_cached(text, &kinds).await?;
-            Ok(Some(statement))
-        });
-        let prepared = try_join_all(prepared).await;
-        prepared.inspect_err(|error| self.checkout.preparing().doubt(error))
+            // A connection that cannot even do this is not used again.
+            (Err(failure), Scope::Own(checkout, _)) => {
+                match (checkout.batch(ROLLBACK).await, failure) {
+                    (Ok(()), ScriptError::Final(_)) => checkout.mark_done(),
+                    _ => checkout.mark_spent(),
+                }
+            }
+            (Err(ScriptError::Retry(_)), Scope::Statement(checkout)) => checkout.mark_spent(),
+            (_, Scope::Statement(checkout)) => checkout.mark_done(),
+            // Its group ends for all.
+            (_, Scope::Group(_)) => {}
+        }
+        result
     }
 }
 
-impl Course {
-    /// Whether a statement was answered with no error.
-    pub(super) fn was_answered(&self) -> bool {
-        self.answered.load(Ordering::Relaxed)
-    }
-
-    /// Whether something was sent that may have changed something.
-    pub(super) fn has_written(&self) -> bool {
-        self.written.load(Ordering::Relaxed)
-    }
-
-    /// Whether a statement has failed.
-    pub(super) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
-    }
-
-    /// Whether that was the first of its transaction to do so.
-    pub(super) fn has_broken(&self) -> bool {
-        self.broken.load(Ordering::Relaxed)
-    }
-
-    fn sends(&self, sent: &[Sent<'_>]) {
-        if !sent.iter().all(|(text, _)| text.starts_with("SELECT")) {
-            self.written.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn fail(&self, error: &PostgresError) {
-        self.failed.store(true, Ordering::Relaxed);
-        // Others have failed with the connection, too.
-        let code = error.as_db_error().map(DbError::code);
-        if code.is_some_and(|code| *code != SqlState::IN_FAILED_SQL_TRANSACTION) {
-            self.broken.store(true, Ordering::Relaxed);
-        }
-    }
+async fn answers(
+    checkout: &Checkout,
+    sent: &[Sent<'_>],
+) -> Result<Vec<Result<Rows, ScriptError>>, ScriptError> {
+    let answers = checkout.run(sent).await?.into_iter();
+    Ok(answers
+        .map(|rows| rows.map_err(ScriptError::from))
+        .collect())
 }

@@ -56,10 +56,12 @@
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `inspect.rs`: how the database is, for those who only ask.
 //! - `copy.rs`: all of the database, for those who move to another store.
-//! - `groups.rs`, `group.rs`, `transaction.rs`: changes that share a transaction.
+//! - `groups.rs`, `group.rs`, `member.rs`, `seat.rs`: changes that share a transaction.
+//! - `together.rs`: what several scripts say, said as few statements.
 //! - `lookups.rs`: rows that are looked up together.
 //! - `connections.rs`: lends a connection to a script.
-//! - `handle.rs`: runs the statements of a script.
+//! - `handle.rs`, `statements.rs`: run the statements of a script.
+//! - `transaction.rs`: how one begins and ends.
 //! - `counts.rs`: what is counted, for those who watch the service.
 //! - `error.rs`: the one place where a database error becomes a domain error.
 
@@ -76,12 +78,16 @@ mod groups;
 mod handle;
 mod inspect;
 mod lookups;
+mod member;
 mod migrate;
 mod open_error;
 mod pool;
 mod preparing;
 pub(crate) mod retry;
+mod seat;
+mod statements;
 mod tls;
+mod together;
 mod transaction;
 mod turns;
 
@@ -97,12 +103,11 @@ use groups::Groups;
 use lookups::Lookups;
 use migrate::WhenEmpty;
 use pool::open_pool;
-use tokio_postgres::Row;
 use turns::Turns;
 
-pub use group::Seat;
-pub use handle::{Access, Handle, Rows, Sent};
-pub(crate) use lookups::Query;
+pub use handle::{Access, Handle};
+pub use seat::Seat;
+pub use statements::{Rows, Sent};
 
 pub(crate) use inspect::{Inspection, Server};
 pub(crate) use migrate::VERSION;
@@ -174,16 +179,16 @@ impl Postgres {
         self.groups.seat(holder, subjects).await
     }
 
-    /// The row that `query` is for, looked up together with those that others ask for ([`lookups`]).
+    /// What is answered to queries, which are asked together with those of others ([`lookups`]).
     ///
     /// # Errors
     /// [`ScriptError::Retry`] when that failed; [`ScriptError::Final`] when it would have to be waited for too long.
     pub(crate) async fn look_up(
         &self,
         holder: Holder,
-        query: Query<'_>,
-    ) -> Result<Option<Arc<Row>>, ScriptError> {
-        self.lookups.look_up(holder, query).await
+        sent: &[Sent<'_>],
+    ) -> Result<Vec<Rows>, ScriptError> {
+        self.lookups.look_up(holder, sent).await
     }
 
     /// What the store counts, and how it is now.
@@ -225,7 +230,12 @@ impl Postgres {
         loop {
             let attempt = async {
                 let handle = self.handle(Access::Reading, Holder::Service).await?;
-                let answers = handle.run(&[(STATE, &[])]).await;
+                let sent = Sent {
+                    text: STATE,
+                    many: "",
+                    values: &[],
+                };
+                let answers = handle.run(&[sent]).await;
                 let state = answers.and_then(|answers| state(answers.into_iter().next()));
                 handle.end(state).await
             };

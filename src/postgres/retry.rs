@@ -9,9 +9,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::Postgres;
 use super::checkout::DEADLINE;
 use super::counts::Counts;
-use super::error::at_commit;
 use super::handle::{Access, Handle};
-use super::transaction::{BEGIN, COMMIT, ROLLBACK};
+use super::transaction::BEGIN;
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::sql::ScriptError;
@@ -54,31 +53,6 @@ impl Postgres {
         };
         let checkout = self.connections.checkout(holder).await?;
         Ok(Handle::new(checkout, begin))
-    }
-}
-
-impl Handle {
-    /// Commits what a script has changed, unless it has failed, and gives the connection back.
-    ///
-    /// # Errors
-    /// What the script answered, or the server to the commit.
-    pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
-        let checkout = self.checkout();
-        match (&result, self.owns_transaction()) {
-            (Ok(_), true) => {
-                checkout.mark_committing();
-                checkout.batch(COMMIT).await.map_err(at_commit)?;
-                checkout.mark_done();
-            }
-            // A connection that cannot even do this is not used again.
-            (Err(failure), true) => match (checkout.batch(ROLLBACK).await, failure) {
-                (Ok(()), ScriptError::Final(_)) => checkout.mark_done(),
-                _ => checkout.mark_spent(),
-            },
-            (Err(ScriptError::Retry(_)), false) => checkout.mark_spent(),
-            (_, false) => checkout.mark_done(),
-        }
-        result
     }
 }
 

@@ -16,16 +16,6 @@ pub struct Call<'a, A, const N: usize> {
     pub collector: A,
 }
 
-/// A query for at most one row, by a key, which can be asked for many keys at once.
-#[must_use = "nothing happens until a store answers it"]
-#[derive(Debug)]
-pub struct Lookup<'a, A, const N: usize> {
-    /// The query for one key, which is its last value.
-    pub call: Call<'a, A, N>,
-    /// PostgreSQL: the query for a list of keys. Its rows have a column more, the last: the key.
-    pub many: &'static Statement<N>,
-}
-
 /// Makes something of the rows of a statement.
 pub trait RowCollector {
     /// What it makes.
@@ -151,12 +141,5 @@ impl<'a, const N: usize> Call<'a, Changed, N> {
             values: self.values,
             collector,
         }
-    }
-}
-
-impl<'a, A, const N: usize> Call<'a, A, N> {
-    /// The same, which can be asked for many keys at once ([`Lookup::many`]).
-    pub fn or_many(self, many: &'static Statement<N>) -> Lookup<'a, A, N> {
-        Lookup { call: self, many }
     }
 }

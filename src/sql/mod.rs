@@ -21,7 +21,7 @@ pub(crate) mod table;
 pub mod text;
 pub mod value;
 
-pub use call::{Call, Changed, Lookup, RowCollector};
+pub use call::{Call, Changed, RowCollector};
 pub use script_error::ScriptError;
 pub use statement::Statement;
 pub(crate) use statement::{lock, sql, text};

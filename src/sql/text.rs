@@ -222,19 +222,25 @@ const fn push_equal(
     text
 }
 
-/// A statement that inserts the first `count` columns of many rows, each column a list of values, for PostgreSQL alone:
-/// `INSERT INTO "product" (id, unit_price) SELECT * FROM unnest($1::uuid[], $2::numeric[])`.
-pub const fn insert_all(table: &Table, count: usize) -> Text {
+/// A statement that inserts the first `count` columns of many rows, for PostgreSQL alone. The first `same` are the same in all
+/// rows, each other is a list of values:
+/// `INSERT INTO "product" (team_id, id, unit_price) SELECT $1, * FROM unnest($2::uuid[], $3::numeric[])`.
+pub const fn insert_all(table: &Table, same: usize, count: usize) -> Text {
     let text = Text::new().push("INSERT INTO \"").push(table.name);
-    let text = push_names(text.push("\" ("), table, count);
-    push_unnest(text.push(") SELECT * FROM "), table, count)
+    let mut text = push_names(text.push("\" ("), table, count).push(") SELECT ");
+    let mut at = 0;
+    while at < same {
+        text = push_value(text, table, at).push(", ");
+        at += 1;
+    }
+    push_unnest(text.push("* FROM "), table, same, count)
 }
 
 /// The statement that changes many rows, found by their keys, to the values of such an insertion.
 pub const fn update_all(table: &Table, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
     let text = push_same(text, table, count, false, ", ");
-    let text = push_unnest(text.push(" FROM "), table, count);
+    let text = push_unnest(text.push(" FROM "), table, 0, count);
     let text = push_names(text.push(" AS changed ("), table, count);
     push_same(text.push(") WHERE "), table, count, true, " AND ")
 }
@@ -251,10 +257,10 @@ const fn push_names(mut text: Text, table: &Table, count: usize) -> Text {
     text
 }
 
-const fn push_unnest(text: Text, table: &Table, count: usize) -> Text {
-    let (mut text, mut at) = (text.push("unnest("), 0);
+const fn push_unnest(text: Text, table: &Table, from: usize, count: usize) -> Text {
+    let (mut text, mut at) = (text.push("unnest("), from);
     while at < count {
-        if at > 0 {
+        if at > from {
             text = text.push(", ");
         }
         text = text.push_place(at + 1).push(match table.columns[at].1 {

@@ -8,15 +8,14 @@ use std::task::{Context, Poll, Waker};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanKind;
 
-use super::sql::Sql;
+use super::sql::{Batch, Sql};
 use crate::domain::Error;
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::postgres::retry::Attempts;
-use crate::postgres::{self, Access, Postgres, Query, VERSION};
-use crate::sql::value::{Columns, Row};
-use crate::sql::{Call, Lookup, RowCollector, ScriptError};
+use crate::postgres::{self, Access, Postgres, VERSION};
+use crate::sql::ScriptError;
 use crate::sqlite::{self, Sqlite};
 use crate::trace;
 
@@ -200,24 +199,24 @@ impl Store {
         answer
     }
 
-    /// Looks up a row for `holder`. It sees what was committed before it began.
+    /// As [`read`](Store::read), for a query that is asked together with those of others, if there is a form for many of it.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] when there is no answer in time.
-    pub async fn look_up<A: RowCollector, const N: usize>(
+    /// As of [`read`](Store::read).
+    pub async fn look_up<B: Batch>(
         &self,
         holder: impl Into<Holder>,
-        lookup: Lookup<'_, A, N>,
-    ) -> Result<A::Out, Error> {
+        query: B,
+    ) -> Result<B::Out, Error> {
         let span = self.span("read");
         let answer = match self {
             Store::Sqlite(sqlite) => sqlite.reader().and_then(|reader| {
-                let found = reader.run(lookup.call);
+                let found = query.on_sqlite(&reader);
                 found.map_err(ScriptError::into_error)
             }),
             Store::Postgres(postgres) => {
                 // In a box, as above.
-                Box::pin(looked_up(postgres, holder.into(), lookup)).await
+                Box::pin(looked_up(postgres, holder.into(), query)).await
             }
         };
         tell(span, answer.as_ref().err());
@@ -280,41 +279,31 @@ async fn in_group<T>(
 }
 
 /// What a lookup answers on PostgreSQL: together with others, or alone where that failed.
-async fn looked_up<A: RowCollector, const N: usize>(
+async fn looked_up<B: Batch>(
     postgres: &Postgres,
     holder: Holder,
-    lookup: Lookup<'_, A, N>,
-) -> Result<A::Out, Error> {
-    let Call {
-        statement,
-        values,
-        mut collector,
-    } = lookup.call;
-    let query = Query {
-        one: statement.postgres,
-        many: lookup.many.postgres,
-        values: &values,
-    };
+    query: B,
+) -> Result<B::Out, Error> {
+    let mut sent = Vec::new();
+    query.send(&mut sent);
     let mut attempts = postgres.attempts();
-    let mut found = attempts.next(postgres.look_up(holder, query)).await;
-    let row = loop {
-        if let ControlFlow::Break(row) = found {
-            break row?;
+    let mut answers = attempts.next(postgres.look_up(holder, &sent)).await;
+    let answers = loop {
+        if let ControlFlow::Break(answers) = answers {
+            break answers?;
         }
         let attempt = async {
             let handle = postgres.handle(Access::Reading, holder).await?;
-            let row = handle.find(&(query.one, query.values)).await;
-            handle.end(row).await
+            let answers = handle.run(&sent).await;
+            let answers = answers.and_then(|answers| answers.into_iter().collect());
+            handle.end(answers).await
         };
-        found = attempts.next(attempt).await;
+        answers = attempts.next(attempt).await;
     };
-    if let Some(row) = row {
-        let row = Row::Postgres(&row);
-        collector
-            .row(&mut Columns::of(row))
-            .map_err(ScriptError::into_error)?;
-    }
-    Ok(collector.end(0))
+    drop(sent);
+    let answers: Vec<_> = answers.into_iter().map(Ok).collect();
+    let received = query.receive(&mut answers.into_iter());
+    received.map_err(ScriptError::into_error)
 }
 
 /// What a script answers on PostgreSQL.

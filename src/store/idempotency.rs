@@ -36,6 +36,10 @@ pub fn find(catalog: Catalog, request: &IdempotentRequest) -> impl Batch<Out = O
             "SELECT request, answer, created_at FROM idempotency \
              WHERE team_id = $1 AND mode = $2 AND key = $3"
         ],
+        postgres_many: [
+            "SELECT request, answer, created_at, key FROM idempotency \
+             WHERE team_id = $1 AND mode = $2 AND key = ANY($3)"
+        ],
     )
     .with(values![catalog.team_id, catalog.mode, &request.key])
     .first(|row| {
@@ -65,6 +69,14 @@ pub fn keep<'a>(
             row::INSERT,
             " ON CONFLICT (team_id, mode, key) DO UPDATE SET request = $4, answer = $5, created_at = $6 \
              WHERE idempotency.created_at = $7"
+        ],
+        postgres_many: [
+            "INSERT INTO idempotency (team_id, mode, key, request, answer, created_at) \
+             SELECT $1, $2, * FROM unnest($3::text[], $4::bytea[], $5::text[], $6::bigint[]) \
+             ON CONFLICT (team_id, mode, key) DO UPDATE SET \
+                 request = excluded.request, answer = excluded.answer, created_at = excluded.created_at \
+             WHERE (idempotency.key, idempotency.created_at) IN (SELECT * FROM unnest($3::text[], $7::bigint[])) \
+             RETURNING key"
         ],
     )
     .with(values![

@@ -7,11 +7,12 @@
 //! that becomes visible behind the cursor did not exist when the walk began.
 
 use super::{Batch, Sql};
+use crate::domain::Error;
 use crate::domain::catalog::Catalog;
 use crate::domain::id::{ProductId, TeamId};
 use crate::domain::product::{Product, StatusFilter};
 use crate::sql::value::{Bind, columns};
-use crate::sql::{Lookup, RowCollector, ScriptError, sql, table, text, values};
+use crate::sql::{Call, RowCollector, ScriptError, sql, table, text, values};
 
 table! {
     /// The rows of products.
@@ -49,9 +50,22 @@ const ALL: &str = text!(
     "WHERE team_id = $1 AND mode = $2 AND status = 'archived' AND id < $3 ORDER BY id DESC LIMIT $4"
 );
 
-/// Adds a product. [`Error::DuplicateSku`](crate::domain::Error::DuplicateSku) when another active one has its sku.
+/// PostgreSQL: an insertion that is refused, and not failed, for the sake of those that share its transaction.
+const UNLESS_TAKEN: &str =
+    " ON CONFLICT (team_id, mode, sku) WHERE status = 'active' AND sku IS NOT NULL DO NOTHING";
+
+/// Adds a product. [`Error::DuplicateSku`] when another active one has its sku.
 pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
-    sql!(row::INSERT).with(row::values(catalog.team_id, catalog.mode, product))
+    sql!(
+        sqlite: [row::INSERT],
+        postgres: [row::INSERT, UNLESS_TAKEN],
+        postgres_many: [row::INSERT_ALL, UNLESS_TAKEN, " RETURNING id"],
+    )
+    .with(row::values(catalog.team_id, catalog.mode, product))
+    .rule(|inserted| match inserted {
+        0 => Err(Error::DuplicateSku),
+        _ => Ok(()),
+    })
 }
 
 /// Writes what may change of a product whose status stays. Errors as of [`insert`].
@@ -76,8 +90,10 @@ pub async fn insert_all(
     }
     let Catalog { team_id, mode } = catalog;
     let columns = columns(products.iter().map(|it| row::values(team_id, mode, it)));
-    let insert = sql!(sqlite: [""], postgres: [row::INSERT_ALL])
-        .with(columns.each_ref().map(|column| column[..].value()));
+    let mut lists = columns.each_ref().map(|column| column[..].value());
+    // These are the same for all.
+    lists[..2].copy_from_slice(&values![team_id, mode]);
+    let insert = sql!(sqlite: [""], postgres: [row::INSERT_ALL]).with(lists);
     sql.run((!products.is_empty()).then_some(insert)).await?;
     Ok(())
 }
@@ -132,19 +148,16 @@ pub fn archive(catalog: Catalog, product: &Product) -> impl Batch {
 pub fn find<'a>(
     catalog: Catalog,
     id: ProductId,
-) -> Lookup<'a, impl RowCollector<Out = Option<Product>>, 3> {
+) -> Call<'a, impl RowCollector<Out = Option<Product>>, 3> {
     sql!(
         sqlite: [ONE],
         postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3"],
+        postgres_many: [
+            "SELECT ", row::COLUMNS, ", id FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3)"
+        ],
     )
     .with(values![catalog.team_id, catalog.mode, id])
     .first(row::read)
-    .or_many(sql!(
-        sqlite: [""],
-        postgres: [
-            "SELECT ", row::COLUMNS, ", id FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3)"
-        ],
-    ))
 }
 
 /// The same, which nobody else changes until the end of the transaction.

@@ -93,7 +93,7 @@ async fn find_each(
 ) -> Result<Vec<Product>, ScriptError> {
     let mut found = Vec::new();
     for id in &asked.ids {
-        found.extend(sql.run(product::find(catalog, *id).call).await?);
+        found.extend(sql.run(product::find(catalog, *id)).await?);
     }
     for sku in &asked.skus {
         let by_sku = sql!(sqlite: [OF_SKUS, " = $3"], postgres: [""])

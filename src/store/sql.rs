@@ -127,7 +127,11 @@ impl<A: RowCollector, const N: usize> Batch for Call<'_, A, N> {
 
     fn send<'b>(&'b self, into: &mut Vec<Sent<'b>>) {
         if !self.statement.postgres.is_empty() {
-            into.push((self.statement.postgres, &self.values));
+            into.push(Sent {
+                text: self.statement.postgres,
+                many: self.statement.postgres_many,
+                values: &self.values,
+            });
         }
     }
 
@@ -140,7 +144,7 @@ impl<A: RowCollector, const N: usize> Batch for Call<'_, A, N> {
         }
         let unanswered = || Err(Error::internal("a statement has no answer").into());
         let (rows, changed) = from.next().unwrap_or_else(unanswered)?;
-        for row in &rows {
+        for row in rows.iter() {
             if !self.collector.row(&mut Columns::of(Row::Postgres(row)))? {
                 break;
             }

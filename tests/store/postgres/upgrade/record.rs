@@ -14,9 +14,10 @@ use tokio_postgres::{Client, Error};
 use super::super::relay::Message;
 
 /// The types that the store sends.
-const TYPES: [Type; 8] = [
+const TYPES: [Type; 9] = [
     Type::BOOL,
     Type::BYTEA,
+    Type::BYTEA_ARRAY,
     Type::INT8,
     Type::INT8_ARRAY,
     Type::TEXT,

@@ -14,7 +14,7 @@ use invoicing::domain::idempotency::IdempotentRequest;
 use invoicing::domain::item::ItemId;
 use invoicing::domain::member::Role;
 use invoicing::domain::oauth_client::ClientId;
-use invoicing::domain::product::StatusFilter;
+use invoicing::domain::product::{ProductChanges, StatusFilter};
 use invoicing::domain::product_csv::Lines;
 use invoicing::domain::product_import::{ImportPlan, Seen};
 use invoicing::domain::secret::{Digest, Secret};
@@ -23,7 +23,7 @@ use invoicing::domain::share_link::{Audience, CreateLink};
 use invoicing::domain::team::NamedTeam;
 use invoicing::domain::time::ManualClock;
 use invoicing::domain::user::NamedUser;
-use openapi_dropshot_runtime::json;
+use openapi_dropshot_runtime::{Field, json};
 
 use test_support::mail::MailServer;
 
@@ -82,20 +82,33 @@ async fn sell(app: &App, team: TeamId) {
     );
     let (_, secret) = created.await.unwrap();
     let key = app.authenticate_api_key(secret.reveal()).await.unwrap();
-    let request = || {
-        Some(IdempotentRequest::new(
-            "one",
-            "POST",
-            "/api/v1/products",
-            &json::Value::Number("1"),
-        ))
+    let request = |key| {
+        let body = json::Value::Number("1");
+        let request = IdempotentRequest::new(key, "POST", "/api/v1/products", &body);
+        Some(request)
     };
     for replayed in [false, true] {
-        let made = app.create_product(&key, with_sku("A"), request()).await;
+        let made = app
+            .create_product(&key, with_sku("A"), request("one"))
+            .await;
         assert_eq!(made.unwrap().replayed, replayed);
     }
-    // The index that refuses it is known by its name.
     app.create_product(&key, with_sku("A"), None)
+        .await
+        .unwrap_err();
+    // At once, what they say is said for both.
+    let (b, c) = join(
+        app.create_product(&key, with_sku("B"), request("two")),
+        app.create_product(&key, with_sku("C"), request("three")),
+    )
+    .await;
+    let (b, _) = (b.unwrap().value, c.unwrap());
+    // The index that refuses it is known by its name.
+    let taken = ProductChanges {
+        sku: Field::Value("A".into()),
+        ..ProductChanges::default()
+    };
+    app.update_product(&key, b.id, taken, None)
         .await
         .unwrap_err();
     app.list_products(&key, StatusFilter::Active, 10, None)

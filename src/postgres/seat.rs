@@ -1,0 +1,76 @@
+//! The place of one change in its group, from its first statement to the end of the group.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::handle::Handle;
+use super::member::{End, Event, Member, Outcome, Report, Shared};
+use super::turns::Turn;
+use crate::domain::Error;
+use crate::sql::ScriptError;
+
+/// The place of one change in its group.
+pub struct Seat {
+    handle: Handle,
+    number: usize,
+    shared: Arc<Shared>,
+    _turn: Turn,
+}
+
+impl Seat {
+    pub(super) fn new(number: usize, shared: &Arc<Shared>, turn: Turn) -> Seat {
+        let member = Member {
+            number,
+            shared: Arc::clone(shared),
+        };
+        Seat {
+            handle: Handle::within(member),
+            number,
+            shared: Arc::clone(shared),
+            _turn: turn,
+        }
+    }
+
+    /// What the script of this change runs its statements with.
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Reports what the script has answered, and waits for the end of the group.
+    ///
+    /// # Errors
+    /// What the script answered; [`ScriptError::Retry`] when the group was undone; [`ScriptError::Final`] when nobody knows.
+    pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
+        let outcome = match &result {
+            Ok(_) => Outcome::Done,
+            Err(ScriptError::Final(_)) => Outcome::Refused,
+            Err(ScriptError::Retry(_)) => Outcome::TriesAgain,
+        };
+        let (end, its) = oneshot::channel();
+        let report = Report {
+            outcome,
+            is_relied_on: result.is_err() && self.shared.let_go(self.number),
+            end,
+        };
+        // If nobody listens, nobody answers.
+        let _ = self.shared.events.send(Event::Ended(self.number, report));
+        match (its.await, result) {
+            (Ok(End::Committed), result) => result,
+            // But not for a lock: alone it is waited for longer.
+            (Ok(End::UndoneAlone), Err(ScriptError::Final(error)))
+                if !matches!(error, Error::Unavailable(_)) =>
+            {
+                Err(ScriptError::Final(error))
+            }
+            (Ok(End::Undone | End::UndoneAlone), Err(retry @ ScriptError::Retry(_))) => Err(retry),
+            (Ok(End::Undone | End::UndoneAlone), _) => {
+                Err(ScriptError::Retry("its group was undone".into()))
+            }
+            (Ok(End::InDoubt(cause)), _) => Err(ScriptError::Final(Error::unavailable(cause))),
+            (Err(_), _) => Err(ScriptError::Final(Error::unavailable(
+                "its group had no end in time",
+            ))),
+        }
+    }
+}
