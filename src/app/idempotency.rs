@@ -7,7 +7,6 @@ use super::author::require_author;
 use crate::domain::Error;
 use crate::domain::author::Author;
 use crate::domain::idempotency::{IdempotentRequest, Outcome};
-use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::sql::ScriptError;
 use crate::store::{Batch, Sql, idempotency};
@@ -40,10 +39,9 @@ impl<'a> Once<'a> {
     }
 
     /// The question for the author, the first time.
-    fn author(&mut self, sql: Sql<'_>) -> Option<impl Batch + use<>> {
+    fn author(&mut self) -> Option<impl Batch + use<>> {
         let first = !std::mem::replace(&mut self.asked, true);
-        let asks = first && !sql.is_held(Subject::author(self.author));
-        asks.then(|| require_author(self.author, self.now))
+        first.then(|| require_author(self.author, self.now))
     }
 
     /// What the first request like this one got, if there was one.
@@ -66,7 +64,7 @@ impl<'a> Once<'a> {
     ) -> Result<(O, Option<Outcome<T>>), ScriptError> {
         let find = |request| idempotency::find(self.author.catalog, request);
         let find = self.request.map(find);
-        let (_, answer, record) = sql.run((self.author(sql), calls, find)).await?;
+        let (_, answer, record) = sql.run((self.author(), calls, find)).await?;
         let (Some(record), Some(request)) = (record.flatten(), self.request) else {
             return Ok((answer, None));
         };
@@ -88,7 +86,7 @@ impl<'a> Once<'a> {
     ) -> Result<Outcome<T>, ScriptError> {
         let answer = self.request.map(|_| serde_json::to_string(&value));
         let answer = answer.transpose().map_err(Error::internal)?;
-        let author = self.author(sql);
+        let author = self.author();
         let when = (self.now, self.expired);
         let keep = self
             .request

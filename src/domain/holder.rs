@@ -21,6 +21,10 @@ pub enum Holder {
     Exchanges,
     /// All whose credentials are looked up, and were not found good in the last minutes.
     Strangers,
+    /// Several whose changes share a transaction.
+    Groups,
+    /// Several whose lookups are made together.
+    Lookups,
     /// The service itself: what runs beside the requests, and commands.
     Service,
 }

@@ -2,7 +2,6 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::author::Author;
 use super::catalog::Catalog;
 use super::id::ProductId;
 use super::secret::Digest;
@@ -28,11 +27,6 @@ impl Subject {
     /// A refresh token.
     pub fn refresh_token(digest: &Digest) -> Subject {
         Subject::of(("refresh token", digest.as_bytes()))
-    }
-
-    /// Who changes a catalog, and by which right.
-    pub fn author(author: Author) -> Subject {
-        Subject::of(("author", author))
     }
 
     fn of(what: impl Hash) -> Subject {

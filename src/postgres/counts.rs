@@ -15,7 +15,7 @@ pub struct Counts {
     pub group_waits: Spread,
     /// How many changes each group had that was committed.
     pub groups: Spread,
-    /// Groups that were not committed, or of which nobody knows.
+    /// Groups of several that were not committed.
     pub undone_groups: Count,
 }
 

@@ -3,8 +3,6 @@
 //! The group has the connection. Its members say what they have to say, and it says that together, once each of them has said
 //! something, has come to its end, or has gone: a member waits for nothing but answers.
 
-use std::sync::Arc;
-
 use futures::future::join;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
@@ -12,10 +10,10 @@ use tokio::time::{Instant, timeout_at};
 use super::checkout::{Checkout, DEADLINE};
 use super::counts::Counts;
 use super::error::{at_commit, causes};
-use super::member::{End, Event, Outcome, Report, Said, Shared};
+use super::member::{End, Event, Outcome, Report, Said};
 use super::seat::Seat;
 use super::together::{self, Answer, Kept};
-use super::transaction::{BEGIN_OF_GROUP, COMMIT, ROLLBACK};
+use super::transaction::{BEGIN_OF_GROUP, BEGIN_OF_SEVERAL, COMMIT, ROLLBACK};
 use super::turns::Turn;
 use crate::sql::ScriptError;
 
@@ -23,7 +21,7 @@ use crate::sql::ScriptError;
 pub(super) struct Group {
     checkout: Checkout,
     events: mpsc::UnboundedReceiver<Event>,
-    shared: Arc<Shared>,
+    sender: mpsc::UnboundedSender<Event>,
     members: Vec<Progress>,
     /// How the beginning of the transaction went, or why not.
     begun: Option<Result<(), String>>,
@@ -42,7 +40,7 @@ struct Progress {
     was_answered: bool,
     has_written: bool,
     has_failed: bool,
-    /// Whether that was the first of the transaction to do so.
+    /// Whether that was the first of the transaction to do so, and would have been through any connection.
     has_broken: bool,
 }
 
@@ -53,7 +51,7 @@ impl Group {
         Group {
             checkout,
             events,
-            shared: Arc::new(Shared::new(sender)),
+            sender,
             members: Vec::new(),
             begun: None,
             is_spent: false,
@@ -63,7 +61,7 @@ impl Group {
     /// A place in it.
     pub(super) fn seat(&mut self, turn: Turn) -> Seat {
         self.members.push(Progress::default());
-        Seat::new(self.members.len() - 1, &self.shared, turn)
+        Seat::new(self.members.len() - 1, &self.sender, turn)
     }
 
     /// Has its members speak until their ends, and commits or rolls back. Says of each whether it is to blame for the latter.
@@ -129,7 +127,11 @@ impl Group {
         let answers = together::run(&self.checkout, &statements);
         let answers = match self.checkout.mark_used() {
             true => {
-                let (begun, answers) = join(self.checkout.batch(BEGIN_OF_GROUP), answers).await;
+                let begin = match self.members.len() {
+                    1 => BEGIN_OF_GROUP,
+                    _ => BEGIN_OF_SEVERAL,
+                };
+                let (begun, answers) = join(self.checkout.batch(begin), answers).await;
                 self.begun = Some(begun.map_err(|error| causes(&error)));
                 answers
             }
@@ -215,7 +217,7 @@ impl Progress {
                 }
                 Err(failure) => {
                     self.has_failed = true;
-                    self.has_broken |= failure.is_first;
+                    self.has_broken |= failure.is_first && !failure.may_be_the_connection;
                 }
             }
         }
@@ -231,14 +233,12 @@ impl Progress {
 
     /// Whether the others can be committed with it, if they can.
     fn is_well(&self) -> bool {
-        let Some(report) = &self.report else {
+        let went_well = match self.outcome() {
+            Some(outcome) => !self.is_refused_too_late() && outcome != Outcome::TriesAgain,
             // Who has gone before it said anything was not there.
-            return !self.has_said;
+            None => !self.has_said,
         };
-        !self.has_failed
-            && !self.is_refused_too_late()
-            && !report.is_relied_on
-            && report.outcome != Outcome::TriesAgain
+        went_well && !self.has_failed
     }
 
     /// Whether it is to blame where they cannot.

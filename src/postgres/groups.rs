@@ -7,15 +7,14 @@
 //!    than its share, and waits.
 //! 2. There are a few lanes. One that is free takes a connection, and then all that wait by then, in the order in which they
 //!    came: at most [`LARGEST`], and none that has a subject in common with one that is under way, or with one before it that
-//!    has to wait for that. So who is alone waits for nobody, and within a transaction nobody sees what another has done to
-//!    what it decides upon.
-//! 3. Each runs its own script, on its own task. BEGIN travels with the first statements; all others go out as they come, one
-//!    behind the other, and a round trip of one is a round trip of all.
+//!    has to wait for that. So who is alone waits for nobody, and what a change reads of its subjects is as it was committed.
+//! 3. Each runs its own script, on its own task. What the scripts say next is sent once all of them have said something,
+//!    [as few statements](super::together): a round trip of one is a round trip of all. BEGIN travels with the first.
 //! 4. Each says how its script went. Where all went well, or were refused by a rule before they wrote anything, the lane
 //!    commits, and all get their answers.
 //! 5. Where a statement has failed, or a script has written something and was refused then, the transaction is rolled back,
 //!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. Who has caused
-//!    that gets no seat for a [while](APART), and goes alone. (Who was alone in its group has its answer.)
+//!    that gets no seat for a [while](APART), and goes alone. (Who was the only one in its group has its answer.)
 //! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as
 //!    long as ever.
 //!
@@ -27,9 +26,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use super::checkout::Checkout;
+use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
 use super::group::Group;
 use super::seat::Seat;
@@ -43,6 +42,9 @@ const LARGEST: usize = 64;
 
 /// Groups at a time: while the disk is waited for by one, the other is made.
 const LANES: usize = 2;
+
+/// Who has less time left goes alone: to be late would undo what the others have done.
+const LEAST_TIME: Duration = Duration::from_millis(500);
 
 /// How long who has spoilt a group goes alone.
 const APART: Duration = Duration::from_secs(1);
@@ -73,6 +75,7 @@ struct Waiting {
     turn: Turn,
     holder: Holder,
     came: Instant,
+    deadline: Instant,
     seat: oneshot::Sender<Seat>,
 }
 
@@ -124,6 +127,7 @@ impl Groups {
         &self,
         holder: Holder,
         subjects: Vec<Subject>,
+        deadline: Instant,
     ) -> Result<Seat, ScriptError> {
         let turn = self.0.seats.take(holder).await?;
         let (sender, seat) = oneshot::channel();
@@ -134,6 +138,7 @@ impl Groups {
                 turn,
                 holder,
                 came: Instant::now(),
+                deadline,
                 seat: sender,
             });
             let starts = state.lanes < LANES;
@@ -148,7 +153,7 @@ impl Groups {
             tokio::spawn(lane.work());
         }
         // Alone it is told why there is no connection, or finds one.
-        let none = |_| ScriptError::Retry("there was no connection for its group".into());
+        let none = |_| ScriptError::Retry("there was no place in a group".into());
         seat.await.map_err(none)
     }
 }
@@ -176,8 +181,13 @@ impl State {
 
     /// Takes out those that may begin.
     fn next(&mut self) -> Vec<Waiting> {
-        // Nobody waits for these any more.
-        self.waiting.retain(|change| !change.seat.is_closed());
+        let now = Instant::now();
+        let (apart, time_for_it) = (&self.apart, now + LEAST_TIME);
+        // Nobody waits for these any more, or they go alone from now on.
+        self.waiting.retain(|change| {
+            let is_apart = apart.get(&change.holder).is_some_and(|until| *until > now);
+            !change.seat.is_closed() && !is_apart && change.deadline > time_for_it
+        });
         let ready = self.ready().into_iter();
         let (group, waiting) = std::mem::take(&mut self.waiting)
             .into_iter()
@@ -196,11 +206,12 @@ impl Lane {
     async fn work(mut self) {
         let queue = Arc::clone(&self.queue);
         while self.goes_on() {
-            let connection = queue.connections.checkout(Holder::Service).await;
+            // Later, none of those who wait has time left.
+            let connection = timeout(DEADLINE, queue.connections.checkout(Holder::Groups)).await;
             let changes = queue.state().next();
             let _busy = Busy::of(&queue, &changes);
             // Without a connection, each goes alone. And nobody may wait any more.
-            if let Ok(connection) = connection
+            if let Ok(Ok(connection)) = connection
                 && !changes.is_empty()
             {
                 make(&queue, connection, changes).await;
@@ -285,6 +296,7 @@ mod tests {
             turn: turn.unwrap().unwrap(),
             holder: Holder::Service,
             came: Instant::now(),
+            deadline: Instant::now() + DEADLINE,
             seat,
         };
         (waiting, place)

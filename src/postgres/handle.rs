@@ -8,7 +8,6 @@ use super::member::Member;
 use super::statements::{Rows, Sent};
 use super::transaction::{COMMIT, ROLLBACK};
 use crate::domain::Error;
-use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 
 /// What a script does.
@@ -45,14 +44,6 @@ impl Handle {
     /// The place of a member of a group.
     pub(super) fn within(member: Member) -> Handle {
         Handle(Scope::Group(member))
-    }
-
-    /// Whether another change of this transaction has asked about `subject`. Where none has, this one does it for all.
-    pub(crate) fn is_held(&self, subject: Subject) -> bool {
-        match &self.0 {
-            Scope::Group(member) => member.is_held_by_another(subject),
-            Scope::Own(..) | Scope::Statement(_) => false,
-        }
     }
 
     /// Runs statements, all sent at once, in their order: together they take one round trip. Inside of a transaction

@@ -4,8 +4,8 @@
 //! other lookups are under way is asked for at once, through one connection:
 //!
 //! 1. Who looks up a row takes a seat, of which a holder has no more than its share, and waits.
-//! 2. There are a few lanes. One that is free takes a connection, and then all who wait by then, at most [`LARGEST`], in
-//!    the order in which they came. So who is alone waits for nobody.
+//! 2. There are a few lanes. One that is free takes a connection, and then all who wait by then, in the order in which they
+//!    came, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. So who is alone waits for nobody.
 //! 3. They are asked for together ([`together`]).
 //! 4. Each gets its rows. Whose statement has failed looks them up alone, and is told why.
 
@@ -25,6 +25,9 @@ use crate::sql::ScriptError;
 
 /// The most lookups of a lane at a time.
 const LARGEST: usize = 64;
+
+/// The most rows that they find, unless it is one of them alone: all of them are in memory at once.
+const MOST_ROWS: usize = 256;
 
 /// Lanes: while the database answers one, the other gathers.
 const LANES: usize = 2;
@@ -48,8 +51,10 @@ struct State {
 /// Somebody who waits for rows.
 struct Waiting {
     said: Vec<Kept>,
+    /// How many rows it finds at most.
+    most: usize,
     rows: oneshot::Sender<Vec<Rows>>,
-    _turn: Turn,
+    turn: Turn,
 }
 
 /// A lane that is at work. Dropped, it is not.
@@ -74,7 +79,7 @@ impl Lookups {
         waiting + self.0.state().waiting.len()
     }
 
-    /// What is answered to queries.
+    /// What is answered to queries, which find at most `most` rows.
     ///
     /// # Errors
     /// [`ScriptError::Retry`] when they failed; [`ScriptError::Final`] when they would have to be waited for too long.
@@ -82,11 +87,18 @@ impl Lookups {
         &self,
         holder: Holder,
         sent: &[Sent<'_>],
+        most: usize,
     ) -> Result<Vec<Rows>, ScriptError> {
         let said = Kept::all(sent)?;
-        let _turn = self.0.seats.take(holder).await?;
+        let turn = self.0.seats.take(holder).await?;
         let (rows, answer) = oneshot::channel();
-        Queue::push(&self.0, Waiting { said, rows, _turn });
+        let waiting = Waiting {
+            said,
+            most,
+            rows,
+            turn,
+        };
+        Queue::push(&self.0, waiting);
         let failed = |_| ScriptError::Retry("what it was looked up with has failed".into());
         answer.await.map_err(failed)
     }
@@ -118,10 +130,10 @@ impl Lane {
     async fn work(mut self) {
         let queue = Arc::clone(&self.queue);
         while self.goes_on() {
-            // Who has no connection looks it up alone.
-            let checkout = queue.connections.checkout(Holder::Service).await.ok();
+            // Later, none of those who wait has time left. Without a connection, each looks it up alone.
+            let checkout = timeout(DEADLINE, queue.connections.checkout(Holder::Lookups)).await;
             let waiting = next(&mut queue.state().waiting);
-            if let Some(checkout) = checkout
+            if let Ok(Ok(checkout)) = checkout
                 && !waiting.is_empty()
             {
                 // Later, none of them has time left.
@@ -149,9 +161,16 @@ impl Drop for Lane {
 
 /// Takes out those who are asked for together.
 fn next(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
-    let count = waiting.len().min(LARGEST);
-    let next = waiting.drain(..count);
-    next.filter(|it| !it.rows.is_closed()).collect()
+    // Who has stopped waiting finds none.
+    waiting.retain(|it| !it.rows.is_closed());
+    let mut rows = 0;
+    let has_room = |it: &&Waiting| {
+        let is_first = rows == 0;
+        rows += it.most;
+        is_first || rows <= MOST_ROWS
+    };
+    let count = waiting.iter().take(LARGEST).take_while(has_room).count();
+    waiting.drain(..count).collect()
 }
 
 /// Steps 3 and 4.
@@ -159,28 +178,22 @@ async fn answer(checkout: Checkout, waiting: Vec<Waiting>) {
     checkout.mark_used();
     let (said, waiting): (Vec<_>, Vec<_>) = waiting
         .into_iter()
-        .map(|it| (it.said, (it.rows, it._turn)))
+        .map(|it| (it.said, (it.rows, it.turn)))
         .unzip();
     let Ok(answers) = together::run(&checkout, &said).await else {
         return checkout.mark_spent();
     };
-    let answers = answers.into_iter().map(|answers| {
-        let rows = answers
-            .into_iter()
-            .map(|answer| answer.map_err(|failure| failure.error));
-        rows.collect::<Result<Vec<_>, _>>()
-    });
-    let answers: Vec<_> = answers.collect();
-    match answers
+    let mut failures = answers
         .iter()
-        .all(|rows| !matches!(rows, Err(ScriptError::Retry(_))))
-    {
-        true => checkout.mark_done(),
-        false => checkout.mark_spent(),
+        .flatten()
+        .filter_map(|answer| answer.as_ref().err());
+    match failures.any(|failure| failure.may_be_the_connection) {
+        true => checkout.mark_spent(),
+        false => checkout.mark_done(),
     }
     drop(checkout);
-    for (rows, (asked, _)) in answers.into_iter().zip(waiting) {
-        if let Ok(rows) = rows {
+    for (answers, (asked, _turn)) in answers.into_iter().zip(waiting) {
+        if let Ok(rows) = answers.into_iter().collect::<Result<Vec<_>, _>>() {
             // Who has stopped waiting needs none.
             let _ = asked.send(rows);
         }

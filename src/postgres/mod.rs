@@ -51,7 +51,7 @@
 //! - `preparing.rs`: whether something stands in between: 6 of the above.
 //! - `pool.rs`: the pool of connections.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
-//! - `turns.rs`, `pace.rs`: who is next to have a connection, and who would wait for too long.
+//! - `turns.rs`: who is next to have a connection, and who would wait for too long ([`pace`](crate::pace)).
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `inspect.rs`: how the database is, for those who only ask.
@@ -93,6 +93,8 @@ mod turns;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use tokio::time::Instant;
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
@@ -167,19 +169,21 @@ impl Postgres {
         self.groups.takes(holder)
     }
 
-    /// A place in a group of changes, for one that decides upon `subjects`. It ends with [`Seat::end`].
+    /// A place in a group of changes, for one that decides upon `subjects` and has time until `deadline`. It ends with
+    /// [`Seat::end`].
     ///
     /// # Errors
-    /// [`ScriptError::Retry`] when there is no connection for the group.
+    /// [`ScriptError::Retry`] when there is none; [`ScriptError::Final`] when it would have to be waited for too long.
     pub(crate) async fn seat(
         &self,
         holder: Holder,
         subjects: Vec<Subject>,
+        deadline: Instant,
     ) -> Result<Seat, ScriptError> {
-        self.groups.seat(holder, subjects).await
+        self.groups.seat(holder, subjects, deadline).await
     }
 
-    /// What is answered to queries, which are asked together with those of others ([`lookups`]).
+    /// What is answered to queries, which are asked together with those of others ([`lookups`]) and find at most `rows` rows.
     ///
     /// # Errors
     /// [`ScriptError::Retry`] when that failed; [`ScriptError::Final`] when it would have to be waited for too long.
@@ -187,8 +191,9 @@ impl Postgres {
         &self,
         holder: Holder,
         sent: &[Sent<'_>],
+        rows: usize,
     ) -> Result<Vec<Rows>, ScriptError> {
-        self.lookups.look_up(holder, sent).await
+        self.lookups.look_up(holder, sent, rows).await
     }
 
     /// What the store counts, and how it is now.
@@ -232,7 +237,7 @@ impl Postgres {
                 let handle = self.handle(Access::Reading, Holder::Service).await?;
                 let sent = Sent {
                     text: STATE,
-                    many: "",
+                    many: None,
                     values: &[],
                 };
                 let answers = handle.run(&[sent]).await;

@@ -57,6 +57,11 @@ impl Postgres {
 }
 
 impl Attempts {
+    /// When the script has to be through.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
     /// What an attempt answers, within the deadline of all of them. Breaks with what the caller gets, unless there is time
     /// for another attempt, for which it has waited.
     pub(crate) async fn next<T>(

@@ -1,11 +1,9 @@
 //! The place of one change in its group, from its first statement to the end of the group.
 
-use std::sync::Arc;
-
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::handle::Handle;
-use super::member::{End, Event, Member, Outcome, Report, Shared};
+use super::member::{End, Event, Member, Outcome, Report};
 use super::turns::Turn;
 use crate::domain::Error;
 use crate::sql::ScriptError;
@@ -14,20 +12,16 @@ use crate::sql::ScriptError;
 pub struct Seat {
     handle: Handle,
     number: usize,
-    shared: Arc<Shared>,
+    events: mpsc::UnboundedSender<Event>,
     _turn: Turn,
 }
 
 impl Seat {
-    pub(super) fn new(number: usize, shared: &Arc<Shared>, turn: Turn) -> Seat {
-        let member = Member {
-            number,
-            shared: Arc::clone(shared),
-        };
+    pub(super) fn new(number: usize, events: &mpsc::UnboundedSender<Event>, turn: Turn) -> Seat {
         Seat {
-            handle: Handle::within(member),
+            handle: Handle::within(Member::new(number, events.clone())),
             number,
-            shared: Arc::clone(shared),
+            events: events.clone(),
             _turn: turn,
         }
     }
@@ -48,13 +42,9 @@ impl Seat {
             Err(ScriptError::Retry(_)) => Outcome::TriesAgain,
         };
         let (end, its) = oneshot::channel();
-        let report = Report {
-            outcome,
-            is_relied_on: result.is_err() && self.shared.let_go(self.number),
-            end,
-        };
+        let report = Report { outcome, end };
         // If nobody listens, nobody answers.
-        let _ = self.shared.events.send(Event::Ended(self.number, report));
+        let _ = self.events.send(Event::Ended(self.number, report));
         match (its.await, result) {
             (Ok(End::Committed), result) => result,
             // But not for a lock: alone it is waited for longer.

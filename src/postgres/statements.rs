@@ -8,6 +8,7 @@ use futures::future::{join_all, try_join_all};
 use tokio_postgres::{Error as PostgresError, Row, Statement};
 
 use super::checkout::Checkout;
+use crate::sql::Many;
 use crate::sql::value::Value;
 
 /// A statement and its values, on their way to the server.
@@ -15,8 +16,8 @@ use crate::sql::value::Value;
 pub struct Sent<'a> {
     /// The statement.
     pub text: &'static str,
-    /// Its form for many of one catalog; empty where there is none.
-    pub many: &'static str,
+    /// Its form for many, if there is one.
+    pub many: Option<Many>,
     /// Its values.
     pub values: &'a [Value<'a>],
 }

@@ -1,13 +1,14 @@
 //! Statements of several scripts, said as few.
 //!
 //! Most of what a small statement costs is that it is one: it is sent, planned, answered, and waited for by itself. So where
-//! several scripts say the same statement at a time, of the same catalog, it is said once, in its form for many:
+//! several scripts say the same statement at a time, it is said once:
 //!
 //! 1. Each script keeps the order of what it says: what comes next can rely on what came before.
-//! 2. What has a form for many joins the first statement that says the same of the same catalog, and is said behind what its
-//!    script has said before. Where there is none, it is a statement of its own, behind all others. The first two values say
-//!    which catalog that is; the others become lists.
-//! 3. A row of the answer says in its last column whose it is: the third value. Nobody else sees it.
+//! 2. A query joins the same query with the same values, and what has a [form for many](Many) joins the same statement: the
+//!    first of those that are said behind what its script has said before. Where there is none, it is a statement of its own,
+//!    behind all others. Two changes of one row are two statements.
+//! 3. Those who ask the same get the same rows. Of a form for many, a row says in its last column whose it is, and nobody
+//!    else sees it.
 
 use std::collections::HashMap;
 use std::iter::zip;
@@ -19,17 +20,14 @@ use tokio_postgres::{Error as PostgresError, Row};
 use super::checkout::Checkout;
 use super::statements::{Rows, Sent};
 use crate::domain::Error;
-use crate::sql::ScriptError;
 use crate::sql::encoded::{Encoded, RawColumn};
 use crate::sql::value::Value;
-
-/// How many values say of which catalog a statement is.
-const CATALOG: usize = 2;
+use crate::sql::{Many, ScriptError};
 
 /// A statement with its values, kept for longer than whoever has said it.
 pub(super) struct Kept {
     text: &'static str,
-    many: &'static str,
+    many: Option<Many>,
     values: Vec<Encoded>,
 }
 
@@ -68,9 +66,9 @@ impl Kept {
         self.text.starts_with("SELECT")
     }
 
-    /// Of whom it is, among those of its catalog.
-    fn key(&self) -> Option<&Encoded> {
-        self.values.get(CATALOG)
+    /// Whose it is, among those that a form for many is about.
+    fn key(&self, many: Many) -> Option<&Encoded> {
+        self.values.get(many.same)
     }
 }
 
@@ -94,7 +92,7 @@ pub(super) async fn run(
     let mut told: Vec<Vec<Answer>> = said.iter().map(|_| Vec::new()).collect();
     for (party, answer) in zip(&parties, answers) {
         // In the order of what each has said: step 1.
-        for (who, answer) in zip(&party.members, party.answers(answer)) {
+        for ((who, _), answer) in zip(&party.members, party.answers(answer)) {
             told[*who].push(answer);
         }
     }
@@ -104,8 +102,10 @@ pub(super) async fn run(
 /// Those who say one statement.
 #[derive(Default)]
 struct Party<'a> {
-    members: Vec<usize>,
+    /// What they say, each of it once.
     said: Vec<&'a Kept>,
+    /// The script of each, and which of these it says.
+    members: Vec<(usize, usize)>,
 }
 
 /// Steps 1 and 2.
@@ -115,14 +115,13 @@ fn parties(said: &[Vec<Kept>]) -> Vec<Party<'_>> {
         // What the script has said before lies in front of this one.
         let mut next = 0;
         for kept in statements {
-            let behind = &parties[next..];
-            let joined = behind.iter().position(|party| party.takes(kept));
-            let at = joined.map_or(parties.len(), |at| next + at);
+            let mut behind = parties.iter().enumerate().skip(next);
+            let place = behind.find_map(|(at, party)| Some((at, party.place(kept)?)));
+            let (at, which) = place.unwrap_or((parties.len(), 0));
             if at == parties.len() {
                 parties.push(Party::default());
             }
-            parties[at].members.push(who);
-            parties[at].said.push(kept);
+            parties[at].take(who, kept, which);
             next = at + 1;
         }
     }
@@ -130,28 +129,50 @@ fn parties(said: &[Vec<Kept>]) -> Vec<Party<'_>> {
 }
 
 impl<'a> Party<'a> {
-    /// Whether it can say `kept`, too. Two may ask for one row, and no two change it.
-    fn takes(&self, kept: &Kept) -> bool {
-        let first = self.said[0];
-        !kept.many.is_empty()
-            && kept.many == first.many
-            && kept.values[..CATALOG] == first.values[..CATALOG]
-            && (kept.is_query() || self.said.iter().all(|said| said.key() != kept.key()))
+    /// Which of what is said `kept` is or would be; none if it is another statement.
+    fn place(&self, kept: &Kept) -> Option<usize> {
+        let first = self.said.first().filter(|first| first.text == kept.text)?;
+        if kept.is_query()
+            && let Some(same) = self.said.iter().position(|said| said.values == kept.values)
+        {
+            return Some(same);
+        }
+        let many = kept.many?;
+        let has_room = kept.values[..many.same] == first.values[..many.same]
+            && self
+                .said
+                .iter()
+                .all(|said| said.key(many) != kept.key(many));
+        has_room.then_some(self.said.len())
+    }
+
+    fn take(&mut self, who: usize, kept: &'a Kept, which: usize) {
+        if which == self.said.len() {
+            self.said.push(kept);
+        }
+        self.members.push((who, which));
+    }
+
+    /// The form for many, if it is said in that.
+    fn many(&self) -> Option<Many> {
+        match self.said[..] {
+            [_] => None,
+            _ => self.said[0].many,
+        }
     }
 
     /// The values that become lists.
     fn lists(&self) -> Vec<Vec<Value<'a>>> {
-        let columns = CATALOG..self.said[0].values.len();
+        let Some(many) = self.many() else {
+            return Vec::new();
+        };
         let list = |column| {
             let values = self.said.iter();
             values
                 .map(|said| Value::Encoded(&said.values[column]))
                 .collect()
         };
-        match self.said[..] {
-            [_] => Vec::new(),
-            _ => columns.map(list).collect(),
-        }
+        (many.same..self.said[0].values.len()).map(list).collect()
     }
 
     fn values<'b>(&self, lists: &'b [Vec<Value<'a>>]) -> Vec<Value<'b>>
@@ -159,76 +180,134 @@ impl<'a> Party<'a> {
         'a: 'b,
     {
         let values = self.said[0].values.iter().map(Value::Encoded);
-        match self.said[..] {
-            [_] => values.collect(),
-            _ => {
-                let lists = lists.iter().map(|list| Value::List(list));
-                values.take(CATALOG).chain(lists).collect()
-            }
-        }
+        let same = self.many().map_or(usize::MAX, |many| many.same);
+        let lists = lists.iter().map(|list| Value::List(list));
+        values.take(same).chain(lists).collect()
     }
 
     fn sent<'b>(&self, values: &'b [Value<'b>]) -> Sent<'b> {
-        let Kept { text, many, .. } = self.said[0];
-        let text = match self.said[..] {
-            [_] => text,
-            _ => many,
-        };
+        let Kept { text, many, .. } = *self.said[0];
+        let text = self.many().map_or(text, |many| many.text);
         Sent { text, many, values }
     }
 
     /// What each is answered.
     fn answers(&self, answer: Result<Rows, PostgresError>) -> Vec<Answer> {
-        let shared = || ScriptError::Retry("a statement that it shared has failed".into());
-        let answer = answer.and_then(|rows| match self.said[..] {
-            [_] => Ok(vec![rows]),
-            _ => self.distribute(rows),
+        let answer = answer.and_then(|rows| match self.many() {
+            Some(many) => self.distribute(many, rows),
+            None => Ok(vec![rows]),
         });
-        match answer {
-            Ok(rows) => rows.into_iter().map(Ok).collect(),
-            Err(error) => {
-                let code = error.as_db_error().map(DbError::code);
-                let is_first =
-                    code.is_some_and(|code| *code != SqlState::IN_FAILED_SQL_TRANSACTION);
-                let error = ScriptError::from(error);
-                let may_be_the_connection = is_first && matches!(error, ScriptError::Retry(_));
-                let errors = std::iter::once(error).chain(std::iter::repeat_with(shared));
-                let failures = errors.map(|error| {
-                    Err(Failure {
-                        error,
-                        is_first,
-                        may_be_the_connection,
-                    })
-                });
-                failures.take(self.said.len()).collect()
-            }
-        }
+        let each = self.members.iter();
+        let error = match answer {
+            Ok(rows) => return each.map(|(_, which)| Ok(rows[*which].clone())).collect(),
+            Err(error) => error,
+        };
+        let code = error.as_db_error().map(DbError::code);
+        let is_first = code.is_some_and(|code| *code != SqlState::IN_FAILED_SQL_TRANSACTION);
+        let error = ScriptError::from(error);
+        let may_be_the_connection = is_first && matches!(error, ScriptError::Retry(_));
+        let shared = || ScriptError::Retry("a statement that it shared has failed".into());
+        let errors = std::iter::once(error).chain(std::iter::repeat_with(shared));
+        let failure = |(error, _)| {
+            Err(Failure {
+                error,
+                is_first,
+                may_be_the_connection,
+            })
+        };
+        zip(errors, each).map(failure).collect()
     }
 
     /// Step 3.
-    fn distribute(&self, (rows, _): Rows) -> Result<Vec<Rows>, PostgresError> {
-        let mut numbers: HashMap<Option<&[u8]>, usize> = HashMap::new();
-        let number = |said: &&'a Kept| {
-            let next = numbers.len();
-            let key = said.key().and_then(Encoded::bytes);
-            *numbers.entry(key).or_insert(next)
-        };
-        let each: Vec<_> = self.said.iter().map(number).collect();
-        let mut found: Vec<Vec<Row>> = numbers.iter().map(|_| Vec::new()).collect();
+    fn distribute(&self, many: Many, (rows, _): Rows) -> Result<Vec<Rows>, PostgresError> {
+        let keys = self.said.iter().enumerate();
+        let keys: HashMap<_, _> = keys
+            .map(|(which, said)| (said.key(many).and_then(Encoded::bytes), which))
+            .collect();
+        let mut found: Vec<Vec<Row>> = self.said.iter().map(|_| Vec::new()).collect();
         for row in Arc::into_inner(rows).unwrap_or_default() {
             let RawColumn(key) = row.try_get(row.len() - 1)?;
-            if let Some(number) = numbers.get(&key) {
-                found[*number].push(row);
+            if let Some(which) = keys.get(&key) {
+                found[*which].push(row);
             }
         }
-        let found: Vec<Rows> = found
-            .into_iter()
-            .map(|rows| (rows.len() as u64, Arc::new(rows)))
-            .map(|(count, rows)| (rows, count))
-            .collect();
-        Ok(each
-            .into_iter()
-            .map(|number| found[number].clone())
-            .collect())
+        let rows = |rows: Vec<Row>| {
+            let count = rows.len() as u64;
+            (Arc::new(rows), count)
+        };
+        Ok(found.into_iter().map(rows).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::value::Bind;
+
+    const FIND: &str = "SELECT one";
+    const LIST: &str = "SELECT some";
+    const WRITE: &str = "UPDATE one";
+
+    /// What a script says: statements with their values. All but [`LIST`] have a form for many with one value in common.
+    fn script<const N: usize>(said: [(&'static str, [i64; 2]); N]) -> Vec<Kept> {
+        let kept = said.map(|(text, values)| {
+            let values = values.each_ref().map(Bind::value);
+            let many = (text != LIST).then_some(Many {
+                text: "many",
+                same: 1,
+            });
+            let sent = Sent {
+                text,
+                many,
+                values: &values,
+            };
+            Kept::all(&[sent]).unwrap()
+        });
+        kept.into_iter().flatten().collect()
+    }
+
+    /// The statements that come of it, with the numbers of the scripts that say them.
+    fn statements<const N: usize>(said: [Vec<Kept>; N]) -> Vec<(&'static str, Vec<usize>)> {
+        let parties = parties(&said);
+        let statement = |party: &Party<'_>| {
+            let members = party.members.iter().map(|(who, _)| *who);
+            (party.sent(&[]).text, members.collect())
+        };
+        parties.iter().map(statement).collect()
+    }
+
+    #[test]
+    fn the_same_query_of_several_is_one() {
+        let said = [(); 3].map(|()| script([(LIST, [1, 2]), (FIND, [1, 3])]));
+        assert_eq!(
+            statements(said),
+            [(LIST, vec![0, 1, 2]), (FIND, vec![0, 1, 2])]
+        );
+        let said = [2, 3].map(|value| script([(LIST, [1, value])]));
+        assert_eq!(statements(said), [(LIST, vec![0]), (LIST, vec![1])]);
+    }
+
+    #[test]
+    fn a_form_for_many_is_for_those_with_the_same_first_values() {
+        let said = [[1, 1], [2, 1], [1, 2], [1, 1]].map(|values| script([(FIND, values)]));
+        assert_eq!(statements(said), [("many", vec![0, 2, 3]), (FIND, vec![1])]);
+    }
+
+    #[test]
+    fn two_changes_of_one_row_are_two_statements() {
+        let said = [1, 2, 1].map(|row| script([(WRITE, [1, row])]));
+        assert_eq!(statements(said), [("many", vec![0, 1]), (WRITE, vec![2])]);
+    }
+
+    #[test]
+    fn what_a_script_says_keeps_its_order() {
+        let said = [
+            script([(FIND, [1, 1]), (WRITE, [1, 1])]),
+            script([(WRITE, [1, 2]), (FIND, [1, 2])]),
+        ];
+        assert_eq!(
+            statements(said),
+            [(FIND, vec![0]), ("many", vec![0, 1]), (FIND, vec![1])]
+        );
     }
 }

@@ -14,6 +14,14 @@ pub(super) const BEGIN_OF_GROUP: &str = "BEGIN ISOLATION LEVEL READ COMMITTED RE
      SET LOCAL statement_timeout = '4s'; \
      SET LOCAL idle_in_transaction_session_timeout = '3s'";
 
+/// The same for several changes. Statements with lists are planned each time, for the lists and tables as they are: a plan that
+/// was kept since its table was empty would read all of it.
+pub(super) const BEGIN_OF_SEVERAL: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; \
+     SET LOCAL lock_timeout = '50ms'; \
+     SET LOCAL statement_timeout = '4s'; \
+     SET LOCAL idle_in_transaction_session_timeout = '3s'; \
+     SET LOCAL plan_cache_mode = force_custom_plan";
+
 /// Commits with no limit on the server: promise 5.
 pub(super) const COMMIT: &str = "SET LOCAL statement_timeout = 0; COMMIT";
 

@@ -1,6 +1,6 @@
-//! Whose turn it is to have a connection.
+//! Whose turn it is to have a connection, or a place in what shares one.
 //!
-//! A script takes a turn before it runs, of which there are as many as the pool has connections.
+//! A script takes a turn before it runs, of which there are as many as the pool has connections, or as there are places.
 //!
 //! 1. Each [`Holder`] has a line of its own. A turn that is free goes to the line whose holder has the fewest turns, and
 //!    among those to the one that was served the longest ago. So it is of no use to stand in line a thousand times.
@@ -54,7 +54,7 @@ struct Line {
     pace: Pace,
 }
 
-/// The right to one connection, until it is dropped.
+/// The right to what is taken in turns, until it is dropped.
 pub(super) struct Turn {
     queue: Arc<Queue>,
     holder: Holder,
@@ -102,7 +102,7 @@ impl Turns {
             // Step 4.
             if line.is_some_and(|line| !line.pace.admits(line.waiting.len(), now)) {
                 queue.counts.refused.one();
-                return Err(Error::unavailable("too many wait for a connection"));
+                return Err(Error::unavailable("too many wait for the database"));
             }
             let (sender, turn) = oneshot::channel();
             let number = state.event();

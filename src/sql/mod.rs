@@ -23,7 +23,7 @@ pub mod value;
 
 pub use call::{Call, Changed, RowCollector};
 pub use script_error::ScriptError;
-pub use statement::Statement;
+pub use statement::{Many, Statement};
 pub(crate) use statement::{lock, sql, text};
 pub(crate) use table::table;
 pub(crate) use value::values;

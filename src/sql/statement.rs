@@ -7,40 +7,61 @@ pub struct Statement<const N: usize> {
     pub sqlite: &'static str,
     /// As PostgreSQL reads it; empty where PostgreSQL needs none.
     pub postgres: &'static str,
-    /// As PostgreSQL reads it for many of one catalog at once; empty where there is no such form. The first two values say
-    /// of which catalog, and all others are lists. Its rows have a column more, the last: the third value of which they are.
-    pub postgres_many: &'static str,
+    /// As PostgreSQL reads it for many at once, where there is such a form.
+    pub many: Option<Many>,
+}
+
+/// A statement that PostgreSQL reads for many at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Many {
+    /// Its rows have a column more than that for one, the last: the first value that is a list, of which they are. A query
+    /// looks up one row after the other (`LATERAL`, with an `OFFSET` that keeps it apart): joined, a plan that was kept since
+    /// the table was empty would read all of it.
+    pub text: &'static str,
+    /// How many of the first values are the same for all: whose rows these are. All others are lists.
+    pub same: usize,
 }
 
 /// A statement, from texts that are put together: `sql!("SELECT ", COLUMNS, " FROM team WHERE id = $1")`. It is written
 /// in PostgreSQL's dialect, and SQLite's is made of it. Where that is not enough, each engine has a text of its own:
-/// `sql!(sqlite: ["..."], postgres: ["..."])`, and PostgreSQL may have one for many: `postgres_many: ["..."]`.
+/// `sql!(sqlite: ["..."], postgres: ["..."])`. PostgreSQL may have one for many with the same first two values:
+/// `many(2): ["..."]`.
 macro_rules! sql {
-    (sqlite: [$($sqlite:expr),+ $(,)?], postgres: [$($postgres:expr),+ $(,)?] $(,)?) => {
-        $crate::sql::statement::sql!(sqlite: [$($sqlite),+], postgres: [$($postgres),+], postgres_many: [""])
-    };
     (
         sqlite: [$($sqlite:expr),+ $(,)?],
-        postgres: [$($postgres:expr),+ $(,)?],
-        postgres_many: [$($many:expr),+ $(,)?] $(,)?
+        postgres: [$($postgres:expr),+ $(,)?]
+        $(, many($same:literal): [$($many:expr),+ $(,)?])? $(,)?
     ) => {{
         const SQLITE_TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($sqlite),+]);
         const SQLITE: [u8; SQLITE_TEXT.length()] = SQLITE_TEXT.for_sqlite().bytes();
         const POSTGRES_TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($postgres),+]);
         const POSTGRES: [u8; POSTGRES_TEXT.length()] = POSTGRES_TEXT.bytes();
-        const MANY_TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($many),+]);
-        const MANY: [u8; MANY_TEXT.length()] = MANY_TEXT.bytes();
         const PLACES: usize = $crate::sql::text::most(SQLITE_TEXT.places(), POSTGRES_TEXT.places());
         const {
             &$crate::sql::statement::Statement::<PLACES> {
                 sqlite: $crate::sql::text::as_str(&SQLITE),
                 postgres: $crate::sql::text::as_str(&POSTGRES),
-                postgres_many: $crate::sql::text::as_str(&MANY),
+                many: $crate::sql::statement::many!($($same, $($many),+)?),
             }
         }
     }};
+    (one: [$($part:expr),+ $(,)?], many($same:literal): [$($many:expr),+ $(,)?] $(,)?) => {
+        $crate::sql::statement::sql!(
+            sqlite: [$($part),+], postgres: [$($part),+], many($same): [$($many),+]
+        )
+    };
     ($($part:expr),+ $(,)?) => {
         $crate::sql::statement::sql!(sqlite: [$($part),+], postgres: [$($part),+])
+    };
+}
+
+/// The form of a statement for many, if there is one.
+macro_rules! many {
+    () => {
+        None
+    };
+    ($same:literal, $($part:expr),+) => {
+        Some($crate::sql::statement::Many { text: $crate::sql::statement::text!($($part),+), same: $same })
     };
 }
 
@@ -55,9 +76,12 @@ macro_rules! text {
 
 /// A statement that only locks, which is PostgreSQL's alone: in SQLite, there is only one writer.
 macro_rules! lock {
+    (one: [$($part:expr),+ $(,)?], many($same:literal): [$($many:expr),+ $(,)?] $(,)?) => {
+        $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+], many($same): [$($many),+])
+    };
     ($($part:expr),+ $(,)?) => {
         $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+])
     };
 }
 
-pub(crate) use {lock, sql, text};
+pub(crate) use {lock, many, sql, text};

@@ -98,9 +98,9 @@ macro_rules! table {
             /// the others are lists of the values of an insertion.
             pub const INSERT_ALL: &str = as_str(&INSERT_ALL_BYTES);
 
-            const UPDATE_ALL_TEXT: Text = update_all(&TABLE, COUNT);
+            const UPDATE_ALL_TEXT: Text = update_all(&TABLE, BEFORE, COUNT);
             const UPDATE_ALL_BYTES: [u8; UPDATE_ALL_TEXT.length()] = UPDATE_ALL_TEXT.bytes();
-            /// The statement that changes many rows in PostgreSQL, found by their keys, to such lists.
+            /// The statement that changes many rows in PostgreSQL, found by their keys, to such values.
             pub const UPDATE_ALL: &str = as_str(&UPDATE_ALL_BYTES);
 
             /// The values of an insertion.

@@ -180,7 +180,7 @@ pub const fn insert(table: &Table, count: usize) -> Text {
         .push("INSERT INTO \"")
         .push(table.name)
         .push("\" (");
-    text = push_names(text, table, count).push(") VALUES (");
+    text = push_names(text, table, 0, count).push(") VALUES (");
     let mut at = 0;
     while at < count {
         if at > 0 {
@@ -227,7 +227,7 @@ const fn push_equal(
 /// `INSERT INTO "product" (team_id, id, unit_price) SELECT $1, * FROM unnest($2::uuid[], $3::numeric[])`.
 pub const fn insert_all(table: &Table, same: usize, count: usize) -> Text {
     let text = Text::new().push("INSERT INTO \"").push(table.name);
-    let mut text = push_names(text.push("\" ("), table, count).push(") SELECT ");
+    let mut text = push_names(text.push("\" ("), table, 0, count).push(") SELECT ");
     let mut at = 0;
     while at < same {
         text = push_value(text, table, at).push(", ");
@@ -237,18 +237,18 @@ pub const fn insert_all(table: &Table, same: usize, count: usize) -> Text {
 }
 
 /// The statement that changes many rows, found by their keys, to the values of such an insertion.
-pub const fn update_all(table: &Table, count: usize) -> Text {
+pub const fn update_all(table: &Table, same: usize, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
-    let text = push_same(text, table, count, false, ", ");
-    let text = push_unnest(text.push(" FROM "), table, 0, count);
-    let text = push_names(text.push(" AS changed ("), table, count);
-    push_same(text.push(") WHERE "), table, count, true, " AND ")
+    let text = push_changed(text, table, (same, count), false, ", ");
+    let text = push_unnest(text.push(" FROM "), table, same, count);
+    let text = push_names(text.push(" AS changed ("), table, same, count);
+    push_changed(text.push(") WHERE "), table, (same, count), true, " AND ")
 }
 
-const fn push_names(mut text: Text, table: &Table, count: usize) -> Text {
-    let mut at = 0;
+const fn push_names(mut text: Text, table: &Table, from: usize, count: usize) -> Text {
+    let mut at = from;
     while at < count {
-        if at > 0 {
+        if at > from {
             text = text.push(", ");
         }
         text = text.push(table.columns[at].0);
@@ -276,11 +276,12 @@ const fn push_unnest(text: Text, table: &Table, from: usize, count: usize) -> Te
     text.push(")")
 }
 
-/// `column = changed.column` for each column that is of the key, or that is not.
-const fn push_same(
+/// `column = changed.column` for each column that is of the key, or that is not; `column = $n` for those that are the same in
+/// all rows.
+const fn push_changed(
     mut text: Text,
     table: &Table,
-    count: usize,
+    (same, count): (usize, usize),
     of_key: bool,
     between: &str,
 ) -> Text {
@@ -295,7 +296,11 @@ const fn push_same(
             if of_key {
                 text = text.push(table.name).push(".");
             }
-            text = text.push(name).push(" = changed.").push(name);
+            text = text.push(name).push(" = ");
+            text = match at < same {
+                true => push_value(text, table, at),
+                false => text.push("changed.").push(name),
+            };
         }
         at += 1;
     }

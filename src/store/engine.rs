@@ -72,8 +72,8 @@ impl Store {
         answer
     }
 
-    /// As [`write`](Store::write), for a small change that others may share the transaction of. `subjects` are all that it
-    /// decides upon, as far as others change that in the same way; whatever else it changes, it locks.
+    /// As [`write`](Store::write), for a small change that others may share the transaction of: none that has one of
+    /// `subjects` in common with it.
     ///
     /// # Errors
     /// As of [`write`](Store::write).
@@ -199,7 +199,7 @@ impl Store {
         answer
     }
 
-    /// As [`read`](Store::read), for a query that is asked together with those of others, if there is a form for many of it.
+    /// As [`read`](Store::read), for a query that finds at most `rows` rows, and is asked together with those of others.
     ///
     /// # Errors
     /// As of [`read`](Store::read).
@@ -207,6 +207,7 @@ impl Store {
         &self,
         holder: impl Into<Holder>,
         query: B,
+        rows: usize,
     ) -> Result<B::Out, Error> {
         let span = self.span("read");
         let answer = match self {
@@ -216,7 +217,7 @@ impl Store {
             }),
             Store::Postgres(postgres) => {
                 // In a box, as above.
-                Box::pin(looked_up(postgres, holder.into(), query)).await
+                Box::pin(looked_up(postgres, holder.into(), query, rows)).await
             }
         };
         tell(span, answer.as_ref().err());
@@ -265,9 +266,10 @@ async fn in_group<T>(
     script: impl AsyncFn(Sql<'_>) -> Result<T, ScriptError>,
 ) -> Result<T, Error> {
     let mut attempts = postgres.attempts();
+    let deadline = attempts.deadline();
     if postgres.takes_into_groups(holder) {
         let attempt = async {
-            let seat = postgres.seat(holder, subjects).await?;
+            let seat = postgres.seat(holder, subjects, deadline).await?;
             let result = script(Sql::Postgres(seat.handle())).await;
             seat.end(result).await
         };
@@ -283,11 +285,12 @@ async fn looked_up<B: Batch>(
     postgres: &Postgres,
     holder: Holder,
     query: B,
+    rows: usize,
 ) -> Result<B::Out, Error> {
     let mut sent = Vec::new();
     query.send(&mut sent);
     let mut attempts = postgres.attempts();
-    let mut answers = attempts.next(postgres.look_up(holder, &sent)).await;
+    let mut answers = attempts.next(postgres.look_up(holder, &sent, rows)).await;
     let answers = loop {
         if let ControlFlow::Break(answers) = answers {
             break answers?;

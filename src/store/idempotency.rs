@@ -36,9 +36,10 @@ pub fn find(catalog: Catalog, request: &IdempotentRequest) -> impl Batch<Out = O
             "SELECT request, answer, created_at FROM idempotency \
              WHERE team_id = $1 AND mode = $2 AND key = $3"
         ],
-        postgres_many: [
-            "SELECT request, answer, created_at, key FROM idempotency \
-             WHERE team_id = $1 AND mode = $2 AND key = ANY($3)"
+        many(2): [
+            "SELECT request, answer, created_at, key FROM unnest($3) AS asked (asked_key), LATERAL \
+                 (SELECT * FROM idempotency \
+                  WHERE team_id = $1 AND mode = $2 AND key = asked_key OFFSET 0) AS found"
         ],
     )
     .with(values![catalog.team_id, catalog.mode, &request.key])
@@ -70,7 +71,7 @@ pub fn keep<'a>(
             " ON CONFLICT (team_id, mode, key) DO UPDATE SET request = $4, answer = $5, created_at = $6 \
              WHERE idempotency.created_at = $7"
         ],
-        postgres_many: [
+        many(2): [
             "INSERT INTO idempotency (team_id, mode, key, request, answer, created_at) \
              SELECT $1, $2, * FROM unnest($3::text[], $4::bytea[], $5::text[], $6::bigint[]) \
              ON CONFLICT (team_id, mode, key) DO UPDATE SET \

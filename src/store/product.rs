@@ -12,7 +12,7 @@ use crate::domain::catalog::Catalog;
 use crate::domain::id::{ProductId, TeamId};
 use crate::domain::product::{Product, StatusFilter};
 use crate::sql::value::{Bind, columns};
-use crate::sql::{Call, RowCollector, ScriptError, sql, table, text, values};
+use crate::sql::{Call, RowCollector, ScriptError, Statement, sql, table, text, values};
 
 table! {
     /// The rows of products.
@@ -59,7 +59,7 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
         sqlite: [row::INSERT],
         postgres: [row::INSERT, UNLESS_TAKEN],
-        postgres_many: [row::INSERT_ALL, UNLESS_TAKEN, " RETURNING id"],
+        many(2): [row::INSERT_ALL, UNLESS_TAKEN, " RETURNING id"],
     )
     .with(row::values(catalog.team_id, catalog.mode, product))
     .rule(|inserted| match inserted {
@@ -70,7 +70,11 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
 
 /// Writes what may change of a product whose status stays. Errors as of [`insert`].
 pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
-    sql!(row::UPDATE).with(row::values(catalog.team_id, catalog.mode, product))
+    sql!(
+        one: [row::UPDATE],
+        many(2): [row::UPDATE_ALL, " RETURNING product.id"],
+    )
+    .with(row::values(catalog.team_id, catalog.mode, product))
 }
 
 /// Adds products: in PostgreSQL many rows are one round trip, of lists of values. Errors as of [`insert`].
@@ -88,14 +92,13 @@ pub async fn insert_all(
         }
         return Ok(());
     }
-    let Catalog { team_id, mode } = catalog;
-    let columns = columns(products.iter().map(|it| row::values(team_id, mode, it)));
-    let mut lists = columns.each_ref().map(|column| column[..].value());
-    // These are the same for all.
-    lists[..2].copy_from_slice(&values![team_id, mode]);
-    let insert = sql!(sqlite: [""], postgres: [row::INSERT_ALL]).with(lists);
-    sql.run((!products.is_empty()).then_some(insert)).await?;
-    Ok(())
+    write_all(
+        sql,
+        sql!(sqlite: [""], postgres: [row::INSERT_ALL]),
+        catalog,
+        products,
+    )
+    .await
 }
 
 /// Writes what may change of products whose status stays, as [`insert_all`]. Errors as of [`insert`].
@@ -113,27 +116,44 @@ pub async fn update_all(
         }
         return Ok(());
     }
+    write_all(
+        sql,
+        sql!(sqlite: [""], postgres: [row::UPDATE_ALL]),
+        catalog,
+        products,
+    )
+    .await
+}
+
+async fn write_all(
+    sql: Sql<'_>,
+    statement: &'static Statement<14>,
+    catalog: Catalog,
+    products: &[Product],
+) -> Result<(), ScriptError> {
     let Catalog { team_id, mode } = catalog;
     let columns = columns(products.iter().map(|it| row::values(team_id, mode, it)));
-    // The team once more: the rows are in one place, and the statement says in which.
-    let mut lists = [team_id.value(); 15];
-    for (list, column) in lists.iter_mut().zip(&columns) {
-        *list = column[..].value();
-    }
-    let update = sql!(
-        sqlite: [""],
-        postgres: [row::UPDATE_ALL, " AND product.team_id = $15"],
-    )
-    .with(lists);
-    sql.run((!products.is_empty()).then_some(update)).await?;
+    let mut lists = columns.each_ref().map(|column| column[..].value());
+    // These are the same for all.
+    lists[..2].copy_from_slice(&values![team_id, mode]);
+    let write = statement.with(lists);
+    sql.run((!products.is_empty()).then_some(write)).await?;
     Ok(())
 }
 
 /// Writes that a product is archived.
 pub fn archive(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
-        "UPDATE product SET status = $4, updated_at = $5 \
-         WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id = $3"
+        one: [
+            "UPDATE product SET status = $4, updated_at = $5 \
+             WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id = $3"
+        ],
+        many(2): [
+            "UPDATE product SET status = archived.status, updated_at = archived.updated_at \
+             FROM unnest($3::uuid[], $4::text[], $5::bigint[]) AS archived (id, status, updated_at) \
+             WHERE product.team_id = $1 AND product.mode = $2 AND product.status = 'active' \
+             AND product.id = archived.id RETURNING product.id"
+        ],
     )
     .with(values![
         catalog.team_id,
@@ -152,8 +172,9 @@ pub fn find<'a>(
     sql!(
         sqlite: [ONE],
         postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3"],
-        postgres_many: [
-            "SELECT ", row::COLUMNS, ", id FROM product WHERE team_id = $1 AND mode = $2 AND id = ANY($3)"
+        many(2): [
+            "SELECT ", row::COLUMNS, ", id FROM unnest($3) AS asked (asked_id), LATERAL \
+                 (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = asked_id OFFSET 0) AS found"
         ],
     )
     .with(values![catalog.team_id, catalog.mode, id])
@@ -165,6 +186,12 @@ pub fn lock(catalog: Catalog, id: ProductId) -> impl Batch<Out = Option<Product>
     sql!(
         sqlite: [ONE],
         postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3 FOR UPDATE"],
+        // In one order, so that nobody waits for whom waits for them.
+        many(2): [
+            "SELECT ", row::COLUMNS, ", id FROM (SELECT unnest($3) AS asked_id ORDER BY 1) AS asked, LATERAL \
+                 (SELECT * FROM product \
+                  WHERE team_id = $1 AND mode = $2 AND id = asked_id FOR UPDATE OFFSET 0) AS found"
+        ],
     )
     .with(values![catalog.team_id, catalog.mode, id])
     .first(row::read)

@@ -56,9 +56,23 @@ pub fn insert(session: &Session) -> impl Batch {
 
 /// Adds a pair of tokens, of which nothing but the digests is kept.
 pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> impl Batch {
+    let access = sql!(
+        one: [access_token_row::INSERT],
+        many(0): [
+            "INSERT INTO access_token (digest, session_id, expires_at) \
+             SELECT * FROM unnest($1::bytea[], $2::uuid[], $3::bigint[]) RETURNING digest"
+        ],
+    );
+    let refresh = sql!(
+        one: [refresh_token_row::INSERT],
+        many(0): [
+            "INSERT INTO refresh_token (digest, session_id) \
+             SELECT * FROM unnest($1::bytea[], $2::uuid[]) RETURNING digest"
+        ],
+    );
     (
-        sql!(access_token_row::INSERT).with(values![&pair.access, id, expires_at]),
-        sql!(refresh_token_row::INSERT).with(values![&pair.refresh, id]),
+        access.with(values![&pair.access, id, expires_at]),
+        refresh.with(values![&pair.refresh, id]),
     )
 }
 
@@ -90,8 +104,14 @@ pub fn find_access_token(
 /// not active, and which nobody else changes until the end of the transaction. A statement of its own takes the lock, because the other has to see what was committed while it was waited for.
 pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken>> {
     let lock = lock!(
-        "SELECT 1 FROM session \
-         WHERE id = (SELECT session_id FROM refresh_token WHERE digest = $1) FOR UPDATE"
+        one: [
+            "SELECT 1 FROM session \
+             WHERE id = (SELECT session_id FROM refresh_token WHERE digest = $1) FOR UPDATE"
+        ],
+        many(0): [
+            "SELECT digest FROM session JOIN refresh_token ON refresh_token.session_id = session.id \
+             WHERE digest = ANY($1) ORDER BY session.id FOR UPDATE OF session"
+        ],
     );
     let find = sql!(
         sqlite: [
@@ -109,6 +129,13 @@ pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken
             "successor",
             " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
              WHERE refresh_token.digest = $1",
+        ],
+        many(0): [
+            "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL OR NOT ",
+            OF_ACTIVE,
+            ", spent_at, successor, digest \
+             FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
+             WHERE refresh_token.digest = ANY($1)",
         ],
     );
     let find = find.with(values![digest]).first(|row| {
@@ -135,6 +162,11 @@ pub fn mark_spent(refresh: &Refresh) -> impl Batch {
     let spend = sql!(
         sqlite: ["UPDATE refresh_token SET spent_at = $2, successor = ", WRAPPED, " WHERE digest = $1"],
         postgres: ["UPDATE refresh_token SET spent_at = $2, successor = $3 WHERE digest = $1"],
+        many(0): [
+            "UPDATE refresh_token SET spent_at = spent.at, successor = spent.successor \
+             FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS spent (digest, at, successor) \
+             WHERE refresh_token.digest = spent.digest RETURNING refresh_token.digest"
+        ],
     );
     let add_key = sql!(sqlite: [ADD_KEY], postgres: [""]);
     (
@@ -151,8 +183,16 @@ pub fn extend(
     user_agent: &Option<String>,
 ) -> impl Batch {
     sql!(
-        "UPDATE session SET expires_at = $2, last_used_at = greatest(last_used_at, $3), \
-         user_agent = coalesce($4, user_agent) WHERE id = $1"
+        one: [
+            "UPDATE session SET expires_at = $2, last_used_at = greatest(last_used_at, $3), \
+             user_agent = coalesce($4, user_agent) WHERE id = $1"
+        ],
+        many(0): [
+            "UPDATE session SET expires_at = used.ends_at, last_used_at = greatest(last_used_at, used.at), \
+             user_agent = coalesce(used.by, user_agent) \
+             FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS used (id, ends_at, at, by) \
+             WHERE session.id = used.id RETURNING session.id"
+        ],
     )
     .with(values![id, expires_at, now, user_agent])
 }
@@ -160,7 +200,13 @@ pub fn extend(
 /// Ends the grace of a session, if one is running.
 pub fn end_grace(id: SessionId) -> impl Batch {
     sql!(
-        "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL"
+        one: [
+            "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL"
+        ],
+        many(0): [
+            "UPDATE refresh_token SET successor = NULL \
+             WHERE session_id = ANY($1) AND successor IS NOT NULL RETURNING session_id"
+        ],
     )
     .with(values![id])
 }

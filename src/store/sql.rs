@@ -3,7 +3,6 @@
 use std::vec::IntoIter;
 
 use crate::domain::Error;
-use crate::domain::subject::Subject;
 use crate::postgres::{self, Rows, Sent};
 use crate::sql::value::{Columns, Row};
 use crate::sql::{Call, RowCollector, ScriptError};
@@ -38,18 +37,6 @@ impl Sql<'_> {
                 };
                 calls.receive(&mut answers.into_iter())
             }
-        }
-    }
-}
-
-impl Sql<'_> {
-    /// Whether another change of this transaction has asked already about `subject`, and holds what it was told until the
-    /// end: then there is no need to ask again, since they are committed together. Where the one that has asked is refused,
-    /// none of them is.
-    pub fn is_held(self, subject: Subject) -> bool {
-        match self {
-            Sql::Sqlite(_) => false,
-            Sql::Postgres(handle) => handle.is_held(subject),
         }
     }
 }
@@ -129,7 +116,7 @@ impl<A: RowCollector, const N: usize> Batch for Call<'_, A, N> {
         if !self.statement.postgres.is_empty() {
             into.push(Sent {
                 text: self.statement.postgres,
-                many: self.statement.postgres_many,
+                many: self.statement.many,
                 values: &self.values,
             });
         }

@@ -10,12 +10,14 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::audit::Actor;
+use invoicing::domain::id::ProductId;
 use invoicing::domain::idempotency::{IdempotentRequest, Outcome};
 use invoicing::domain::product::{Product, ProductChanges};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use openapi_dropshot_runtime::{Field, json};
 use test_support::postgres::{Locked, ask};
+use uuid::Uuid;
 
 use super::lost::{END_IT, at_commit, tries};
 use super::relay::{Relay, migrated};
@@ -137,6 +139,43 @@ async fn one_that_is_refused_takes_no_other_with_it() {
     assert_eq!(counted(&made.await, once), expected);
     let products = ask(service.database().url(), "SELECT count(*) FROM product");
     assert_eq!(products, (CROWD / 8 * 6 + 1).to_string());
+}
+
+#[tokio::test]
+async fn one_that_is_refused_before_it_has_written_undoes_nobody() {
+    let service = Service::new().await;
+    let key = service.writer().await;
+    let taken = service.app.create_product(&key, with_sku("S"), None).await;
+    let taken = taken.unwrap().value.id;
+    // Nobody's, whose author is the same.
+    let missing = ProductId::from(Uuid::nil());
+    let made = at_once(CROWD, |number| {
+        let (app, key) = (service.app.clone(), key.clone());
+        async move {
+            match number % 8 {
+                0 => app.create_product(&key, with_sku("S"), None).await,
+                1 => {
+                    let changes = ProductChanges::default();
+                    app.update_product(&key, missing, changes, None).await
+                }
+                _ => create(app, key, number).await,
+            }
+        }
+    });
+    let expected = counts([
+        ("made", CROWD / 8 * 6),
+        (Error::DuplicateSku.to_string().as_str(), CROWD / 8),
+        (Error::ProductNotFound.to_string().as_str(), CROWD / 8),
+    ]);
+    assert_eq!(counted(&made.await, once), expected);
+    let transactions = format!(
+        "SELECT count(DISTINCT xmin::text) FROM product WHERE id <> '{}'",
+        taken.0
+    );
+    let transactions: usize = ask(service.database().url(), &transactions)
+        .parse()
+        .unwrap();
+    assert!(transactions <= CROWD / 8, "{transactions}");
 }
 
 #[tokio::test]

@@ -141,10 +141,9 @@ fn of_postgres(text: &str) -> Vec<&str> {
         let (_, rest) = call.split_once(begin)?;
         Some(before_its_end(rest, '[', ']'))
     };
-    match of("postgres: [") {
-        Some(one) => std::iter::once(one).chain(of("postgres_many: [")).collect(),
-        None => vec![call],
-    }
+    let one = of("postgres: [").or_else(|| of("one: [")).unwrap_or(call);
+    let many = of("many(0): [").or_else(|| of("many(2): ["));
+    std::iter::once(one).chain(many).collect()
 }
 
 /// The text up to where a bracket ends that is open at its beginning; those in literals do not count.

@@ -102,15 +102,16 @@ async fn sell(app: &App, team: TeamId) {
         app.create_product(&key, with_sku("C"), request("three")),
     )
     .await;
-    let (b, _) = (b.unwrap().value, c.unwrap());
+    let (b, c) = (b.unwrap().value.id, c.unwrap().value.id);
+    let patch = |id| app.update_product(&key, id, ProductChanges::default(), None);
+    let (one, other) = join(patch(b), patch(c)).await;
+    one.and(other).unwrap();
     // The index that refuses it is known by its name.
     let taken = ProductChanges {
         sku: Field::Value("A".into()),
         ..ProductChanges::default()
     };
-    app.update_product(&key, b.id, taken, None)
-        .await
-        .unwrap_err();
+    app.update_product(&key, b, taken, None).await.unwrap_err();
     app.list_products(&key, StatusFilter::Active, 10, None)
         .await
         .unwrap();
@@ -118,14 +119,15 @@ async fn sell(app: &App, team: TeamId) {
         .list_products(&key, StatusFilter::All, 10, None)
         .await
         .unwrap();
-    let id = page.items[0].id;
+    let id = page.items.last().unwrap().id;
     app.get_product(&key, id).await.unwrap();
-    let (one, same) = join(app.get_product(&key, id), app.get_product(&key, id)).await;
-    assert_eq!(one.unwrap(), same.unwrap());
-    app.update_product(&key, id, Default::default(), None)
-        .await
-        .unwrap();
+    let (one, other) = join(app.get_product(&key, b), app.get_product(&key, c)).await;
+    assert_ne!(one.unwrap(), other.unwrap());
+    patch(id).await.unwrap();
     app.archive_product(&key, id, None).await.unwrap();
+    let archive = |id| app.archive_product(&key, id, None);
+    let (one, other) = join(archive(b), archive(c)).await;
+    one.and(other).unwrap();
     app.record_uses().await.unwrap();
     app.list_api_keys(Some(team), Default::default())
         .await
@@ -215,6 +217,16 @@ async fn sign_in(app: &App, clock: &ManualClock, user: UserId) {
     clock.advance(Duration::from_secs(31));
     app.erase_successors().await.unwrap();
     refresh(app, &first).await.unwrap_err();
+    // At once, what they say is said for both; the second time, each ends the grace of the first.
+    let mut pairs = (
+        exchange(app, &code().await).await,
+        exchange(app, &code().await).await,
+    );
+    for _ in 0..2 {
+        let (one, other) = join(refresh(app, &pairs.0), refresh(app, &pairs.1)).await;
+        pairs = (one.unwrap(), other.unwrap());
+    }
+    app.revoke_sessions_of_user(user).await.unwrap();
     exchange(app, &code().await).await;
     let sessions = app
         .list_sessions(Some(user), Default::default())
