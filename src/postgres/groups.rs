@@ -5,9 +5,10 @@
 //!
 //! 1. A change says for whom it is, and which [`Subject`]s it decides upon. It takes a seat, of which a holder has no more
 //!    than its share, and waits.
-//! 2. There are a few lanes. One that is free takes a connection, and then all that wait by then, in the order in which they
-//!    came: at most [`LARGEST`], and none that has a subject in common with one that is under way, or with one before it that
-//!    has to wait for that. So who is alone waits for nobody, and what a change reads of its subjects is as it was committed.
+//! 2. There are a few lanes. One that is free takes a connection, lets those go first who are [about to come](gather), and
+//!    takes all that wait by then, in the order in which they came: at most [`LARGEST`], and none that has a subject in common
+//!    with one that is under way, or with one before it that has to wait for that. So who is alone waits for nobody, and what a
+//!    change reads of its subjects is as it was committed.
 //! 3. Each runs its own script, on its own task. What the scripts say next is sent once all of them have said something,
 //!    [as few statements](super::together): a round trip of one is a round trip of all. BEGIN travels with the first.
 //! 4. Each says how its script went. Where all went well, or were refused by a rule before they wrote anything, the lane
@@ -30,6 +31,7 @@ use tokio::time::{Instant, timeout};
 
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
+use super::gather::gather;
 use super::group::Group;
 use super::seat::Seat;
 use super::turns::{Turn, Turns};
@@ -208,6 +210,7 @@ impl Lane {
         while self.goes_on() {
             // Later, none of those who wait has time left.
             let connection = timeout(DEADLINE, queue.connections.checkout(Holder::Groups)).await;
+            gather(LARGEST, || queue.state().waiting.len()).await;
             let changes = queue.state().next();
             let _busy = Busy::of(&queue, &changes);
             // Without a connection, each goes alone. And nobody may wait any more.

@@ -4,8 +4,8 @@
 //! other lookups are under way is asked for at once, through one connection:
 //!
 //! 1. Who looks up a row takes a seat, of which a holder has no more than its share, and waits.
-//! 2. There are a few lanes. One that is free takes a connection, and then all who wait by then, in the order in which they
-//!    came, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. So who is alone waits for nobody.
+//! 2. There are a few lanes. One that is free takes a connection, lets those go first who are [about to come](gather), and
+//!    takes all who wait by then, in the order in which they came, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. So who is alone waits for nobody.
 //! 3. They are asked for together ([`together`]).
 //! 4. Each gets its rows. Whose statement has failed looks them up alone, and is told why.
 
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
+use super::gather::gather;
 use super::statements::{Rows, Sent};
 use super::together::{self, Kept};
 use super::turns::{Turn, Turns};
@@ -132,6 +133,7 @@ impl Lane {
         while self.goes_on() {
             // Later, none of those who wait has time left. Without a connection, each looks it up alone.
             let checkout = timeout(DEADLINE, queue.connections.checkout(Holder::Lookups)).await;
+            gather(LARGEST, || queue.state().waiting.len()).await;
             let waiting = next(&mut queue.state().waiting);
             if let Ok(Ok(checkout)) = checkout
                 && !waiting.is_empty()

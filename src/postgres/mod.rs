@@ -32,8 +32,8 @@
 //! # Round trips that are left
 //!
 //! What a refresh said in ten round trips one by one is now said in three, and a change under an idempotency key in three
-//! instead of six; it was four when this was measured. With 2.3 ms for each, as between two machines, that is 9.8 ms instead of 28.8 and 12.5 instead of 16.6;
-//! on one machine it is 1.9 ms instead of 3.4 for the refresh and the same for the change. (Medians of 100 through the
+//! instead of six; it was four when this was measured. With 2.3 ms for each, as between two machines, that is 9.8 ms instead
+//! of 28.8 and 12.5 instead of 16.6; on one machine it is 1.9 ms instead of 3.4 for the refresh and the same for the change. (Medians of 100 through the
 //! relay of the tests, unoptimized, on two processors that had other work to do.) What is left:
 //!
 //! - *COMMIT* waits for the answers before it. Sent with the last statement it would save a round trip of each change.
@@ -57,6 +57,7 @@
 //! - `inspect.rs`: how the database is, for those who only ask.
 //! - `copy.rs`: all of the database, for those who move to another store.
 //! - `groups.rs`, `group.rs`, `member.rs`, `seat.rs`: changes that share a transaction.
+//! - `gather.rs`: how those are waited for who are about to come.
 //! - `together.rs`: what several scripts say, said as few statements.
 //! - `lookups.rs`: rows that are looked up together.
 //! - `connections.rs`: lends a connection to a script.
@@ -73,6 +74,7 @@ mod connections;
 mod copy;
 mod counts;
 mod error;
+mod gather;
 mod group;
 mod groups;
 mod handle;
