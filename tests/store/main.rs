@@ -55,6 +55,7 @@ mod postgres {
     mod distribution;
     mod fair;
     mod groups;
+    mod leaving;
     mod lookups;
     mod lost;
     mod partitioned;
