@@ -25,6 +25,7 @@ mod path;
 mod quotas;
 mod request;
 mod seldom;
+mod span;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -33,6 +34,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use openapi_dropshot_runtime::forwarded;
+use opentelemetry::trace::TraceId;
 use slog::{Drain, KV, Key, Level, Logger, Record, Serializer, debug, error, o};
 
 use crate::client_address::behind;
@@ -45,9 +47,9 @@ pub use beginning::Begun;
 pub use lines::dropped_lines;
 pub use output::{Controls, Guard};
 pub use quotas::Quotas;
-pub(crate) use request::named;
 pub use request::{Caller, ErrorCode, NothingChanged, Request, request};
 pub use seldom::Seldom;
+pub(crate) use span::span;
 
 /// The same as [`to_standard_error`], but that lines are written at once until [`Begun::set`].
 ///
@@ -102,13 +104,13 @@ pub fn for_framework(log: &Logger) -> Logger {
     Logger::root(Framework::new(log, None), o!())
 }
 
-/// The same of a server that strangers reach. `refused` is told the status and the time of each request that dropshot answers
-/// itself, whether or not it has a line.
+/// The same of a server that strangers reach. `refused` is told of each request that dropshot answers itself, whether or not
+/// its line is written; it says which trace that is.
 pub fn for_public_framework(
     log: &Logger,
     quotas: Arc<Quotas>,
     trusted_proxies: TrustedProxies,
-    refused: impl Fn(u16, Duration) + Send + Sync + 'static,
+    refused: impl Fn(&Request<'_>) -> Option<TraceId> + Send + Sync + 'static,
 ) -> Logger {
     let public = Some(Public {
         quotas,
@@ -130,9 +132,11 @@ struct Framework {
 struct Public {
     quotas: Arc<Quotas>,
     trusted_proxies: TrustedProxies,
-    /// It counts, and a count is whole whatever panics.
-    refused: AssertUnwindSafe<Box<dyn Fn(u16, Duration) + Send + Sync>>,
+    /// It counts and sends spans, and both are whole whatever panics.
+    refused: AssertUnwindSafe<Box<TellRefused>>,
 }
+
+type TellRefused = dyn Fn(&Request<'_>) -> Option<TraceId> + Send + Sync;
 
 impl Public {
     /// Who is behind this peer, by the internal message of the error. A proxy stands for its clients, and what it has said
@@ -208,29 +212,26 @@ impl Framework {
             return; // All other requests come by here, too, and nothing more is made for them.
         };
         let values = Values::of(record, values);
-        let latency = Duration::from_micros(values.latency_us);
-        if let Some(public) = &self.public {
-            (public.refused)(values.status, latency);
-        }
-        let Some(request_id) = values.request_id else {
-            return;
-        };
         let of_public = self.public.as_ref().zip(values.peer);
         let client_address = of_public.and_then(|(public, peer)| public.client(peer, &why));
-        let line = Request {
+        let mut line = Request {
             method: &values.method,
             route: None,
             path: Some(&values.uri),
             status: values.status,
             error_code: None,
             bytes: None,
-            latency,
-            request_id: &request_id,
+            latency: Duration::from_micros(values.latency_us),
+            // dropshot makes one for each request.
+            request_id: values.request_id.as_deref().unwrap_or_default(),
             changes: false,
             caller: Caller::Unknown,
             client_address,
             trace_id: None,
         };
+        if let Some(public) = &self.public {
+            line.trace_id = (public.refused)(&line);
+        }
         let admitted = of_public.is_none_or(|(public, peer)| {
             // What only a proxy is known of counts as its own.
             public.quotas.admit(client_address.unwrap_or(peer), &line)

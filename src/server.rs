@@ -38,6 +38,7 @@ use dropshot::{
     ApiDescription, ConfigDropshot, ConfigTls, HandlerTaskMode, HttpServer, ServerBuilder,
     ServerContext,
 };
+use http::HeaderMap;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use openapi_dropshot_runtime::Methods;
 use slog::{Logger, error, info, o, warn};
@@ -46,6 +47,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::admin::ReplicaState;
 use crate::settings::{Settings, TlsFiles};
 use crate::start_error::StartError;
+use crate::trace::Traces;
 use crate::traffic::Traffic;
 use crate::{log, tls};
 
@@ -120,7 +122,8 @@ enum Asked {
 }
 
 impl<C: ServerContext> Server<C> {
-    /// Starts a server for `api`, whose paths have these methods (steps 1 and 2).
+    /// Starts a server for `api`, whose paths have these methods (steps 1 and 2). `traces` is told of requests that none of
+    /// them takes.
     ///
     /// # Errors
     /// [`StartError`], whose text is for the person who starts the program.
@@ -130,6 +133,7 @@ impl<C: ServerContext> Server<C> {
         methods: Methods,
         context: C,
         replica: Arc<ReplicaState>,
+        traces: Option<Arc<Traces>>,
         log: &Logger,
     ) -> Result<Self, StartError> {
         let signals = Signals::listen().map_err(StartError::Signals)?;
@@ -146,10 +150,16 @@ impl<C: ServerContext> Server<C> {
         let quotas = Arc::clone(&replica.quotas);
         let proxies = settings.trusted_proxies.clone();
         let counts = Arc::clone(&replica);
-        let of_framework =
-            log::for_public_framework(log, quotas, proxies, move |status, latency| {
-                counts.metrics.refused_by_router(status, latency);
-            });
+        let over_tls = tls.is_some();
+        let of_framework = log::for_public_framework(log, quotas, proxies, move |refused| {
+            let metrics = &counts.metrics;
+            metrics.refused_by_router(refused.status, refused.latency);
+            let traces = traces.as_ref()?;
+            // Its headers are not known, and so none that it belongs to.
+            let place = traces.locate(refused.request_id, &HeaderMap::new());
+            traces.tell(&place, || log::span(refused, over_tls, None));
+            Some(place.trace_id())
+        });
         let http = ServerBuilder::new(api, context, of_framework)
             .config(config)
             .version_policy(methods.into())

@@ -9,7 +9,10 @@
 //! - **Delete 4** When nothing refers to it any more, its row is deleted, and its id is free. The row is locked for that: whoever
 //!   was about to issue a code before Delete 1 holds it, and is waited for. What came to be meanwhile goes by Delete 3 first.
 //!
-//! Interrupted, the same command goes on, and so does the cleanup of a running server, from Delete 3 on.
+//! Interrupted, the same command goes on, and so does the cleanup of a running server, from Delete 3 on: after an hour
+//! ([`LEFT_ALONE`]), since it would take sessions away that the command has yet to end and to count.
+
+use std::time::Duration;
 
 use super::App;
 use super::cleanup::STEP;
@@ -22,6 +25,9 @@ use crate::store::{Sql, audit, auth_code, oauth_client, session};
 
 /// Sessions deleted in one step: each has a code, and two tokens at least.
 const SESSIONS: u32 = 100;
+
+/// For so long, a deletion is its command's alone: a million sessions take less.
+const LEFT_ALONE: Duration = Duration::from_secs(60 * 60);
 
 impl App {
     /// Deletes an app; says what it was, and how many sessions have ended.
@@ -54,7 +60,8 @@ impl App {
 
     /// Goes on with what was interrupted.
     pub(super) async fn go_on_deleting_oauth_clients(&self) -> Result<(), Error> {
-        let deleted = async move |sql: Sql<'_>| sql.run(oauth_client::list_deleted()).await;
+        let before = self.now().before(LEFT_ALONE);
+        let deleted = async move |sql: Sql<'_>| sql.run(oauth_client::list_deleted(before)).await;
         for id in self.store.read(Holder::Service, deleted).await? {
             self.delete_what_is_left(&id).await?;
         }

@@ -5,7 +5,8 @@
 //!    look up a cookie, an access token or a refresh token, so that no request needs one more. Only who has proven to be the
 //!    user is told why.
 //! 2. To deactivate is one short transaction. Codes and links that were not used yet go in it, and whoever is using one, or
-//!    the user's role, is waited for.
+//!    the user's role, is waited for. So is whoever changes the members of a team of the user's, as an owner does who leaves:
+//!    either of the two sees what the other has done. The user comes first, as where an account is deleted (`account`).
 //! 3. The sessions, which let nobody in by then, are deleted step by step (`emptying`). Whoever is doing something in one holds
 //!    it, and is waited for, too: when the command returns, nothing of the user's is under way.
 //! 4. To activate deletes first what may be left of the sessions, if step 3 was interrupted. So none of them comes back.
@@ -32,8 +33,9 @@ impl App {
         let deactivate = async move |sql: Sql<'_>| {
             sql.run(user::lock(id)).await?;
             if sql.run(user::set_deactivated(id, Some(now))).await? > 0 {
-                sql.run((member::lock_roles(id), auth_code::delete_unused(id)))
+                sql.run((member::lock_teams(id), member::lock_roles(id)))
                     .await?;
+                sql.run(auth_code::delete_unused(id)).await?;
                 let links = (one_time_link::delete_all(id), email_change::delete(id));
                 sql.run((links, audit::insert(&event))).await?;
             }

@@ -130,13 +130,13 @@ pub(super) fn one_more_letter(
     now: Timestamp,
 ) -> impl Batch<Out = ()> {
     let most = occasion.most_an_hour();
-    mail_count::one_more(subject, occasion, now, now.before(Occasion::COUNTED_FOR)).rule(
-        move |count| match count <= most {
+    mail_count::one_more(subject, occasion, now, Occasion::COUNTED_FOR).rule(move |count| {
+        match count <= most {
             true => Ok(()),
             false => Err(Error::invalid(
                 "email",
                 format!("is one mail too many: {most} an hour are sent; try again later"),
             )),
-        },
-    )
+        }
+    })
 }

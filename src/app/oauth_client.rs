@@ -63,18 +63,13 @@ impl App {
                 .event(&Actor::Operator, Action::UpdateOauthClient)
                 .of_client(id),
         };
-        let changed = self.store.write(Holder::Service, async move |sql| {
-            change.carry_out(sql).await
-        });
-        let (old, new) = changed.await?;
-        if old
-            .redirect_uris
-            .iter()
-            .any(|it| !new.redirect_uris.contains(it))
-        {
-            self.delete_unused_codes(id).await?;
+        loop {
+            let change = change.clone();
+            let step = async move |sql: Sql<'_>| change.carry_out(sql).await;
+            if let Some(changed) = self.store.write(Holder::Service, step).await? {
+                return Ok(changed);
+            }
         }
-        Ok((old, new))
     }
 
     /// Deletes the unused codes of an app, step by step. An exchange of one that is under way is waited for.
@@ -126,6 +121,7 @@ impl App {
 }
 
 /// What is to change of an app.
+#[derive(Clone)]
 struct Change {
     id: ClientId,
     name: Option<String>,
@@ -134,15 +130,27 @@ struct Change {
 }
 
 impl Change {
-    /// The app is locked first, so that no code goes to a redirect URI that it loses meanwhile. What stays as it is, is told
-    /// of by nobody.
-    async fn carry_out(&self, sql: Sql<'_>) -> Result<(OauthClient, OauthClient), ScriptError> {
+    /// The app is locked first, so that no code goes to a redirect URI that it loses meanwhile. Where it loses one, unused
+    /// codes go before anything changes: if so many are deleted that there may be more, nothing is changed yet. What stays as
+    /// it is, is told of by nobody.
+    async fn carry_out(
+        &self,
+        sql: Sql<'_>,
+    ) -> Result<Option<(OauthClient, OauthClient)>, ScriptError> {
         let id = &self.id;
         let (_, found) = sql
             .run((oauth_client::lock(id), oauth_client::find(id)))
             .await?;
         let mut old = found.ok_or_else(|| OauthClient::missing(id))?;
         add_redirect_uris(sql, &mut old).await?;
+        if self.takes_away_from(&old) {
+            let deleted = sql
+                .run(auth_code::delete_unused_of_client(id, STEP))
+                .await?;
+            if deleted == u64::from(STEP) {
+                return Ok(None);
+            }
+        }
         let mut new = old.clone();
         if let Some(name) = &self.name {
             sql.run(oauth_client::set_name(id, name)).await?;
@@ -160,7 +168,13 @@ impl Change {
         if new != old {
             sql.run(audit::insert(&self.event)).await?;
         }
-        Ok((old, new))
+        Ok(Some((old, new)))
+    }
+
+    /// Whether the app loses a redirect URI by it.
+    fn takes_away_from(&self, old: &OauthClient) -> bool {
+        let new = self.redirect_uris.as_ref();
+        new.is_some_and(|new| old.redirect_uris.iter().any(|it| !new.contains(it)))
     }
 }
 

@@ -24,7 +24,7 @@ use super::watch::Watch;
 use crate::domain::Cause;
 
 /// How the frames of steps 1 and 3 begin: two of those that RFC 8878 (3.1.2) has skipped.
-const MANIFEST: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
+pub(super) const MANIFEST: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
 const SUM: [u8; 4] = 0x184D_2A51_u32.to_le_bytes();
 
 /// How what age has encrypted begins.

@@ -152,7 +152,9 @@ fn sweep(parent: &Path) -> io::Result<()> {
 
 /// Removes all backups of a folder but `made` and the newest others, `count` in all. They come back, oldest first.
 ///
-/// A backup is an ordinary file that has the name of one, and begins like one. What cannot be read is somebody else's.
+/// A backup is an ordinary file that has the name of one, and begins like one. What cannot be read is somebody else's. Those
+/// with a later name than `made` are of a clock that was wrong: they count as the oldest, or they would stay for ever, and take
+/// the place of all that are made from now on.
 ///
 /// # Errors
 /// Which one could not be removed, and what the system said; the others have been removed then.
@@ -170,7 +172,7 @@ pub fn keep(made: &Path, count: usize) -> io::Result<Vec<PathBuf>> {
             others.push(path);
         }
     }
-    others.sort();
+    others.sort_by(|a, b| (*a < *made, a).cmp(&(*b < *made, b)));
     others.truncate((others.len() + 1).saturating_sub(count));
     let mut failed = None;
     for path in &others {
@@ -202,6 +204,7 @@ pub fn others_may(folder: &Path) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::container::MANIFEST;
     use super::*;
 
     #[test]
@@ -226,6 +229,35 @@ mod tests {
             "invoicing.db.schema-11.zst",
         ] {
             assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn backups_of_a_clock_that_was_ahead_go_first_and_those_of_one_that_is_behind_stay() {
+        let folder = TempDir::new().unwrap();
+        let day = |number: i64| {
+            let made_at = Timestamp::from_millis(1_795_419_320_123 + number * 86_400_000);
+            folder.path().join(name(made_at, false))
+        };
+        let make = |number| {
+            std::fs::write(day(number), MANIFEST).unwrap();
+            keep(&day(number), 3).unwrap()
+        };
+        // The clock is right, years ahead, and right again.
+        for (number, removed) in [
+            (0, vec![]),
+            (1, vec![]),
+            (3_650, vec![]),
+            (3_651, vec![day(0)]),
+            (2, vec![day(3_650)]),
+            (3, vec![day(3_651)]),
+            (4, vec![day(1)]),
+            // It is years behind, and right again.
+            (-3_650, vec![day(2)]),
+            (5, vec![day(-3_650)]),
+        ] {
+            assert_eq!(make(number), removed, "{number}");
+            assert!(day(number).exists());
         }
     }
 

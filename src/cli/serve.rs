@@ -248,7 +248,9 @@ pub(super) fn start(
     log: &Logger,
 ) -> Result<Server<http::Context>, StartError> {
     replica.metrics.declare(&api.operations);
-    let server = Server::start(settings, api.endpoints, api.methods, context, replica, log)?;
+    let traces = context.traces();
+    let (api, methods) = (api.endpoints, api.methods);
+    let server = Server::start(settings, api, methods, context, replica, traces, log)?;
     info!(log, "documentation, to read and to try"; "docs" => format!("{}/docs", server.url()));
     Ok(server)
 }

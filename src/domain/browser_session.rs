@@ -19,6 +19,10 @@ pub const IDLE: Duration = DAY.saturating_mul(14);
 /// For how long it lasts at most.
 pub const LIFETIME: Duration = DAY.saturating_mul(90);
 
+/// A session that begins later than this from now was begun by a clock that was wrong, and would last for years. What clocks of
+/// replicas are apart, and one that is put right a little, is less.
+const AHEAD: Duration = DAY;
+
 /// For how long a user who has proven who they are may do what asks for that.
 const FRESH: Duration = Duration::from_secs(15 * 60);
 
@@ -45,7 +49,9 @@ impl BrowserSession {
     /// # Errors
     /// [`Error::InvalidToken`].
     pub(crate) fn require_alive(&self, now: Timestamp) -> Result<(), Error> {
-        match now < self.last_used_at.after(IDLE) && now < self.created_at.after(LIFETIME) {
+        let may_have_begun = self.created_at <= now.after(AHEAD);
+        let lasts = now < self.last_used_at.after(IDLE) && now < self.created_at.after(LIFETIME);
+        match may_have_begun && lasts {
             true => Ok(()),
             false => Err(Error::InvalidToken),
         }
@@ -59,7 +65,8 @@ impl BrowserSession {
 
     /// Whether the user has proven who they are so lately that they need not do it again.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
-        now < self.signed_in_at.after(FRESH)
+        // A proof of times to come is one of a clock that was wrong.
+        now < self.signed_in_at.after(FRESH) && self.signed_in_at <= now.after(FRESH)
     }
 
     /// The error for an id that no session of the user has.
@@ -118,6 +125,18 @@ mod tests {
         let used = session(Duration::ZERO, LIFETIME - second);
         used.require_alive(at(LIFETIME - second)).unwrap();
         used.require_alive(at(LIFETIME)).unwrap_err();
+    }
+
+    #[test]
+    fn a_session_of_a_clock_that_was_ahead_is_none_once_it_is_right() {
+        let now = Timestamp::from_millis(0);
+        session(AHEAD, AHEAD).require_alive(now).unwrap();
+        let years = AHEAD * 3650;
+        session(years, years).require_alive(now).unwrap_err();
+        // What a clock ahead has only used goes on: it ends with its ninety days.
+        session(Duration::ZERO, years).require_alive(now).unwrap();
+        assert!(session(FRESH, FRESH).is_fresh(now));
+        assert!(!session(AHEAD, AHEAD).is_fresh(now));
     }
 
     #[test]

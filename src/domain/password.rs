@@ -116,7 +116,9 @@ impl Allowance {
         now: Timestamp,
     ) -> Result<WrongPasswords, Error> {
         let until = known.begun_at.after(self.within);
-        let (count, begun_at) = match now < until {
+        // What began later than this was counted by a clock that was wrong, which is to keep nobody out.
+        let may_have_begun = known.begun_at <= now.after(self.within);
+        let (count, begun_at) = match may_have_begun && now < until {
             true if known.count >= self.count => return Err(Error::TooManyWrongPasswords(until)),
             true => (known.count + 1, known.begun_at),
             false => (1, now),
@@ -174,5 +176,20 @@ mod tests {
         assert!(matches!(held, Error::TooManyWrongPasswords(until) if until == at(905)));
         let again = OF_SOURCE.one_more(known, at(905)).unwrap();
         assert_eq!((again.count, again.begun_at), (1, at(905)));
+    }
+
+    #[test]
+    fn wrong_passwords_that_a_clock_counted_years_ahead_hold_nobody_up_once_it_is_right() {
+        let now = Timestamp::from_millis(1_795_211_340_123);
+        let ahead = |time| WrongPasswords {
+            count: OF_SOURCE.count,
+            begun_at: now.after(time),
+        };
+        OF_SOURCE
+            .one_more(ahead(OF_SOURCE.within), now)
+            .unwrap_err();
+        let years = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+        let again = OF_SOURCE.one_more(ahead(years), now).unwrap();
+        assert_eq!((again.count, again.begun_at), (1, now));
     }
 }

@@ -94,6 +94,11 @@ impl Context {
         Context { traces, ..self }
     }
 
+    /// Who is told what requests took, if anybody is.
+    pub(crate) fn traces(&self) -> Option<Arc<Traces>> {
+        self.traces.clone()
+    }
+
     /// The same, but requests pass this interceptor before their handlers.
     pub(crate) fn intercepted_by(self, interceptor: impl Interceptor + 'static) -> Context {
         Context {

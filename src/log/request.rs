@@ -75,7 +75,7 @@ pub fn request(log: &Logger, request: &Request<'_>) {
 }
 
 /// A method as a line has it. Any token is a method, and hyper takes one of 60 KB: lines would be as long.
-pub(crate) fn named(method: &str) -> &str {
+pub(super) fn named(method: &str) -> &str {
     match METHODS.contains(&method) || method == "CONNECT" {
         true => method,
         false => "other",

@@ -1,5 +1,7 @@
 //! How many letters there were, which replicas count together.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use super::Batch;
@@ -15,22 +17,32 @@ table! {
     ()
 }
 
-/// Counts one more letter `now`, of those since `since` at the earliest; says how many there are. Nobody else counts for the
-/// same until the end of the transaction.
+/// Counts one more letter `now`, of those of the time `within` which letters are counted; says how many there are. Nobody else
+/// counts for the same until the end of the transaction. A count that began later than `within` from now is one of a clock that
+/// was wrong, which is to keep no letter back.
 pub fn one_more(
     subject: impl Into<Uuid>,
     occasion: Occasion,
     now: Timestamp,
-    since: Timestamp,
+    within: Duration,
 ) -> impl Batch<Out = i64> {
     sql!(
         row::INSERT,
         " ON CONFLICT (subject, occasion) DO UPDATE \
-         SET count = CASE WHEN mail_count.begun_at > $5 THEN mail_count.count + 1 ELSE 1 END, \
-             begun_at = CASE WHEN mail_count.begun_at > $5 THEN mail_count.begun_at ELSE excluded.begun_at END \
+         SET count = CASE WHEN mail_count.begun_at > $5 AND mail_count.begun_at <= $6 \
+                 THEN mail_count.count + 1 ELSE 1 END, \
+             begun_at = CASE WHEN mail_count.begun_at > $5 AND mail_count.begun_at <= $6 \
+                 THEN mail_count.begun_at ELSE excluded.begun_at END \
          RETURNING count"
     )
-    .with(values![subject.into(), occasion, 1_i64, now, since])
+    .with(values![
+        subject.into(),
+        occasion,
+        1_i64,
+        now,
+        now.before(within),
+        now.after(within)
+    ])
     .first(|row| Ok(row.take()?))
     // An insertion answers with its row.
     .rule(|count: Option<i64>| Ok(count.unwrap_or(i64::MAX)))

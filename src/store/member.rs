@@ -55,6 +55,16 @@ pub fn teams_of_last_owner(user_id: UserId) -> impl Batch<Out = Vec<Team>> {
     .all(super::team::row::read)
 }
 
+/// Lets nobody change who is in the teams of a user, and as what, before the end of the transaction, as
+/// [`team::lock`](super::team::lock) does of one. In PostgreSQL alone.
+pub fn lock_teams(user_id: UserId) -> impl Batch {
+    lock!(
+        "SELECT 1 FROM team WHERE id IN (SELECT team_id FROM member WHERE user_id = $1) ORDER BY id \
+         FOR NO KEY UPDATE"
+    )
+    .with(values![user_id])
+}
+
 /// Lets nobody begin anything by the roles of a user before the end of the transaction; whoever has begun is waited for.
 /// In PostgreSQL alone.
 pub fn lock_roles(user_id: UserId) -> impl Batch {

@@ -90,10 +90,10 @@ pub fn find_row(id: &ClientId) -> impl Batch<Out = Option<OauthClient>> {
         .first(read)
 }
 
-/// The clients that are deleted, and whose rows are still there.
-pub fn list_deleted() -> impl Batch<Out = Vec<ClientId>> {
-    sql!("SELECT id FROM oauth_client WHERE deleted_at IS NOT NULL")
-        .with(values![])
+/// The clients that were deleted by this time, and whose rows are still there.
+pub fn list_deleted(by: Timestamp) -> impl Batch<Out = Vec<ClientId>> {
+    sql!("SELECT id FROM oauth_client WHERE deleted_at <= $1")
+        .with(values![by])
         .all(|row| Ok(ClientId::new(row.take::<String>()?)))
 }
 

@@ -19,6 +19,7 @@ mod list;
 mod log;
 mod man;
 mod member;
+mod memory;
 mod metrics;
 mod oauth_client;
 mod openapi;

@@ -212,6 +212,47 @@ fn a_request_is_a_trace_named_by_its_id_with_what_the_database_took() {
 }
 
 #[test]
+fn a_request_that_no_route_took_is_a_trace_named_by_its_method() {
+    const SECRET: &str = "s3cr3t-s3cr3t-s3cr3t";
+    let (place, collector) = (Place::with_database(), Collector::answering(200));
+    let server = serve(&place, &collector, &[]);
+    let parent = format!("traceparent: 00-{TRACE}-{PARENT}-01\r\n");
+    let (status, id) = get(&server, &format!("/nowhere/{SECRET}?a={SECRET}"), &parent);
+    assert_eq!(status, 404);
+    let log = end(server);
+
+    let spans = collector.spans();
+    let [span] = &spans[..] else {
+        panic!("{spans:#?}");
+    };
+    let trace = id.replace('-', "");
+    assert_eq!(
+        (hex(&span.trace_id), hex(&span.span_id).as_str()),
+        (trace.clone(), &trace[..16])
+    );
+    assert!(span.parent_span_id.is_empty());
+    assert_eq!((span.name.as_str(), span.kind), ("GET", 2));
+    let said = attributes(span);
+    for (name, value) in [
+        ("http.request.method", "GET"),
+        ("http.response.status_code", "404"),
+        ("url.scheme", "http"),
+        ("client.address", "127.0.0.1"),
+    ] {
+        assert_eq!(said[name], value, "{name}");
+    }
+    assert!(
+        !said.contains_key("http.route") && !format!("{span:?}").contains(SECRET),
+        "{span:?}"
+    );
+    let of_request = |line: &&serde_json::Value| line["request_id"] == id.as_str();
+    assert_eq!(
+        log.iter().find(of_request).unwrap()["trace_id"],
+        trace.as_str()
+    );
+}
+
+#[test]
 fn a_collector_gets_the_headers_and_attributes_that_the_environment_names() {
     let (place, collector) = (Place::with_database(), Collector::answering(200));
     let options = ["--listen", "127.0.0.1:0", "--otlp-endpoint", &collector.url];

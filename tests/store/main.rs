@@ -21,6 +21,7 @@ macro_rules! every_test {
     () => {
         suite! {
             api_key "../api_key.rs"
+            clock "../clock.rs"
             health "../health.rs"
             idempotency "../idempotency.rs"
             invitation "../invitation.rs"
@@ -55,6 +56,7 @@ mod postgres {
     mod distribution;
     mod fair;
     mod groups;
+    mod leaving;
     mod lookups;
     mod lost;
     mod partitioned;

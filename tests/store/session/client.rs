@@ -122,11 +122,23 @@ async fn a_running_server_goes_on_with_an_interrupted_deletion() {
     mobile.sign_in().await;
     mobile.code().await;
     mobile.mark_deleted();
+    mobile.pass(60 * 60);
     mobile.delete_expired().await.unwrap();
     let database = mobile.service.database();
     for table in ["session", "refresh_token", "auth_code", "oauth_client WHERE id = 'app'"] {
         assert_eq!(database.rows(table), 0, "{table}");
     }
+}
+
+#[tokio::test]
+async fn a_running_server_takes_no_session_that_the_command_has_yet_to_count() {
+    let mobile = Mobile::new().await;
+    mobile.sign_in().await;
+    mobile.mark_deleted();
+    mobile.pass(60 * 60 - 1);
+    mobile.delete_expired().await.unwrap();
+    let (_, ended) = mobile.delete_oauth_client(&mobile.app_id()).await.unwrap();
+    assert_eq!(ended, 1);
 }
 
 /// `INVOICING_SESSIONS` tries more than a thousand.
@@ -188,6 +200,44 @@ async fn an_app_that_loses_a_redirect_uri_keeps_its_sessions_and_loses_its_unuse
     assert_eq!(old, new);
     let told = (Action::UpdateOauthClient, Some("app".to_owned()));
     assert_eq!(mobile.told().await, [told.clone(), told]);
+}
+
+/// A command that is killed in the middle is like one that cannot go on.
+#[tokio::test]
+async fn an_app_keeps_its_redirect_uris_as_long_as_it_has_codes_for_them() {
+    let mobile = Mobile::new().await;
+    let (id, code) = (mobile.app_id(), mobile.code().await);
+    let before = mobile.get_oauth_client(id.clone()).await.unwrap();
+    let database = mobile.service.database();
+    database.change(
+        "CREATE TABLE kept (digest bytea REFERENCES auth_code (digest)); \
+         INSERT INTO kept SELECT digest FROM auth_code",
+    );
+    let fewer = [before.redirect_uris[0].clone()];
+    let failed = mobile.update_oauth_client(&id, None, Some(&fewer)).await;
+    assert!(failed.is_err(), "{failed:?}");
+    assert_eq!(mobile.get_oauth_client(id.clone()).await.unwrap(), before);
+    database.change("DROP TABLE kept");
+    mobile.exchange_token(Exchange::of(&code).into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn codes_of_an_app_go_in_steps_before_it_loses_a_redirect_uri() {
+    let mobile = Mobile::new().await;
+    let (id, code) = (mobile.app_id(), mobile.code().await);
+    mobile.service.database().change(&format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200) \
+         INSERT INTO auth_code (digest, client_id, redirect_uri, code_challenge, user_id, expires_at) \
+         SELECT {RANDOM_DIGEST}, client_id, redirect_uri, code_challenge, user_id, expires_at \
+         FROM (SELECT * FROM auth_code LIMIT 1) AS one CROSS JOIN n"
+    ));
+    let uris = [REDIRECT_URI.to_owned()];
+    let (_, new) = mobile.update_oauth_client(&id, None, Some(&uris)).await.unwrap();
+    assert_eq!(new.redirect_uris, uris);
+    assert_eq!(mobile.service.database().rows("auth_code"), 0);
+    assert_invalid_grant(mobile.exchange_token(Exchange::of(&code).into()).await);
+    let told = (Action::UpdateOauthClient, Some("app".to_owned()));
+    assert_eq!(mobile.told().await, [told]);
 }
 
 #[tokio::test]

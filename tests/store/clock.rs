@@ -1,0 +1,113 @@
+//! A clock that is set years ahead, or back: nobody is kept out by what was counted meanwhile, nobody stays in by it, and
+//! what has no end stays. That of idempotency keys, sessions of apps, ids and products is in the files of their noun, and in
+//! `tests/hostile/suspects/clock.rs`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use invoicing::domain::Error;
+use invoicing::domain::audit::Action;
+use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
+use invoicing::domain::product::StatusFilter;
+use invoicing::domain::time::Clock as _;
+
+use super::people::support::{EMAIL, PASSWORD, browser, look_up, person, sign_in, with_ada};
+use super::signed_in::join;
+use super::support::{START, Service, live_key, mailing, plain};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const YEARS: Duration = HOUR.saturating_mul(10 * 365 * 24);
+
+#[tokio::test]
+async fn whom_a_clock_years_ahead_has_signed_in_is_signed_out_once_it_is_right() {
+    let (service, early) = with_ada().await;
+    service.clock.set(START.after(YEARS));
+    let ahead = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.1")).await.unwrap();
+    let found = look_up(&service, &ahead).await.unwrap();
+    assert!(found.session.is_fresh(service.clock.now()));
+    // A small step back is the business of nobody.
+    service.clock.set(START.after(YEARS - 12 * HOUR));
+    let found = look_up(&service, &ahead).await.unwrap();
+    assert!(!found.session.is_fresh(service.clock.now()));
+    service.clock.set(START);
+    let over = look_up(&service, &ahead).await;
+    assert!(matches!(over, Err(Error::InvalidToken)), "{over:?}");
+    // Who was signed in before still is: nothing was deleted, and the proof is as fresh as it was.
+    assert!(early.session.is_fresh(service.clock.now()));
+    service.app.change_name(person(&early), "Ada L.").await.unwrap();
+}
+
+#[tokio::test]
+async fn wrong_passwords_of_a_clock_years_ahead_keep_nobody_out() {
+    let (service, _) = with_ada().await;
+    service.clock.set(START.after(YEARS));
+    for _ in 0..10 {
+        let refused = sign_in(&service, EMAIL, "wrong", browser("192.0.2.2")).await;
+        assert!(matches!(refused, Err(Error::WrongPassword)), "{refused:?}");
+    }
+    let refused = sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await;
+    assert!(matches!(refused, Err(Error::TooManyWrongPasswords(_))), "{refused:?}");
+    service.clock.set(START);
+    sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await.unwrap();
+}
+
+#[tokio::test]
+async fn letters_of_a_clock_years_ahead_keep_none_back() {
+    let (service, mail) = Service::mailing().await;
+    join(&service.app, service.team().await, EMAIL, Role::Owner).await;
+    service.clock.set(START.after(YEARS));
+    for _ in 0..3 {
+        service.app.ask_for_reset(EMAIL).unwrap();
+        mail.next().await;
+    }
+    let other = Arc::new(mailing(service.another().await, &mail));
+    other.ask_for_reset(EMAIL).unwrap();
+    other.finish_mail().await;
+    assert_eq!(mail.waiting().await, None);
+    service.clock.set(START);
+    service.app.ask_for_reset(EMAIL).unwrap();
+    assert_eq!(mail.next().await.to, [EMAIL]);
+}
+
+#[tokio::test]
+async fn what_has_no_end_stays_when_the_clock_was_years_ahead_and_the_rest_is_deleted() {
+    let (service, _) = with_ada().await;
+    let app = &service.app;
+    let team = service.team().await;
+    let (key, secret) = live_key(app, team).await.unwrap();
+    app.create_product(&key, plain("A"), None).await.unwrap();
+    service.clock.set(START.after(YEARS));
+    app.delete_expired().await.unwrap();
+    service.clock.set(START);
+    app.delete_expired().await.unwrap();
+    let key = app.authenticate_api_key(secret.reveal()).await.unwrap();
+    let page = app.list_products(&key, StatusFilter::All, 10, None);
+    assert_eq!(page.await.unwrap().items.len(), 1);
+    for table in ["browser_session", "audit_event"] {
+        assert_eq!(service.database().rows(table), 0, "{table}");
+    }
+    sign_in(&service, EMAIL, PASSWORD, browser("192.0.2.2")).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_audit_is_in_the_order_in_which_it_was_done_and_keeps_what_a_clock_behind_has_told() {
+    let (service, ada) = with_ada().await;
+    let app = Arc::clone(&service.app);
+    let names = ["First", "Second", "Third"];
+    for (name, now) in names.iter().zip([START.after(HOUR), START, START.before(HOUR)]) {
+        service.clock.set(now);
+        app.change_name(person(&ada), name).await.unwrap();
+    }
+    let of_names = async || {
+        let events = app.list_audit_events(None, Part::default()).await.unwrap();
+        let events = events.into_iter().filter(|it| it.action == Action::ChangeName);
+        events.map(|it| it.created_at).collect::<Vec<_>>()
+    };
+    let newest_first = [START.before(HOUR), START, START.after(HOUR)];
+    assert_eq!(of_names().await, newest_first);
+    // What is of times to come is not too old.
+    service.clock.set(START.before(YEARS));
+    app.delete_expired().await.unwrap();
+    assert_eq!(of_names().await, newest_first);
+}

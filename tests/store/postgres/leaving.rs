@@ -1,0 +1,57 @@
+//! An owner who leaves at the moment when another is deactivated (docs/decisions.md, X62 and W24): one of the two sees the
+//! other.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use invoicing::domain::holder::Holder;
+use invoicing::domain::member::Role;
+use invoicing::store::{Sql, member, team};
+use test_support::postgres::ask;
+use tokio::sync::Notify;
+
+use super::signed_in::join;
+use super::support::Service;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_operator_learns_that_the_other_owner_was_about_to_leave() {
+    let service = Service::new().await;
+    let team_id = service.team().await;
+    let ada = join(&service.app, team_id, "ada@example.com", Role::Owner)
+        .await
+        .user_id;
+    let ben = join(&service.app, team_id, "ben@example.com", Role::Owner)
+        .await
+        .user_id;
+
+    // As `App::remove_member` does it, but that it stops before its commit.
+    let (checked, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (told, awaited) = (Arc::clone(&checked), Arc::clone(&go_on));
+    let store = Arc::clone(&service.store);
+    let leave = async move |sql: Sql<'_>| {
+        let others = member::roles_of_others(team_id, ben);
+        let (_, others) = sql.run((team::lock(team_id), others)).await?;
+        assert_eq!(others, [(Role::Owner, true)]);
+        sql.run(member::delete(team_id, ben)).await?;
+        told.notify_one();
+        awaited.notified().await;
+        Ok(())
+    };
+    let left = tokio::spawn(async move { store.write(Holder::Service, leave).await });
+    checked.notified().await;
+
+    let app = Arc::clone(&service.app);
+    let deactivated = tokio::spawn(async move { app.deactivate_user(ada).await });
+    let waits = "SELECT count(*) FROM pg_stat_activity \
+         WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let begun = Instant::now();
+    while !deactivated.is_finished() && ask(service.database().url(), waits) == "0" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never waits");
+    }
+    go_on.notify_one();
+    left.await.unwrap().unwrap();
+    let (_, teams) = deactivated.await.unwrap().unwrap();
+    let teams: Vec<_> = teams.iter().map(|it| it.id).collect();
+    assert_eq!(teams, [team_id]);
+}
