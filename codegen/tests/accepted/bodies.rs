@@ -111,13 +111,36 @@ pub mod types {
         }
     }
     /// `Failure`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Failure {
         pub message: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for Failure {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Failure {
+        const MEMBERS: &'static [&'static str] = &["message"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut message = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut message)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                message: members_.required(message, 0)?,
+            })
+        }
+    }
     /// `Form`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Form {
         pub name: FormName,
         pub count: i32,
@@ -128,12 +151,58 @@ pub mod types {
         pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub reason: ::std::option::Option<Reason>,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub any: ::std::option::Option<::openapi_dropshot_runtime::Any>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Form {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Form {
+        const MEMBERS: &'static [&'static str] = &[
+            "name",
+            "count",
+            "urgent",
+            "tags",
+            "sizes",
+            "reason",
+            "any",
+        ];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            let mut count = ::std::option::Option::None;
+            let mut urgent = ::std::option::Option::None;
+            let mut tags = ::std::option::Option::None;
+            let mut sizes = ::std::option::Option::None;
+            let mut reason = ::std::option::Option::None;
+            let mut any = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut name)?,
+                    1 => members_.read(&mut count)?,
+                    2 => members_.read(&mut urgent)?,
+                    3 => members_.read(&mut tags)?,
+                    4 => members_.read(&mut sizes)?,
+                    5 => members_.read(&mut reason)?,
+                    _ => members_.read(&mut any)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: members_.required(name, 0)?,
+                count: members_.required(count, 1)?,
+                urgent: urgent.unwrap_or_default(),
+                tags: members_.required(tags, 3)?,
+                sizes: sizes.unwrap_or_default(),
+                reason: reason.unwrap_or_default(),
+                any: any,
+            })
+        }
     }
     /// `FormName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -262,9 +331,33 @@ pub mod types {
         }
     }
     /// `Reason`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Reason {
         pub why: ::std::string::String,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Reason {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Reason {
+        const MEMBERS: &'static [&'static str] = &["why"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut why = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut why)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                why: members_.required(why, 0)?,
+            })
+        }
     }
     /// Error types.
     pub mod error {

@@ -5,7 +5,6 @@
 pub mod types {
     /// `ByEverybodyColoursItem`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -21,6 +20,13 @@ pub mod types {
         Red,
         #[serde(rename = "blue")]
         Blue,
+    }
+    impl<'de> ::serde::Deserialize<'de> for ByEverybodyColoursItem {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for ByEverybodyColoursItem {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -67,14 +73,62 @@ pub mod types {
         }
     }
     /// `Closed`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Closed {
         pub seen: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for Closed {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Closed {
+        const MEMBERS: &'static [&'static str] = &["seen"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut seen = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut seen)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                seen: members_.required(seen, 0)?,
+            })
+        }
+    }
     /// `Stuck`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Stuck {
         pub force: i32,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Stuck {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Stuck {
+        const MEMBERS: &'static [&'static str] = &["force"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut force = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut force)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                force: members_.required(force, 0)?,
+            })
+        }
     }
     /// Error types.
     pub mod error {
