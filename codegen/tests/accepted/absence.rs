@@ -1021,6 +1021,7 @@ pub static CHANGE_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "Changed.",
         headers: &[],
         component: ::std::option::Option::Some("Note"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1029,6 +1030,7 @@ pub static CHANGE_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Refused.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

@@ -6428,6 +6428,7 @@ pub static PUT_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "The event.",
         headers: &[],
         component: ::std::option::Option::Some("Event"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -6436,12 +6437,14 @@ pub static PUT_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -6466,6 +6469,7 @@ pub static ADD_NETWORK: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "Added.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -6474,12 +6478,14 @@ pub static ADD_NETWORK: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -6546,6 +6552,7 @@ pub static GET_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "The pet.",
         headers: &[],
         component: ::std::option::Option::Some("Pet"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -6554,12 +6561,14 @@ pub static GET_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

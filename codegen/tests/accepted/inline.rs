@@ -3335,6 +3335,7 @@ pub static LIST_HOSTS: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             },
         ],
         component: ::std::option::Option::Some("ListHostsResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -3343,12 +3344,14 @@ pub static LIST_HOSTS: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -3373,6 +3376,7 @@ pub static ADD_HOST: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "Added.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -3381,12 +3385,14 @@ pub static ADD_HOST: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Other,
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -3407,6 +3413,7 @@ pub static COUNT_HOSTS: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "How many.",
         headers: &[],
         component: ::std::option::Option::Some("CountHostsResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],
@@ -3450,6 +3457,7 @@ pub static LIST_NAMES: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
         description: "Their names.",
         headers: &[],
         component: ::std::option::Option::Some("ListNamesResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -3458,6 +3466,7 @@ pub static LIST_NAMES: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

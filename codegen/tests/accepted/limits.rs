@@ -1093,6 +1093,7 @@ pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "The same.",
         headers: &[],
         component: ::std::option::Option::Some("Thing"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],

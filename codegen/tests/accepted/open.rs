@@ -1250,6 +1250,7 @@ pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "Any value.",
         headers: &[],
         component: ::std::option::Option::Some("PutThingResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1258,12 +1259,14 @@ pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("PutThingError"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("PutThingError"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1293,6 +1296,7 @@ pub static ADD_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "What was added.",
         headers: &[],
         component: ::std::option::Option::Some("Document"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1301,12 +1305,14 @@ pub static ADD_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("AddThingError"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("AddThingError"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

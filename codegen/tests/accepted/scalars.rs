@@ -2100,6 +2100,7 @@ pub static PAY: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::
         description: "Paid.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -2108,6 +2109,7 @@ pub static PAY: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::
             description: "Refused.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

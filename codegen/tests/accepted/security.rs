@@ -443,6 +443,7 @@ pub static BY_ANY_KEY: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -451,6 +452,7 @@ pub static BY_ANY_KEY: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -482,6 +484,7 @@ pub static BY_BOTH: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -490,6 +493,7 @@ pub static BY_BOTH: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -517,6 +521,7 @@ pub static BY_SCOPE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -525,6 +530,7 @@ pub static BY_SCOPE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -552,6 +558,7 @@ pub static BY_ANOTHER_SCOPE: openapi_dropshot_runtime::Operation = openapi_drops
         description: "Closed.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -560,6 +567,7 @@ pub static BY_ANOTHER_SCOPE: openapi_dropshot_runtime::Operation = openapi_drops
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -588,6 +596,7 @@ pub static BY_ANYBODY_OR_PROVIDER: openapi_dropshot_runtime::Operation = openapi
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -596,6 +605,7 @@ pub static BY_ANYBODY_OR_PROVIDER: openapi_dropshot_runtime::Operation = openapi
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -623,6 +633,7 @@ pub static BY_TOKEN: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -631,6 +642,7 @@ pub static BY_TOKEN: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -676,6 +688,7 @@ pub static FAIL: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime:
         description: "Opens soon.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[
         openapi_dropshot_runtime::Listed {
@@ -683,6 +696,7 @@ pub static FAIL: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime:
             description: "Open.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
     errors: &[
@@ -691,24 +705,28 @@ pub static FAIL: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime:
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(404u16),
             description: "No such door.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(409u16),
             description: "Stuck.",
             headers: &[],
             component: ::std::option::Option::Some("Stuck"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Other,
             description: "Broken.",
             headers: &[],
             component: ::std::option::Option::Some("Stuck"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -729,6 +747,7 @@ pub static FAIL_WITHOUT_A_WORD: openapi_dropshot_runtime::Operation = openapi_dr
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -737,6 +756,7 @@ pub static FAIL_WITHOUT_A_WORD: openapi_dropshot_runtime::Operation = openapi_dr
             description: "No such door.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -767,6 +787,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             },
         ],
         component: ::std::option::Option::Some("Stuck"),
+        json_type: ::std::option::Option::None,
     },
     further: &[
         openapi_dropshot_runtime::Listed {
@@ -780,6 +801,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
                 },
             ],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(202u16),
@@ -792,6 +814,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
                 },
             ],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(204u16),
@@ -804,6 +827,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
                 },
             ],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
     errors: &[
@@ -812,6 +836,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "No such step.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -920,6 +945,7 @@ pub static BY_EVERYBODY: openapi_dropshot_runtime::Operation = openapi_dropshot_
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],

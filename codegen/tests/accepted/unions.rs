@@ -2220,6 +2220,7 @@ pub static REFUSAL: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "Nothing to tell.",
         headers: &[],
         component: ::std::option::Option::Some("RefusalResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -2228,12 +2229,14 @@ pub static REFUSAL: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -2258,6 +2261,7 @@ pub static ADD_VALUE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "Added.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -2266,12 +2270,14 @@ pub static ADD_VALUE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
