@@ -29,7 +29,7 @@
 //!   schema or the parameters beside them say (`x-rust-type`, `x-dropshot-pagination`), and those that
 //!   arrange pages about the document (`x-displayName`, `x-codeSamples`, ...). Any other is refused:
 //!   nobody here knows what it promises.
-//! - **Paths**: `/`, or literal segments of `A-Z a-z 0-9 . _ ~ -`, and whole segments that are a
+//! - **Paths**: `/`, or literal segments of ``A-Z a-z 0-9 . _ ~ - : @ ! & ' , ; =``, and whole segments that are a
 //!   `{variable}`. At one place stands either a variable, of one name, or a literal.
 //! - **Operations**: GET, PUT, POST, PATCH, DELETE and HEAD (whose answers have no body: `content` says what GET
 //!   would answer, and nothing else answers HEAD), each with an `operationId` (words, whatever stands
@@ -58,7 +58,9 @@
 //!   header `Authorization` is taken where there are no security schemes.
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
 //!   nothing: a proxy may drop it).
-//!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it.
+//!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it. So is whatever ends in
+//!     `+json` (`application/problem+json`): it is taken and answered by that name, and asked for by the client. dropshot
+//!     calls it `application/json`.
 //!   - `application/x-www-form-urlencoded` in requests: an object with properties. Single values are written as
 //!     in a query, a list of them as the name with each, and what else there is as JSON (OpenAPI 3.0.3, Encoding
 //!     Object). A required list that is left out has no items.

@@ -45,6 +45,7 @@ use serde_json::Value;
 
 use crate::names;
 pub use crate::pointer::Pointer;
+pub(crate) use operation::JSON;
 pub(crate) use operation::one_of_bodies;
 pub use operation::{
     Body, Content, Header, Link, Location, Method, Operation, Parameter, Response, Status,

@@ -129,6 +129,25 @@ impl BodiesApi for Cabinet {
         Ok(AddNoteAnswer::new(body.into()))
     }
 
+    async fn import_note(
+        _: &RequestContext<Answered>,
+        request: Unchecked<ImportNoteRequest>,
+    ) -> Result<ImportNoteAnswer, Rejection<Refused>> {
+        let ImportNoteRequest { body } = request.check().await?;
+        Ok(match body.why.as_str() {
+            "later" => ImportNoteAnswer::status_202(),
+            _ => ImportNoteAnswer::status_201(body),
+        })
+    }
+
+    async fn replace_note(
+        _: &RequestContext<Answered>,
+        request: Unchecked<ReplaceNoteRequest>,
+    ) -> Result<ReplaceNoteAnswer, Rejection<Refused>> {
+        let body = request.check().await?.body;
+        Ok(ReplaceNoteAnswer::new(body.ok_or(Refused::Missing)?))
+    }
+
     async fn send_form(
         _: &RequestContext<Answered>,
         request: Unchecked<SendFormRequest>,

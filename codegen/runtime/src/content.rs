@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 
 use crate::body::RequestBody;
 use crate::json::{self, Value};
-use crate::operation::Body;
+use crate::operation::{Body, Operation};
 use crate::rejection::{Cause, RequestError};
 use crate::schema::{Kind, Schema, check};
 use crate::violation::{Path, Violation, Violations, constraint};
@@ -176,7 +176,10 @@ impl Received {
     ///
     /// # Errors
     /// What is wrong with how it is written.
-    pub(crate) fn of(body: &Body, bytes: Bytes) -> Result<Received, RequestError> {
+    pub(crate) fn of(read: Option<(&Body, Bytes)>) -> Result<Received, RequestError> {
+        let Some((body, bytes)) = read else {
+            return Ok(Received::Nothing);
+        };
         match body.media_type {
             _ if bytes.is_empty() && !body.required => Ok(Received::Nothing),
             FORM => form(&bytes).map(Received::Form),
@@ -187,11 +190,14 @@ impl Received {
         }
     }
 
-    /// The value that it stands for, which has passed the schema.
+    /// The value that it stands for, which has passed the schema of the operation's body; null where it has none.
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub(crate) fn value(&self, schema: &Schema) -> Result<Value<'_>, RequestError> {
+    pub(crate) fn value(&self, operation: &Operation) -> Result<Value<'_>, RequestError> {
+        let Some(schema) = operation.body.as_ref().and_then(|it| it.schema) else {
+            return Ok(Value::Null);
+        };
         let value = match self {
             Received::Nothing => return Ok(Value::Null),
             Received::Json(text) => json::parse(text).map_err(of_body)?,

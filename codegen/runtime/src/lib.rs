@@ -6,6 +6,7 @@
 //! - exact numbers, three-valued members, values of any kind: [`Decimal`], [`Field`], [`Any`]; times as text:
 //!   [`rfc3339`], [`parse_rfc3339`]; what to say of a text that is none of those that there are: [`none_of`];
 //! - what the document says, as data: [`Operation`], [`schema::Schema`];
+//! - reading: [`Object`], [`Members`];
 //! - checking: [`json`] reads strictly, [`schema`] checks and reports every [`Violation`];
 //! - serving: [`Captured`], [`Unchecked`], [`serve`], [`endpoint`], [`register_absent_methods`];
 //! - what is served only as it is written, and with how many headers: [`Methods`], [`check_path`], [`MAX_HEADERS`];
@@ -28,6 +29,7 @@ mod decimal;
 mod field;
 mod head;
 mod hint;
+mod members;
 mod metadata;
 mod operation;
 mod parameters;
@@ -48,6 +50,7 @@ pub use content::{FromBody, Multipart, Optional, Unread};
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use head::MAX_HEADERS;
+pub use members::{Members, Object, object, tag, text};
 pub use metadata::{Described, Description, any_of, document_schema};
 pub use operation::{AnswerHeader, Body, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;

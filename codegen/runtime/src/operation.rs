@@ -3,7 +3,8 @@
 //! The generator writes one [`Operation`] for each operation of a document. Everything that the
 //! runtime does to a request or an answer, it looks up here.
 
-use http::{Method, StatusCode};
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Method, Response, StatusCode};
 
 use crate::schema::Schema;
 use crate::security::Required;
@@ -101,6 +102,8 @@ pub struct Listed {
     pub headers: &'static [AnswerHeader],
     /// The component that describes its body.
     pub component: Option<&'static str>,
+    /// The media type of its body, if that is JSON by another name than `application/json`.
+    pub json_type: Option<&'static str>,
 }
 
 /// A header of an answer.
@@ -143,6 +146,16 @@ impl Operation {
             .chain(self.further)
             .chain(self.errors)
             .find(|listed| listed.has(status))
+    }
+
+    /// Calls the JSON of an answer as the document does.
+    pub(crate) fn name_type<B>(&self, response: &mut Response<B>) {
+        let listed = self.listed(response.status());
+        if let Some(name) = listed.and_then(|it| it.json_type)
+            && let Some(value) = response.headers_mut().get_mut(CONTENT_TYPE)
+        {
+            *value = HeaderValue::from_static(name);
+        }
     }
 
     /// Whether any error has a body.

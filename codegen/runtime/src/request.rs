@@ -159,7 +159,8 @@ impl<R: Request> Unchecked<R> {
     /// # Errors
     /// What is wrong with it, in the order of this module's steps.
     pub async fn check(self) -> Result<R, RequestError> {
-        let (request, ()) = self.check_noting(|_, _| ()).await?;
+        let arrived = arrived(R::operation(), R::Body::UNREAD, self.captured).await?;
+        let (request, ()) = typed(arrived, |_, _| ())?;
         Ok(request)
     }
 
@@ -172,46 +173,39 @@ impl<R: Request> Unchecked<R> {
         self,
         note: impl FnOnce(&R, &json::Value<'_>) -> T,
     ) -> Result<(R, T), RequestError> {
-        let operation = R::operation();
-        let Arrived {
-            head,
-            received,
-            body,
-            websocket,
-        } = arrived(operation, R::Body::UNREAD, self.captured).await?;
-        let path = Parameters::read(operation, Location::Path, &head)?;
-        let query = Parameters::read(operation, Location::Query, &head)?;
-        let headers = R::headers(&Parameters::read(operation, Location::Header, &head)?)?;
-        let received = match received {
-            Some((described, bytes)) => Received::of(described, bytes)?,
-            None => Received::Nothing,
-        };
-        let value = match operation.body.as_ref().and_then(|it| it.schema) {
-            Some(schema) => received.value(schema)?,
-            None => json::Value::Null,
-        };
-        let content_type = match R::Body::UNREAD {
-            true => head.headers.get(header::CONTENT_TYPE).cloned(),
-            false => None,
-        };
-        let unread = Unread {
-            content_type,
-            body,
-            websocket,
-        };
-        let typed = R::Body::made(&value, unread)?;
-        let request = R::build(&path, &query, headers, typed)?;
-        let noted = note(&request, &value);
-        Ok((request, noted))
+        let arrived = arrived(R::operation(), R::Body::UNREAD, self.captured).await?;
+        typed(arrived, note)
     }
+}
+
+/// Step 4. It waits for nothing, since a function that waits is many times as much to compile, and this is compiled for
+/// each operation.
+fn typed<R: Request, T>(
+    arrived: Arrived,
+    note: impl FnOnce(&R, &json::Value<'_>) -> T,
+) -> Result<(R, T), RequestError> {
+    let operation = R::operation();
+    let Arrived {
+        head,
+        received,
+        unread,
+    } = arrived;
+    let path = Parameters::read(operation, Location::Path, &head)?;
+    let query = Parameters::read(operation, Location::Query, &head)?;
+    let headers = R::headers(&Parameters::read(operation, Location::Header, &head)?)?;
+    let received = Received::of(received)?;
+    let value = received.value(operation)?;
+    let typed = R::Body::made(&value, unread)?;
+    let request = R::build(&path, &query, headers, typed)?;
+    let noted = note(&request, &value);
+    Ok((request, noted))
 }
 
 /// A request whose body is there, or is not read here.
 struct Arrived {
     head: Box<Parts>,
     received: Option<(&'static Body, Bytes)>,
-    body: RequestBody,
-    websocket: Option<Box<Websocket>>,
+    unread: Unread,
 }
 
 /// Steps 1 to 3, which are the same for requests of any type.
@@ -236,11 +230,19 @@ async fn arrived(
             received = Some((described, body.read().await?));
         }
     }
+    let content_type = match is_unread {
+        true => head.headers.get(header::CONTENT_TYPE).cloned(),
+        false => None,
+    };
+    let unread = Unread {
+        content_type,
+        body,
+        websocket,
+    };
     Ok(Arrived {
         head,
         received,
-        body,
-        websocket,
+        unread,
     })
 }
 

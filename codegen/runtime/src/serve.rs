@@ -175,6 +175,7 @@ where
         response.headers_mut().extend(extra);
     }
     response.extensions_mut().extend(notes);
+    operation.name_type(&mut response);
     audit(operation, &response, &context.log);
     let mut response = answered(response, start.elapsed());
     if let Some(stream) = stream {
@@ -244,7 +245,8 @@ where
             }
             let error = RequestError::method(context.request.method(), &allow);
             let answer = fail(&context, operation, Rejection::Request(error));
-            let response = answer.header(header::ALLOW, &allow).into_response();
+            let mut response = answer.header(header::ALLOW, &allow).into_response();
+            operation.name_type(&mut response);
             let mut response = answered(&context, operation, response, start.elapsed());
             if context.request.method() == Method::HEAD {
                 response = without_body(response);

@@ -6,7 +6,8 @@
 //! 1. bytes go out with the media type that the document says;
 //! 2. `multipart/form-data` is a form of reqwest's, which knows its boundary;
 //! 3. a body that may be left out is `None` until it is given, and then nothing is sent;
-//! 4. a form with lists or objects goes through `form.rs`, since no form of reqwest's has any.
+//! 4. a form with lists or objects goes through `form.rs`, since no form of reqwest's has any;
+//! 5. JSON goes out, and is asked for, by the name that the document has for it.
 
 use std::collections::HashMap;
 
@@ -15,13 +16,17 @@ use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprMethodCall, Item, LitStr, Path, Type, parse_quote};
 
-use crate::model::{Body, Content, Document, Kind, OfForm, Operation};
+use crate::model::{Body, Content, Document, JSON, Kind, OfForm, Operation};
 
 const BYTES: &str = "application/octet-stream";
 
 /// Puts the builders of a client's file right.
 pub(super) fn written(file: &mut syn::File, document: &Document) {
     of_builders(file, document, |operation, item| {
+        let success = operation.success.content.as_ref();
+        if let Some(name) = success.and_then(Content::json_type) {
+            Accepting(name).visit_item_mut(item);
+        }
         if let Some(body) = &operation.body {
             let json = json_of_form(document, operation);
             let json = json.as_deref();
@@ -88,6 +93,17 @@ pub(super) fn json_of_form<'a>(
     (!styles.is_empty()).then(|| styles.iter().filter_map(json).collect())
 }
 
+/// Step 5, of what is asked for.
+struct Accepting<'a>(&'a str);
+
+impl VisitMut for Accepting<'_> {
+    fn visit_lit_str_mut(&mut self, literal: &mut LitStr) {
+        if literal.value() == JSON {
+            *literal = LitStr::new(self.0, literal.span());
+        }
+    }
+}
+
 struct Writer<'a> {
     body: &'a Body,
     /// As [`json_of_form`] has it.
@@ -95,6 +111,17 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// The header that names the media type of JSON by another name: reqwest keeps one that is there already.
+    fn named(&self) -> Option<TokenStream> {
+        let name = self.body.content.json_type()?;
+        Some(quote! {
+            .header(
+                ::reqwest::header::CONTENT_TYPE,
+                ::reqwest::header::HeaderValue::from_static(#name),
+            )
+        })
+    }
+
     /// What `form_urlencoded` is given to write this body.
     fn form(&self, body: &Expr) -> Expr {
         let Some(json) = self.json else {
@@ -136,7 +163,7 @@ impl VisitMut for Writer<'_> {
         visit_mut::visit_path_mut(self, path);
     }
 
-    /// Steps 2, 3 and 4.
+    /// Steps 2, 3, 4 and 5.
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
         visit_mut::visit_expr_mut(self, expression);
         let optional = !self.body.required;
@@ -148,14 +175,18 @@ impl VisitMut for Writer<'_> {
                 }
             }
             Expr::MethodCall(call) if optional && is(call, "json", &quote!(&body)) => {
-                let request = &call.receiver;
+                let (request, named) = (&call.receiver, self.named());
                 *expression = parse_quote!({
                     let request = #request;
                     match &body {
-                        ::std::option::Option::Some(body) => request.json(body),
+                        ::std::option::Option::Some(body) => request #named.json(body),
                         ::std::option::Option::None => request,
                     }
                 });
+            }
+            Expr::MethodCall(call) if !optional && is(call, "json", &quote!(&body)) => {
+                let (request, named) = (&call.receiver, self.named());
+                *expression = parse_quote!(#request #named.json(&body));
             }
             Expr::Try(call) if optional => {
                 if let Expr::MethodCall(call) = &*call.expr

@@ -5,7 +5,7 @@
 //!    rounded.
 //! 3. A body that is taken by value, as enumerations are, is written like any other.
 //! 4. A list in a query is expected as it is sent: its name with each item.
-//! 5. A text or bytes are answered as such, not as JSON.
+//! 5. A text or bytes are answered as such, not as JSON, and JSON by the name that the document has for it.
 //!
 //! An answer of several bodies stays as progenitor has it: whoever makes one gives a `serde_json::Value`, in which
 //! numbers are rounded, and gives null for no body. Of requests, progenitor compares JSON and texts. Bodies that are
@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprLit, ExprMethodCall, FnArg, ImplItemFn, Item, Lit, Type, parse_quote};
+use syn::{Expr, ExprLit, ExprMethodCall, FnArg, ImplItemFn, Item, Lit, LitStr, Type, parse_quote};
 
-use crate::model::{Content, Document, Kind, Location, Operation, Status};
+use crate::model::{Content, Document, JSON, Kind, Location, Operation, Status};
 
 use super::bodies;
 use super::patch::{self, Shared};
@@ -66,6 +66,7 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
                 operation,
                 is_answer,
                 is_value: false,
+                json_type: None,
             }
             .visit_item_impl_mut(item);
         }
@@ -79,9 +80,18 @@ struct Mock<'a> {
     is_answer: bool,
     /// Whether what is visited has a body that is no reference.
     is_value: bool,
+    /// The media type of what is visited, if it is JSON by another name.
+    json_type: Option<&'a str>,
 }
 
-impl Mock<'_> {
+impl<'a> Mock<'a> {
+    /// The media type of an answer with this status, if it is JSON by another name.
+    fn json_type(&self, code: u16) -> Option<&'a str> {
+        let mut with = self.operation.answers();
+        let with = with.find(|it| it.status == Status::Code(code))?;
+        with.content.as_ref()?.json_type()
+    }
+
     fn is_list(&self, name: &str) -> bool {
         let parameters = self.operation.parameters.iter();
         let mut queries = parameters.filter(|it| it.location == Location::Query);
@@ -98,7 +108,7 @@ impl Mock<'_> {
             .successes()
             .filter(|it| it.status == Status::Code(code));
         match with.next()?.content.as_ref()? {
-            Content::Json(_) => None,
+            Content::Json { .. } => None,
             Content::Bytes(any) if any == "*/*" => Some("application/octet-stream"),
             other => Some(other.media_type()),
         }
@@ -111,6 +121,9 @@ impl VisitMut for Mock<'_> {
             FnArg::Typed(it) if it.pat == parse_quote!(value) => Some(it),
             _ => None,
         });
+        self.json_type = status(&mut function.block)
+            .filter(|_| self.is_answer)
+            .and_then(|code| self.json_type(code));
         self.is_value = value
             .as_ref()
             .is_some_and(|it| !matches!(*it.ty, Type::Reference(_)));
@@ -125,6 +138,13 @@ impl VisitMut for Mock<'_> {
             });
         }
         visit_mut::visit_impl_item_fn_mut(self, function);
+    }
+
+    /// Step 5.
+    fn visit_lit_str_mut(&mut self, literal: &mut LitStr) {
+        if let Some(name) = self.json_type.filter(|_| literal.value() == JSON) {
+            *literal = LitStr::new(name, literal.span());
+        }
     }
 
     /// Steps 2 to 4.

@@ -22,13 +22,20 @@ struct Variant<'a> {
     name: Ident,
 }
 
+/// How the text of a value is read.
+pub(super) struct Reader {
+    /// The function that reads a variant.
+    pub(super) value: TokenStream,
+    /// The function that reads the text of a member, which only the server has.
+    pub(super) tag: Option<TokenStream>,
+}
+
 /// The type of a `oneOf` component; nothing for another kind.
-/// A variant is read of its text by the function `read`.
 pub(super) fn own(
     document: &Document,
     name: &str,
     schema: &Schema,
-    read: &TokenStream,
+    reader: &Reader,
 ) -> TokenStream {
     let ident = format_ident!("{}", names::of_type(name));
     let doc = described(name, schema);
@@ -41,8 +48,8 @@ pub(super) fn own(
         Kind::OneOf {
             discriminator,
             mapping,
-        } => by_tag(name, discriminator, mapping, read, named),
-        Kind::Union(alternatives) => by_sign(name, alternatives, read, named),
+        } => by_tag(name, discriminator, mapping, reader, named),
+        Kind::Union(alternatives) => by_sign(name, alternatives, &reader.value, named),
         _ => return TokenStream::new(),
     };
     let declared = variants.iter().map(|it| {
@@ -178,25 +185,44 @@ fn by_tag<'v>(
     name: &str,
     discriminator: &str,
     mapping: &IndexMap<String, String>,
-    read: &TokenStream,
+    reader: &Reader,
     variant: impl Fn(&str) -> Option<&'v Ident>,
 ) -> TokenStream {
+    let read = &reader.value;
     let arms = mapping.iter().map(|(value, component)| {
         let variant = variant(component);
         quote!(#value => #read(raw.get()).map(Self::#variant),)
     });
     let unknown = format!("`{{other}}` is not a `{discriminator}` of `{name}`");
-    let reading = quote! {
-        #[derive(::serde::Deserialize)]
-        struct Discriminator {
-            #[serde(rename = #discriminator)]
-            value: ::std::string::String,
-        }
+    let raw = quote! {
         let raw: ::std::boxed::Box<::serde_json::value::RawValue> =
             ::serde::Deserialize::deserialize(deserializer)?;
-        let discriminator: Discriminator =
-            ::serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
-        match discriminator.value.as_str() {
+    };
+    let (tag, text) = match &reader.tag {
+        Some(tag) => (
+            quote! {
+                #raw
+                let tag = #tag(raw.get(), &[#discriminator]).map_err(D::Error::custom)?;
+            },
+            quote!(tag),
+        ),
+        None => (
+            quote! {
+                #[derive(::serde::Deserialize)]
+                struct Discriminator {
+                    #[serde(rename = #discriminator)]
+                    value: ::std::string::String,
+                }
+                #raw
+                let discriminator: Discriminator =
+                    ::serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+            },
+            quote!(discriminator.value),
+        ),
+    };
+    let reading = quote! {
+        #tag
+        match #text.as_str() {
             #(#arms)*
             other => return Err(D::Error::custom(format_args!(#unknown))),
         }

@@ -13,6 +13,7 @@
 //! 8. Strings with limits are moved into their types, not copied ([`checked`]).
 //! 9. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
 //! 10. No member of the client is called `type_` that could have a better name ([`members`]).
+//! 11. The server's types are read by its runtime, which costs less to compile than what serde derives ([`reading`]).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,7 +27,7 @@ use crate::model::{Document, Format, Kind};
 use crate::names;
 
 use super::prepare::{self, MARKER};
-use super::{checked, members, strings, values};
+use super::{checked, members, reading, strings, values};
 
 /// Patches a whole file.
 pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
@@ -114,8 +115,9 @@ impl VisitMut for Mender<'_> {
             values::put_back(items, self.document);
             checked::strings(items);
             strings::convenient(items, &self.shared.path(self.modules.len()));
-            if matches!(self.shared, Shared::Parent) {
-                members::named(items, self.document);
+            match self.shared {
+                Shared::Parent => members::named(items, self.document),
+                Shared::Runtime => reading::by_the_runtime(items),
             }
         }
         self.modules.pop();
@@ -124,7 +126,7 @@ impl VisitMut for Mender<'_> {
     fn visit_item_struct_mut(&mut self, item: &mut ItemStruct) {
         if self.modules == ["types"] {
             if self.secrets.contains(&item.ident.to_string()) {
-                remove_debug(&mut item.attrs);
+                underive(&mut item.attrs, "Debug");
             }
             self.order(item);
         }
@@ -288,7 +290,7 @@ impl Mender<'_> {
 }
 
 /// The first argument of a generic type that ends in this name.
-fn argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+pub(super) fn argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|it| it.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else {
@@ -327,7 +329,9 @@ pub(super) fn renamed(attribute: &Attribute) -> Option<String> {
     name
 }
 
-fn remove_debug(attributes: &mut [Attribute]) {
+/// Takes a trait out of what is derived. Whether it was there.
+pub(super) fn underive(attributes: &mut [Attribute], name: &str) -> bool {
+    let mut was_there = false;
     for attribute in attributes
         .iter_mut()
         .filter(|it| it.path().is_ident("derive"))
@@ -338,9 +342,13 @@ fn remove_debug(attributes: &mut [Attribute]) {
             kept.push(meta.path);
             Ok(())
         });
-        kept.retain(|path| !path.is_ident("Debug"));
+        let is_other = |path: &Path| path.segments.last().is_none_or(|last| last.ident != name);
+        let before = kept.len();
+        kept.retain(is_other);
+        was_there |= kept.len() < before;
         *attribute = parse_quote!(#[derive(#(#kept),*)]);
     }
+    was_there
 }
 
 fn redacted(name: &Ident) -> Item {

@@ -22,8 +22,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Body, Content, Document, Format, Kind, Limit, Location, Operation, Parameter, Response, Schema,
-    Status, Text,
+    Body, Content, Document, Format, JSON, Kind, Limit, Location, Operation, Parameter, Response,
+    Schema, Status, Text,
 };
 use crate::names;
 
@@ -166,7 +166,9 @@ fn prepared_parameter(document: &Document, parameter: &Parameter) -> Value {
 fn prepared_answer(answer: &Response) -> Value {
     let mut value = json!({ "description": answer.description });
     match &answer.content {
-        Some(Content::Json(schema)) => {
+        Some(Content::Json {
+            component: schema, ..
+        }) => {
             let schema = body(schema, answer.nullable);
             value["content"] = json!({ "application/json": { "schema": schema } });
         }
@@ -188,14 +190,17 @@ fn body(component: &str, nullable: bool) -> Value {
 /// A request body in one of the media types that progenitor knows. The real ones of bytes are put back in
 /// [`super::bodies`].
 fn request_content(body: &Body) -> Value {
+    const FORM: &str = "application/x-www-form-urlencoded";
     let bytes = json!({ "type": "string", "format": "binary" });
     let (media_type, schema) = match &body.content {
-        Content::Json(name) | Content::Form(name) if !body.required => {
-            let optional = marker("Optional", Some(reference(name)));
-            (body.content.media_type(), optional)
-        }
-        Content::Json(name) => ("application/json", self::body(name, body.nullable)),
-        Content::Form(name) => ("application/x-www-form-urlencoded", reference(name)),
+        Content::Json { component, .. } => match body.required {
+            true => (JSON, self::body(component, body.nullable)),
+            false => (JSON, marker("Optional", Some(reference(component)))),
+        },
+        Content::Form(name) => match body.required {
+            true => (FORM, reference(name)),
+            false => (FORM, marker("Optional", Some(reference(name)))),
+        },
         Content::Text(_) => ("text/plain", json!({ "type": "string" })),
         Content::Multipart | Content::Bytes(_) => ("application/octet-stream", bytes),
     };

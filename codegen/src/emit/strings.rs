@@ -54,7 +54,7 @@ pub(super) fn is_string(ty: &Type) -> bool {
 }
 
 /// Whether the enumeration is one of texts: the variants of a `oneOf` hold something.
-fn is_of_texts(item: &ItemEnum, of_texts: &HashSet<String>) -> bool {
+pub(super) fn is_of_texts(item: &ItemEnum, of_texts: &HashSet<String>) -> bool {
     let is_value = |it: &syn::Variant| matches!(it.fields, Fields::Unit);
     item.variants.iter().all(is_value) && of_texts.contains(&item.ident.to_string())
 }

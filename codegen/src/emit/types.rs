@@ -128,14 +128,20 @@ fn settings(document: &Document, side: Side<'_>) -> Result<GenerationSettings, S
 /// The types that this crate emits by itself, and the defaults of all.
 fn own_types(document: &Document, side: Side<'_>, shared: &Path) -> TokenStream {
     let several = several::types(document);
-    let read = match side {
-        Side::Server => quote!(#shared::json::read),
-        Side::Client { .. } => quote!(::serde_json::from_str),
+    let reader = match side {
+        Side::Server => one_of::Reader {
+            value: quote!(#shared::json::read),
+            tag: Some(quote!(#shared::tag)),
+        },
+        Side::Client { .. } => one_of::Reader {
+            value: quote!(::serde_json::from_str),
+            tag: None,
+        },
     };
     let schemas = document.schemas.iter();
     let types = schemas.map(|(name, schema)| {
         let own = match &schema.kind {
-            Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema, &read),
+            Kind::OneOf { .. } | Kind::Union(_) => one_of::own(document, name, schema, &reader),
             Kind::Null => one_of::null(name, schema),
             Kind::Any => open::any(name, schema, shared),
             Kind::Never => open::never(name, schema),

@@ -104,8 +104,13 @@ pub struct Body {
 /// How a body is written, and which component describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// `application/json`: this component.
-    Json(String),
+    /// JSON: this component.
+    Json {
+        /// The component.
+        component: String,
+        /// `application/json`, or what says in `+json` that it is that, too (RFC 6839, section 3.1).
+        media_type: String,
+    },
     /// `application/x-www-form-urlencoded`, of a request: this component, an object of single values.
     Form(String),
     /// `text/plain`: this component, a string.
@@ -121,7 +126,7 @@ impl Content {
     #[must_use]
     pub fn media_type(&self) -> &str {
         match self {
-            Self::Json(_) => "application/json",
+            Self::Json { media_type, .. } => media_type,
             Self::Form(_) => "application/x-www-form-urlencoded",
             Self::Text(_) => "text/plain",
             Self::Multipart => "multipart/form-data",
@@ -133,11 +138,28 @@ impl Content {
     #[must_use]
     pub fn schema(&self) -> Option<&str> {
         match self {
-            Self::Json(name) | Self::Form(name) | Self::Text(name) => Some(name),
+            Self::Json {
+                component: name, ..
+            }
+            | Self::Form(name)
+            | Self::Text(name) => Some(name),
             Self::Multipart | Self::Bytes(_) => None,
         }
     }
+
+    /// The media type, if it is JSON by another name than `application/json`.
+    #[must_use]
+    pub fn json_type(&self) -> Option<&str> {
+        match self {
+            Self::Json { media_type, .. } => Some(media_type.as_str()),
+            _ => None,
+        }
+        .filter(|it| *it != JSON)
+    }
 }
+
+/// The media type of JSON that says nothing else.
+pub(crate) const JSON: &str = "application/json";
 
 /// Which statuses an answer has. The narrower is the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -128,7 +128,7 @@ fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) 
 
 /// Whether its body is JSON that is never null, or none.
 fn is_json(answer: &Response) -> bool {
-    matches!(answer.content, None | Some(Content::Json(_))) && !answer.nullable
+    matches!(answer.content, None | Some(Content::Json { .. })) && !answer.nullable
 }
 
 fn is_success(status: Status) -> bool {
@@ -150,7 +150,7 @@ fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
                 "an error may not be null",
                 "remove `nullable`",
             ),
-            None | Some(Content::Json(_)) => {}
+            None | Some(Content::Json { .. }) => {}
             Some(_) => reader.refuse(
                 &answer.pointer,
                 "the body of an error is no JSON",

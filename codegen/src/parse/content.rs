@@ -1,6 +1,7 @@
 //! Bodies: their media type, and what describes them.
 //!
-//! 1. A body has one media type. JSON, forms and texts are described by a component, and checked by it.
+//! 1. A body has one media type. JSON, by whatever name in `+json`, forms and texts are described by a component, and
+//!    checked by it.
 //! 2. Any other is bytes, which nothing describes: their schema is that of a file (`type: string`,
 //!    `format: binary`), or there is none, or it is `{}`, which is how dropshot writes it.
 //! 3. The parts of `multipart/form-data` are read by the handler, so that their schema is that of a file,
@@ -8,7 +9,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Content, Kind, OfForm, Operation, Schema};
+use crate::model::{Content, JSON, Kind, OfForm, Operation, Schema};
 
 use super::answer;
 use super::graph::{self, Schemas};
@@ -79,9 +80,14 @@ fn one<'a>(
         Some(component)
     };
     let content = match (media, side) {
-        ("application/json", _) => {
-            let (name, nullable) = component(reader, schema, name)?;
-            return Some((Content::Json(name), nullable));
+        _ if is_json(media) => {
+            let (component, nullable) = component(reader, schema, name)?;
+            let media_type = media.to_owned();
+            let content = Content::Json {
+                component,
+                media_type,
+            };
+            return Some((content, nullable));
         }
         ("application/x-www-form-urlencoded", Side::Request) => never_null().map(Content::Form),
         ("text/plain", _) if !is_of_bytes(&place) => never_null().map(Content::Text),
@@ -92,7 +98,7 @@ fn one<'a>(
             reader.refuse(
                 &place.pointer,
                 format!("the media type `{media}` is not understood"),
-                "write `application/json`, `text/plain`, or the one type of what is sent as bytes",
+                "write `application/json`, another in `+json`, `text/plain`, or the one type of what is sent as bytes",
             );
             None
         }
@@ -120,19 +126,28 @@ fn component<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str) -> Option<(S
     Some((name, nullable))
 }
 
+/// Whether bodies of this type are JSON.
+fn is_json(media: &str) -> bool {
+    media == JSON || (media.ends_with("+json") && is_type(media))
+}
+
 /// Whether bodies of this type are taken as bytes. Of JSON, forms and multipart more is known, and of the
 /// ranges, only `*/*` is understood.
 fn is_bytes(media: &str) -> bool {
+    let is_known = media.ends_with("json") || media.starts_with("multipart/");
+    let is_form = media == "application/x-www-form-urlencoded";
+    (is_type(media) && !is_known && !is_form) || media == "*/*"
+}
+
+/// Whether this is one media type, without parameters.
+fn is_type(media: &str) -> bool {
     let token = |text: &str| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
         !text.is_empty() && text.chars().all(plain)
     };
-    let is_known = media.ends_with("json") || media.starts_with("multipart/");
-    let is_form = media == "application/x-www-form-urlencoded";
-    let is_type = media
+    media
         .split_once('/')
-        .is_some_and(|(a, b)| token(a) && token(b));
-    (is_type && !is_known && !is_form) || media == "*/*"
+        .is_some_and(|(a, b)| token(a) && token(b))
 }
 
 fn is_of_bytes(place: &Place<'_>) -> bool {

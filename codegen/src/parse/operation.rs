@@ -83,7 +83,7 @@ pub(super) fn all(reader: &Reader<'_>, paths: &Place<'_>, shared: &Shared<'_>) -
             let route = Route {
                 path,
                 method,
-                variables: &variables,
+                variables: variables.as_deref(),
                 item: &item,
             };
             let Some(operation) = one(reader, place, &route, shared) else {
@@ -110,7 +110,8 @@ pub(super) fn all(reader: &Reader<'_>, paths: &Place<'_>, shared: &Shared<'_>) -
 struct Route<'r, 'a> {
     path: &'r str,
     method: Method,
-    variables: &'r [&'a str],
+    /// Those of the path, if it can be read.
+    variables: Option<&'r [&'a str]>,
     item: &'r Place<'a>,
 }
 
@@ -193,7 +194,8 @@ fn parameters<'a>(
     }
     for parameter in &parameters {
         if parameter.location == Location::Path
-            && !route.variables.contains(&parameter.name.as_str())
+            && let Some(variables) = route.variables
+            && !variables.contains(&parameter.name.as_str())
         {
             reader.refuse(
                 &parameter.pointer,
@@ -215,7 +217,8 @@ fn parameters<'a>(
     };
     for variable in route
         .variables
-        .iter()
+        .into_iter()
+        .flatten()
         .filter(|variable| whole && !described(variable))
     {
         reader.refuse(
@@ -360,7 +363,7 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str
             "write `required: true`, or remove `nullable`",
         );
     }
-    if !required && !matches!(content, Content::Json(_) | Content::Form(_)) {
+    if !required && !matches!(content, Content::Json { .. } | Content::Form(_)) {
         reader.refuse(
             &place.pointer,
             format!(

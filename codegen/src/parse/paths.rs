@@ -23,16 +23,15 @@ pub(super) struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Adds a path and gives the names of its variables, having refused what is wrong with it.
+    /// Adds a path and gives the names of its variables, having refused what is wrong with it. Of a path that cannot be
+    /// read, nobody knows the variables.
     pub(super) fn add(
         &mut self,
         reader: &Reader<'_>,
         path: &'a str,
         pointer: &Pointer,
-    ) -> Vec<&'a str> {
-        let Some(segments) = split(reader, path, pointer) else {
-            return Vec::new();
-        };
+    ) -> Option<Vec<&'a str>> {
+        let segments = split(reader, path, pointer)?;
         let mut prefix = String::new();
         let mut variables = Vec::new();
         for segment in segments {
@@ -53,7 +52,7 @@ impl<'a> Tree<'a> {
                 Segment::Variable(_) => "{}",
             });
         }
-        variables
+        Some(variables)
     }
 
     fn follow(
@@ -101,7 +100,7 @@ fn split<'a>(reader: &Reader<'_>, path: &'a str, pointer: &Pointer) -> Option<Ve
             pointer,
             format!("`{path}` is not a path that is understood"),
             "write `/`, or `/` and segments between single `/`, each either letters, digits and `.`, `_`, \
-             `~`, `-`, or a whole `{variable}`; none at the end is empty",
+             `~`, `-`, `:`, `@`, `!`, `&`, `'`, `,`, `;`, `=`, or a whole `{variable}`; none at the end is empty",
         );
     }
     segments
@@ -111,7 +110,8 @@ fn segment(text: &str) -> Option<Segment<'_>> {
     if let Some(name) = text.strip_prefix('{').and_then(|it| it.strip_suffix('}')) {
         return crate::names::is_plain(name).then_some(Segment::Variable(name));
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || ".-_~".contains(c);
+    // What a path says as it is (RFC 3986, section 3.3), but for what means something in the mocks' patterns.
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-_~:@!&',;=".contains(c);
     (!text.is_empty() && text != "." && text != ".." && text.chars().all(plain))
         .then_some(Segment::Literal(text))
 }

@@ -55,7 +55,7 @@ fn fold(document: &Document, operation: &Operation, problems: &mut Vec<String>) 
     let mut schemas: BTreeMap<String, (String, Value)> = BTreeMap::new();
     let mut bodies: Vec<Value> = Vec::new();
     for status in by_narrowness(document.at(&published)) {
-        let answer = document.at(&format!("{published}/{status}"));
+        let answer = &plain_json(document.at(&format!("{published}/{status}")).clone());
         let classes: &[char] = match status.as_str() {
             // The whole answer is the handler's.
             "default" if is_bytes(answer) && is_websocket(document, operation) => {
@@ -156,7 +156,8 @@ fn by_narrowness(answers: &Value) -> Vec<&String> {
 }
 
 /// A request body as dropshot would write it: always required, in one of the four media types that it knows.
-fn request_body(mut body: Value) -> Value {
+fn request_body(body: Value) -> Value {
+    let mut body = plain_json(body);
     body["required"] = true.into();
     let bytes = json!({ "schema": { "type": "string", "format": "binary" } });
     let media = body["content"].as_object().into_iter().flatten().next();
@@ -174,6 +175,17 @@ fn request_body(mut body: Value) -> Value {
     };
     body["content"] = content;
     body
+}
+
+/// The same body or answer, of which JSON has the one name that dropshot knows.
+fn plain_json(mut holder: Value) -> Value {
+    if let Some(content) = holder.get_mut("content").and_then(Value::as_object_mut) {
+        let media = content.keys().next().filter(|it| it.ends_with("+json"));
+        if let Some(json) = media.cloned().and_then(|it| content.remove(&it)) {
+            content.insert("application/json".to_owned(), json);
+        }
+    }
+    holder
 }
 
 /// A success as dropshot would write it: JSON, or anything, which has no headers then.

@@ -5,7 +5,6 @@
 pub mod types {
     /// `Color`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -21,6 +20,13 @@ pub mod types {
         Red,
         #[serde(rename = "dark-blue")]
         DarkBlue,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Color {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for Color {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -67,67 +73,193 @@ pub mod types {
         }
     }
     /// `Failure`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct Failure {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub why: ::std::option::Option<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Failure {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Failure {
+        const MEMBERS: &'static [&'static str] = &["why"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut why = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut why)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                why: why.unwrap_or_default(),
+            })
+        }
+    }
     /// Everything is required.
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Note {
         pub text: Text,
-        #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub color: ::std::option::Option<Color>,
-        #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub place: ::std::option::Option<Place>,
-        #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub weight: ::std::option::Option<::openapi_dropshot_runtime::Decimal>,
         pub labels: ::std::vec::Vec<::std::string::String>,
-        #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub links: ::std::option::Option<
             ::std::vec::Vec<::std::option::Option<::std::string::String>>,
         >,
         #[serde(rename = "changedAt")]
-        #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub changed_at: ::std::option::Option<Moment>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Note {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Note {
+        const MEMBERS: &'static [&'static str] = &[
+            "text",
+            "color",
+            "place",
+            "weight",
+            "labels",
+            "links",
+            "changedAt",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut text = ::std::option::Option::None;
+            let mut color = ::std::option::Option::None;
+            let mut place = ::std::option::Option::None;
+            let mut weight = ::std::option::Option::None;
+            let mut labels = ::std::option::Option::None;
+            let mut links = ::std::option::Option::None;
+            let mut changed_at = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut text)?,
+                    1 => members_.read(&mut color)?,
+                    2 => members_.read(&mut place)?,
+                    3 => members_.read(&mut weight)?,
+                    4 => members_.read(&mut labels)?,
+                    5 => members_.read(&mut links)?,
+                    _ => members_.read(&mut changed_at)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                text: members_.required(text, 0)?,
+                color: members_.required(color, 1)?,
+                place: members_.required(place, 2)?,
+                weight: members_.required(weight, 3)?,
+                labels: members_.required(labels, 4)?,
+                links: members_.required(links, 5)?,
+                changed_at: members_.required(changed_at, 6)?,
+            })
+        }
+    }
     /// Everything is optional.
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct NoteChange {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub text: ::std::option::Option<Text>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub color: ::openapi_dropshot_runtime::Field<Color>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub place: ::openapi_dropshot_runtime::Field<Place>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub weight: ::openapi_dropshot_runtime::Field<
             ::openapi_dropshot_runtime::Decimal,
         >,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub labels: ::std::option::Option<::std::vec::Vec<::std::string::String>>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub links: ::openapi_dropshot_runtime::Field<
             ::std::vec::Vec<::std::option::Option<::std::string::String>>,
         >,
     }
+    impl<'de> ::serde::Deserialize<'de> for NoteChange {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for NoteChange {
+        const MEMBERS: &'static [&'static str] = &[
+            "text",
+            "color",
+            "place",
+            "weight",
+            "labels",
+            "links",
+        ];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut text = ::std::option::Option::None;
+            let mut color = ::std::option::Option::None;
+            let mut place = ::std::option::Option::None;
+            let mut weight = ::std::option::Option::None;
+            let mut labels = ::std::option::Option::None;
+            let mut links = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut text)?,
+                    1 => members_.read(&mut color)?,
+                    2 => members_.read(&mut place)?,
+                    3 => members_.read(&mut weight)?,
+                    4 => members_.read(&mut labels)?,
+                    _ => members_.read(&mut links)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                text: text.unwrap_or_default(),
+                color: color.unwrap_or_default(),
+                place: place.unwrap_or_default(),
+                weight: weight.unwrap_or_default(),
+                labels: labels.unwrap_or_default(),
+                links: links.unwrap_or_default(),
+            })
+        }
+    }
     /// `Place`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Place {
         pub city: ::std::string::String,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Place {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Place {
+        const MEMBERS: &'static [&'static str] = &["city"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut city = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut city)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                city: members_.required(city, 0)?,
+            })
+        }
     }
     /// `Text`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -889,6 +1021,7 @@ pub static CHANGE_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "Changed.",
         headers: &[],
         component: ::std::option::Option::Some("Note"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -897,6 +1030,7 @@ pub static CHANGE_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Refused.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

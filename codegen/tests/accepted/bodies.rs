@@ -111,13 +111,36 @@ pub mod types {
         }
     }
     /// `Failure`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Failure {
         pub message: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for Failure {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Failure {
+        const MEMBERS: &'static [&'static str] = &["message"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut message = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut message)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                message: members_.required(message, 0)?,
+            })
+        }
+    }
     /// `Form`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Form {
         pub name: FormName,
         pub count: i32,
@@ -128,12 +151,58 @@ pub mod types {
         pub sizes: ::std::option::Option<::std::vec::Vec<::std::vec::Vec<i32>>>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub reason: ::std::option::Option<Reason>,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub any: ::std::option::Option<::openapi_dropshot_runtime::Any>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Form {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Form {
+        const MEMBERS: &'static [&'static str] = &[
+            "name",
+            "count",
+            "urgent",
+            "tags",
+            "sizes",
+            "reason",
+            "any",
+        ];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            let mut count = ::std::option::Option::None;
+            let mut urgent = ::std::option::Option::None;
+            let mut tags = ::std::option::Option::None;
+            let mut sizes = ::std::option::Option::None;
+            let mut reason = ::std::option::Option::None;
+            let mut any = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut name)?,
+                    1 => members_.read(&mut count)?,
+                    2 => members_.read(&mut urgent)?,
+                    3 => members_.read(&mut tags)?,
+                    4 => members_.read(&mut sizes)?,
+                    5 => members_.read(&mut reason)?,
+                    _ => members_.read(&mut any)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: members_.required(name, 0)?,
+                count: members_.required(count, 1)?,
+                urgent: urgent.unwrap_or_default(),
+                tags: members_.required(tags, 3)?,
+                sizes: sizes.unwrap_or_default(),
+                reason: reason.unwrap_or_default(),
+                any: any,
+            })
+        }
     }
     /// `FormName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -262,9 +331,33 @@ pub mod types {
         }
     }
     /// `Reason`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Reason {
         pub why: ::std::string::String,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Reason {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Reason {
+        const MEMBERS: &'static [&'static str] = &["why"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut why = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut why)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                why: members_.required(why, 0)?,
+            })
+        }
     }
     /// Error types.
     pub mod error {
@@ -297,6 +390,15 @@ pub mod types {
                 Self(value.into())
             }
         }
+    }
+    /// The body of an answer: which one it is, its status says.
+    #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
+    #[serde(untagged)]
+    pub enum ReasonOrNothing {
+        /// `Reason`
+        Reason(Reason),
+        /// No body.
+        Nothing,
     }
     impl ::std::fmt::Display for AddNoteBody {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -631,6 +733,32 @@ impl ::schemars::JsonSchema for types::AddNoteResponse {
         ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
     }
 }
+impl ::openapi_dropshot_runtime::ErrorBody for types::ReasonOrNothing {
+    fn component(&self) -> ::std::option::Option<&'static str> {
+        match self {
+            Self::Reason(_) => ::std::option::Option::Some("Reason"),
+            Self::Nothing => ::std::option::Option::None,
+        }
+    }
+}
+impl ::schemars::JsonSchema for types::ReasonOrNothing {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "Reason or nothing".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Reason or nothing").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::any_of(
+            ::std::vec![generator.subschema_for:: < types::Reason > ()],
+        )
+    }
+}
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {
@@ -862,6 +990,7 @@ pub static GET_ROOT: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             },
         ],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -870,12 +999,14 @@ pub static GET_ROOT: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -912,6 +1043,7 @@ pub static GET_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "The file.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -920,12 +1052,14 @@ pub static GET_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -966,6 +1100,7 @@ pub static PUT_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "It is kept.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -974,12 +1109,14 @@ pub static PUT_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1022,6 +1159,7 @@ pub static FIND_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             },
         ],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1030,12 +1168,14 @@ pub static FIND_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1076,6 +1216,7 @@ pub static DELETE_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "It is gone.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1084,12 +1225,14 @@ pub static DELETE_FILE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1114,6 +1257,7 @@ pub static ADD_PICTURE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "It is kept.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1122,12 +1266,14 @@ pub static ADD_PICTURE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1148,6 +1294,7 @@ pub static GET_PICTURE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "The picture.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1156,12 +1303,14 @@ pub static GET_PICTURE: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1186,6 +1335,7 @@ pub static ADD_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "What was noted.",
         headers: &[],
         component: ::std::option::Option::Some("AddNoteResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1194,12 +1344,14 @@ pub static ADD_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1224,6 +1376,7 @@ pub static SEND_FORM: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "The form.",
         headers: &[],
         component: ::std::option::Option::Some("Form"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1232,12 +1385,14 @@ pub static SEND_FORM: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1262,6 +1417,7 @@ pub static FILL_IN_A_PART_OF_THE_FORM: openapi_dropshot_runtime::Operation = ope
         description: "It is kept.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1270,12 +1426,14 @@ pub static FILL_IN_A_PART_OF_THE_FORM: openapi_dropshot_runtime::Operation = ope
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1305,6 +1463,7 @@ pub static PUT_NOTHING: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "The same.",
         headers: &[],
         component: ::std::option::Option::Some("Reason"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1313,12 +1472,14 @@ pub static PUT_NOTHING: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1343,6 +1504,7 @@ pub static UPLOAD: openapi_dropshot_runtime::Operation = openapi_dropshot_runtim
         description: "The names.",
         headers: &[],
         component: ::std::option::Option::Some("Reason"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1351,12 +1513,104 @@ pub static UPLOAD: openapi_dropshot_runtime::Operation = openapi_dropshot_runtim
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
+/// `POST /notes:import`
+pub static IMPORT_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "import_note",
+    method: openapi_dropshot_runtime::http::Method::POST,
+    path: "/notes:import",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/vnd.notes.v2+json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Reason),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(201u16),
+        description: "It is in.",
+        headers: &[],
+        component: ::std::option::Option::Some("Reason"),
+        json_type: ::std::option::Option::Some("application/vnd.notes.v2+json"),
+    },
+    further: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Code(202u16),
+            description: "It will be.",
+            headers: &[],
+            component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
+        },
+    ],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::Some("application/problem+json"),
+        },
+    ],
+};
+/// `PUT /notes:import`
+pub static REPLACE_NOTE: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "replace_note",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/notes:import",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/merge-patch+json",
+        required: false,
+        schema: ::std::option::Option::Some(&schemas::Reason),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "The note.",
+        headers: &[],
+        component: ::std::option::Option::Some("Reason"),
+        json_type: ::std::option::Option::Some("application/hal+json"),
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::Some("application/problem+json"),
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::Some("application/problem+json"),
         },
     ],
 };
@@ -1377,6 +1631,7 @@ pub static GET_ANYTHING: openapi_dropshot_runtime::Operation = openapi_dropshot_
         description: "Whatever it is.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],
@@ -1420,6 +1675,7 @@ pub static OPEN_CHANNEL: openapi_dropshot_runtime::Operation = openapi_dropshot_
         description: "Negotiating protocol upgrade from HTTP/1.1 to WebSocket",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1428,12 +1684,14 @@ pub static OPEN_CHANNEL: openapi_dropshot_runtime::Operation = openapi_dropshot_
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Not done.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1454,6 +1712,7 @@ pub static OPEN_OLD_CHANNEL: openapi_dropshot_runtime::Operation = openapi_drops
         description: "",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],
@@ -1472,6 +1731,8 @@ pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
     &FILL_IN_A_PART_OF_THE_FORM,
     &PUT_NOTHING,
     &UPLOAD,
+    &IMPORT_NOTE,
+    &REPLACE_NOTE,
     &GET_ANYTHING,
     &OPEN_CHANNEL,
     &OPEN_OLD_CHANNEL,
@@ -1861,6 +2122,70 @@ impl openapi_dropshot_runtime::Request for UploadRequest {
         body: Self::Body,
     ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
         Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `import_note`.
+#[derive(Clone, Debug)]
+pub struct ImportNoteRequest {
+    /// The body.
+    pub body: types::Reason,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for ImportNoteRequest {
+    type Headers = ();
+    type Body = types::Reason;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &IMPORT_NOTE
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `replace_note`.
+#[derive(Clone, Debug)]
+pub struct ReplaceNoteRequest {
+    /// The body.
+    pub body: ::std::option::Option<types::Reason>,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for ReplaceNoteRequest {
+    type Headers = ();
+    type Body = openapi_dropshot_runtime::Optional<types::Reason>;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &REPLACE_NOTE
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body: body.0 })
     }
     fn parameter_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -2366,6 +2691,92 @@ impl openapi_dropshot_runtime::Success for UploadAnswer {
         ::std::vec![]
     }
 }
+/// The success of `import_note`: 201 or 202.
+///
+/// It is in.
+#[derive(Clone, Debug)]
+pub struct ImportNoteAnswer {
+    status: u16,
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: types::ReasonOrNothing,
+}
+impl ImportNoteAnswer {
+    /// An answer of status 201, with what it has to have.
+    ///
+    /// It is in.
+    #[must_use]
+    pub fn status_201(body: types::Reason) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self {
+            status: 201u16,
+            headers,
+            body: types::ReasonOrNothing::Reason(body),
+        }
+    }
+    /// An answer of status 202, with what it has to have.
+    ///
+    /// It will be.
+    #[must_use]
+    pub fn status_202() -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self {
+            status: 202u16,
+            headers,
+            body: types::ReasonOrNothing::Nothing,
+        }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for ImportNoteAnswer {
+    type Shape = dropshot::HttpResponseOk<types::ReasonOrNothing>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        let answer = match &self.body {
+            types::ReasonOrNothing::Nothing => {
+                Ok(openapi_dropshot_runtime::Answer::empty(self.headers))
+            }
+            body => openapi_dropshot_runtime::Answer::json(self.headers, body),
+        };
+        answer.map(|it| it.with_code(self.status))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `replace_note`: 200.
+///
+/// The note.
+#[derive(Clone, Debug)]
+pub struct ReplaceNoteAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: types::Reason,
+}
+impl ReplaceNoteAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: types::Reason) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for ReplaceNoteAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Reason>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// The success of `get_anything`: default.
 ///
 /// Whatever it is.
@@ -2669,6 +3080,26 @@ pub trait BodiesApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `POST /notes:import`
+    fn import_note(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<ImportNoteRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            ImportNoteAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
+    /// `PUT /notes:import`
+    fn replace_note(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<ReplaceNoteRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            ReplaceNoteAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
     /// `GET /anything`
     fn get_anything(
         context: &dropshot::RequestContext<Self::Context>,
@@ -2709,6 +3140,7 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
     &[&SEND_FORM, &FILL_IN_A_PART_OF_THE_FORM],
     &[&PUT_NOTHING],
     &[&UPLOAD],
+    &[&IMPORT_NOTE, &REPLACE_NOTE],
     &[&GET_ANYTHING],
     &[&OPEN_CHANNEL],
     &[&OPEN_OLD_CHANNEL],
@@ -2844,6 +3276,26 @@ pub fn register<A: BodiesApi>(
             Ok(Success::into_answer(answer))
         }),
     )?;
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<ImportNoteRequest, ImportNoteAnswer>(&IMPORT_NOTE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::import_note(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<ReplaceNoteRequest, ReplaceNoteAnswer>(&REPLACE_NOTE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::replace_note(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
     way_2::<
         A,
     >(
@@ -2930,15 +3382,22 @@ pub fn register<A: BodiesApi>(
     )?;
     openapi_dropshot_runtime::register_absent_methods(
         api,
-        Description::of::<GetAnythingRequest, GetAnythingAnswer>(&GET_ANYTHING),
+        Description::of::<ImportNoteRequest, ImportNoteAnswer>(&IMPORT_NOTE),
         PATHS[7usize],
+        A::failure,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<GetAnythingRequest, GetAnythingAnswer>(&GET_ANYTHING),
+        PATHS[8usize],
         A::unlisted,
         A::answered,
     )?;
     openapi_dropshot_runtime::register_absent_methods(
         api,
         Description::of::<OpenChannelRequest, OpenChannelAnswer>(&OPEN_CHANNEL),
-        PATHS[8usize],
+        PATHS[9usize],
         A::failure,
         A::answered,
     )?;
@@ -2948,7 +3407,7 @@ pub fn register<A: BodiesApi>(
             OpenOldChannelRequest,
             OpenOldChannelAnswer,
         >(&OPEN_OLD_CHANNEL),
-        PATHS[9usize],
+        PATHS[10usize],
         A::unlisted,
         A::answered,
     )?;

@@ -4,40 +4,145 @@
 #[allow(clippy::all)]
 pub mod types {
     /// Discriminators that are not required, and that have no mapping.
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Account {
         pub holder: AccountHolder,
         pub owner: AccountOwner,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub id: ::std::option::Option<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Account {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Account {
+        const MEMBERS: &'static [&'static str] = &["holder", "owner", "id"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut holder = ::std::option::Option::None;
+            let mut owner = ::std::option::Option::None;
+            let mut id = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut holder)?,
+                    1 => members_.read(&mut owner)?,
+                    _ => members_.read(&mut id)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                holder: members_.required(holder, 0)?,
+                owner: members_.required(owner, 1)?,
+                id: id.unwrap_or_default(),
+            })
+        }
+    }
     /// `AccountHolderBank`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct AccountHolderBank {
         #[serde(rename = "type")]
         pub type_: BankType,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub code: ::std::option::Option<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for AccountHolderBank {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for AccountHolderBank {
+        const MEMBERS: &'static [&'static str] = &["type", "code"];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut code = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut code)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: members_.required(type_, 0)?,
+                code: code.unwrap_or_default(),
+            })
+        }
+    }
     /// `AccountHolderWallet`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct AccountHolderWallet {
         #[serde(rename = "type")]
         pub type_: WalletType,
     }
+    impl<'de> ::serde::Deserialize<'de> for AccountHolderWallet {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for AccountHolderWallet {
+        const MEMBERS: &'static [&'static str] = &["type"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut type_)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: members_.required(type_, 0)?,
+            })
+        }
+    }
     /// `Bank`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct Bank {
         #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
         pub type_: ::std::option::Option<BankType>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub code: ::std::option::Option<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Bank {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Bank {
+        const MEMBERS: &'static [&'static str] = &["type", "code"];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut code = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut code)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: type_.unwrap_or_default(),
+                code: code.unwrap_or_default(),
+            })
+        }
+    }
     /// `BankType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -51,6 +156,13 @@ pub mod types {
     pub enum BankType {
         #[serde(rename = "bank")]
         Bank,
+    }
+    impl<'de> ::serde::Deserialize<'de> for BankType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for BankType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -95,20 +207,42 @@ pub mod types {
         }
     }
     /// `Born`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Born {
         #[serde(rename = "type")]
         pub type_: BornType,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub weight: ::std::option::Option<::openapi_dropshot_runtime::Decimal>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Born {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Born {
+        const MEMBERS: &'static [&'static str] = &["type", "weight"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut weight = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut weight)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: members_.required(type_, 0)?,
+                weight: weight,
+            })
+        }
     }
     /// `BornType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -122,6 +256,13 @@ pub mod types {
     pub enum BornType {
         #[serde(rename = "born")]
         Born,
+    }
+    impl<'de> ::serde::Deserialize<'de> for BornType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for BornType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -166,29 +307,75 @@ pub mod types {
         }
     }
     /// `ChoiceValue`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ChoiceValue {
         pub a: ::std::string::String,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub b: ::std::option::Option<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for ChoiceValue {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for ChoiceValue {
+        const MEMBERS: &'static [&'static str] = &["a", "b"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut a = ::std::option::Option::None;
+            let mut b = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut a)?,
+                    _ => members_.read(&mut b)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                a: members_.required(a, 0)?,
+                b: b,
+            })
+        }
+    }
     /// `ChoiceValue2`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ChoiceValue2 {
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub a: ::std::option::Option<::std::string::String>,
         pub b: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for ChoiceValue2 {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for ChoiceValue2 {
+        const MEMBERS: &'static [&'static str] = &["a", "b"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut a = ::std::option::Option::None;
+            let mut b = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut a)?,
+                    _ => members_.read(&mut b)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                a: a,
+                b: members_.required(b, 1)?,
+            })
+        }
+    }
     /// `Copy`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Copy {
         pub name: NewPetName,
         pub tag: ::std::string::String,
@@ -197,8 +384,44 @@ pub mod types {
         pub notes: ::std::string::String,
         pub id: i64,
     }
+    impl<'de> ::serde::Deserialize<'de> for Copy {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Copy {
+        const MEMBERS: &'static [&'static str] = &["name", "tag", "kind", "notes", "id"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            let mut tag = ::std::option::Option::None;
+            let mut kind = ::std::option::Option::None;
+            let mut notes = ::std::option::Option::None;
+            let mut id = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut name)?,
+                    1 => members_.read(&mut tag)?,
+                    2 => members_.read(&mut kind)?,
+                    3 => members_.read(&mut notes)?,
+                    _ => members_.read(&mut id)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: members_.required(name, 0)?,
+                tag: members_.required(tag, 1)?,
+                kind: kind.unwrap_or_default(),
+                notes: members_.required(notes, 3)?,
+                id: members_.required(id, 4)?,
+            })
+        }
+    }
     /// `EventBorn`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct EventBorn {
         pub at: i64,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -208,8 +431,41 @@ pub mod types {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub weight: ::std::option::Option<::openapi_dropshot_runtime::Decimal>,
     }
+    impl<'de> ::serde::Deserialize<'de> for EventBorn {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for EventBorn {
+        const MEMBERS: &'static [&'static str] = &["at", "by", "type", "weight"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut at = ::std::option::Option::None;
+            let mut by = ::std::option::Option::None;
+            let mut type_ = ::std::option::Option::None;
+            let mut weight = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut at)?,
+                    1 => members_.read(&mut by)?,
+                    2 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut weight)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                at: members_.required(at, 0)?,
+                by: by.unwrap_or_default(),
+                type_: members_.required(type_, 2)?,
+                weight: weight.unwrap_or_default(),
+            })
+        }
+    }
     /// `EventFed`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct EventFed {
         pub at: i64,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -217,9 +473,38 @@ pub mod types {
         #[serde(rename = "type")]
         pub type_: EventFedType,
     }
+    impl<'de> ::serde::Deserialize<'de> for EventFed {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for EventFed {
+        const MEMBERS: &'static [&'static str] = &["at", "by", "type"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut at = ::std::option::Option::None;
+            let mut by = ::std::option::Option::None;
+            let mut type_ = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut at)?,
+                    1 => members_.read(&mut by)?,
+                    _ => members_.read(&mut type_)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                at: members_.required(at, 0)?,
+                by: by.unwrap_or_default(),
+                type_: members_.required(type_, 2)?,
+            })
+        }
+    }
     /// `EventFedType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -235,6 +520,13 @@ pub mod types {
         Fed,
         #[serde(rename = "groomed")]
         Groomed,
+    }
+    impl<'de> ::serde::Deserialize<'de> for EventFedType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for EventFedType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -281,7 +573,7 @@ pub mod types {
         }
     }
     /// `EventMoved`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct EventMoved {
         pub at: i64,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
@@ -290,9 +582,41 @@ pub mod types {
         pub type_: EventMovedType,
         pub from: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for EventMoved {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for EventMoved {
+        const MEMBERS: &'static [&'static str] = &["at", "by", "type", "from"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut at = ::std::option::Option::None;
+            let mut by = ::std::option::Option::None;
+            let mut type_ = ::std::option::Option::None;
+            let mut from = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut at)?,
+                    1 => members_.read(&mut by)?,
+                    2 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut from)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                at: members_.required(at, 0)?,
+                by: by.unwrap_or_default(),
+                type_: members_.required(type_, 2)?,
+                from: members_.required(from, 3)?,
+            })
+        }
+    }
     /// `EventMovedType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -306,6 +630,13 @@ pub mod types {
     pub enum EventMovedType {
         #[serde(rename = "moved")]
         Moved,
+    }
+    impl<'de> ::serde::Deserialize<'de> for EventMovedType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for EventMovedType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -350,20 +681,70 @@ pub mod types {
         }
     }
     /// `Failure`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Failure {
         pub message: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for Failure {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Failure {
+        const MEMBERS: &'static [&'static str] = &["message"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut message = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut message)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                message: members_.required(message, 0)?,
+            })
+        }
+    }
     /// `Firm`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Firm {
         pub kind: FirmKind,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub secret: ::std::option::Option<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Firm {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Firm {
+        const MEMBERS: &'static [&'static str] = &["kind", "secret"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut kind = ::std::option::Option::None;
+            let mut secret = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut kind)?,
+                    _ => members_.read(&mut secret)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                kind: members_.required(kind, 0)?,
+                secret: secret.unwrap_or_default(),
+            })
+        }
+    }
     /// `FirmKind`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -379,6 +760,13 @@ pub mod types {
         Firm,
         #[serde(rename = "guild")]
         Guild,
+    }
+    impl<'de> ::serde::Deserialize<'de> for FirmKind {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for FirmKind {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -426,7 +814,6 @@ pub mod types {
     }
     /// `GetPetXWayString`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -442,6 +829,13 @@ pub mod types {
         Up,
         #[serde(rename = "down")]
         Down,
+    }
+    impl<'de> ::serde::Deserialize<'de> for GetPetXWayString {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for GetPetXWayString {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -761,16 +1155,13 @@ pub mod types {
         }
     }
     /// `Network`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Network {
         pub net: Net,
         pub which: NameOrId,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub range: ::std::option::Option<Range>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub some: ::openapi_dropshot_runtime::Field<NetworkSome>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub either: ::std::option::Option<NetworkEither>,
@@ -778,6 +1169,56 @@ pub mod types {
         pub when: ::std::option::Option<NetworkWhen>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub shape: ::std::option::Option<NetworkShape>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Network {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Network {
+        const MEMBERS: &'static [&'static str] = &[
+            "net",
+            "which",
+            "range",
+            "some",
+            "either",
+            "when",
+            "shape",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut net = ::std::option::Option::None;
+            let mut which = ::std::option::Option::None;
+            let mut range = ::std::option::Option::None;
+            let mut some = ::std::option::Option::None;
+            let mut either = ::std::option::Option::None;
+            let mut when = ::std::option::Option::None;
+            let mut shape = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut net)?,
+                    1 => members_.read(&mut which)?,
+                    2 => members_.read(&mut range)?,
+                    3 => members_.read(&mut some)?,
+                    4 => members_.read(&mut either)?,
+                    5 => members_.read(&mut when)?,
+                    _ => members_.read(&mut shape)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                net: members_.required(net, 0)?,
+                which: members_.required(which, 1)?,
+                range: range.unwrap_or_default(),
+                some: some.unwrap_or_default(),
+                either: either.unwrap_or_default(),
+                when: when.unwrap_or_default(),
+                shape: shape.unwrap_or_default(),
+            })
+        }
     }
     /// `NetworkEitherBoolean`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -824,7 +1265,6 @@ pub mod types {
     }
     /// `NetworkEitherString`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -838,6 +1278,13 @@ pub mod types {
     pub enum NetworkEitherString {
         #[serde(rename = "auto")]
         Auto,
+    }
+    impl<'de> ::serde::Deserialize<'de> for NetworkEitherString {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for NetworkEitherString {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -986,19 +1433,48 @@ pub mod types {
         }
     }
     /// `NewPet`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct NewPet {
         pub name: NewPetName,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub tag: ::std::option::Option<::std::string::String>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub kind: ::std::option::Option<::std::string::String>,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub notes: ::std::option::Option<::openapi_dropshot_runtime::Any>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for NewPet {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for NewPet {
+        const MEMBERS: &'static [&'static str] = &["name", "tag", "kind", "notes"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            let mut tag = ::std::option::Option::None;
+            let mut kind = ::std::option::Option::None;
+            let mut notes = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut name)?,
+                    1 => members_.read(&mut tag)?,
+                    2 => members_.read(&mut kind)?,
+                    _ => members_.read(&mut notes)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: members_.required(name, 0)?,
+                tag: tag.unwrap_or_default(),
+                kind: kind.unwrap_or_default(),
+                notes: notes,
+            })
+        }
     }
     /// `NewPetName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -1064,23 +1540,94 @@ pub mod types {
         }
     }
     /// `OuterObject`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct OuterObject {
         pub range: Range,
     }
+    impl<'de> ::serde::Deserialize<'de> for OuterObject {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for OuterObject {
+        const MEMBERS: &'static [&'static str] = &["range"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut range = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut range)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                range: members_.required(range, 0)?,
+            })
+        }
+    }
     /// `OuterObject2`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct OuterObject2 {
         pub net: Net,
     }
+    impl<'de> ::serde::Deserialize<'de> for OuterObject2 {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for OuterObject2 {
+        const MEMBERS: &'static [&'static str] = &["net"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut net = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut net)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                net: members_.required(net, 0)?,
+            })
+        }
+    }
     /// `Person`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Person {
         pub kind: PersonKind,
     }
+    impl<'de> ::serde::Deserialize<'de> for Person {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Person {
+        const MEMBERS: &'static [&'static str] = &["kind"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut kind = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut kind)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                kind: members_.required(kind, 0)?,
+            })
+        }
+    }
     /// `PersonKind`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -1093,6 +1640,13 @@ pub mod types {
     )]
     pub enum PersonKind {
         Person,
+    }
+    impl<'de> ::serde::Deserialize<'de> for PersonKind {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for PersonKind {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -1137,7 +1691,7 @@ pub mod types {
         }
     }
     /// What is new, and more.
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Pet {
         pub name: NewPetName,
         pub tag: ::std::string::String,
@@ -1146,9 +1700,44 @@ pub mod types {
         pub notes: ::std::string::String,
         pub id: i64,
     }
+    impl<'de> ::serde::Deserialize<'de> for Pet {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Pet {
+        const MEMBERS: &'static [&'static str] = &["name", "tag", "kind", "notes", "id"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            let mut tag = ::std::option::Option::None;
+            let mut kind = ::std::option::Option::None;
+            let mut notes = ::std::option::Option::None;
+            let mut id = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut name)?,
+                    1 => members_.read(&mut tag)?,
+                    2 => members_.read(&mut kind)?,
+                    3 => members_.read(&mut notes)?,
+                    _ => members_.read(&mut id)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: members_.required(name, 0)?,
+                tag: members_.required(tag, 1)?,
+                kind: kind.unwrap_or_default(),
+                notes: members_.required(notes, 3)?,
+                id: members_.required(id, 4)?,
+            })
+        }
+    }
     /// `PetKind`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -1164,6 +1753,13 @@ pub mod types {
         Cat,
         #[serde(rename = "dog")]
         Dog,
+    }
+    impl<'de> ::serde::Deserialize<'de> for PetKind {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for PetKind {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -1210,20 +1806,41 @@ pub mod types {
         }
     }
     /// `RangeOld`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RangeOld {
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub first: ::std::option::Option<RangeOldFirst>,
-        #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub note: ::std::option::Option<::std::string::String>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for RangeOld {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RangeOld {
+        const MEMBERS: &'static [&'static str] = &["first", "note"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut first = ::std::option::Option::None;
+            let mut note = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut first)?,
+                    _ => members_.read(&mut note)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                first: first,
+                note: members_.required(note, 1)?,
+            })
+        }
     }
     /// `RangeOldFirst`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -1237,6 +1854,13 @@ pub mod types {
     pub enum RangeOldFirst {
         #[serde(rename = "old")]
         Old,
+    }
+    impl<'de> ::serde::Deserialize<'de> for RangeOldFirst {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for RangeOldFirst {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -1281,36 +1905,105 @@ pub mod types {
         }
     }
     /// `RangeV4`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RangeV4 {
         pub first: RangeV4First,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub note: ::std::option::Option<::std::string::String>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for RangeV4 {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RangeV4 {
+        const MEMBERS: &'static [&'static str] = &["first", "note"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut first = ::std::option::Option::None;
+            let mut note = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut first)?,
+                    _ => members_.read(&mut note)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                first: members_.required(first, 0)?,
+                note: note,
+            })
+        }
     }
     /// `RangeV6`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RangeV6 {
         pub first: RangeV6First,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub note: ::std::option::Option<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for RangeV6 {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RangeV6 {
+        const MEMBERS: &'static [&'static str] = &["first", "note"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut first = ::std::option::Option::None;
+            let mut note = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut first)?,
+                    _ => members_.read(&mut note)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                first: members_.required(first, 0)?,
+                note: note,
+            })
+        }
+    }
     /// `Wallet`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct Wallet {
         #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
         pub type_: ::std::option::Option<WalletType>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Wallet {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Wallet {
+        const MEMBERS: &'static [&'static str] = &["type"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut type_)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: type_.unwrap_or_default(),
+            })
+        }
+    }
     /// `WalletType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -1324,6 +2017,13 @@ pub mod types {
     pub enum WalletType {
         #[serde(rename = "wallet")]
         Wallet,
+    }
+    impl<'de> ::serde::Deserialize<'de> for WalletType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for WalletType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -1494,17 +2194,12 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             use ::serde::de::Error as _;
-            #[derive(::serde::Deserialize)]
-            struct Discriminator {
-                #[serde(rename = "type")]
-                value: ::std::string::String,
-            }
             let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
                 deserializer,
             )?;
-            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["type"])
                 .map_err(D::Error::custom)?;
-            match discriminator.value.as_str() {
+            match tag.as_str() {
                 "moved" => {
                     ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Moved)
                 }
@@ -2618,17 +3313,12 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             use ::serde::de::Error as _;
-            #[derive(::serde::Deserialize)]
-            struct Discriminator {
-                #[serde(rename = "type")]
-                value: ::std::string::String,
-            }
             let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
                 deserializer,
             )?;
-            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["type"])
                 .map_err(D::Error::custom)?;
-            match discriminator.value.as_str() {
+            match tag.as_str() {
                 "bank" => {
                     ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Bank)
                 }
@@ -2671,17 +3361,12 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             use ::serde::de::Error as _;
-            #[derive(::serde::Deserialize)]
-            struct Discriminator {
-                #[serde(rename = "kind")]
-                value: ::std::string::String,
-            }
             let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
                 deserializer,
             )?;
-            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["kind"])
                 .map_err(D::Error::custom)?;
-            match discriminator.value.as_str() {
+            match tag.as_str() {
                 "Person" => {
                     ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Person)
                 }
@@ -5743,6 +6428,7 @@ pub static PUT_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "The event.",
         headers: &[],
         component: ::std::option::Option::Some("Event"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -5751,12 +6437,14 @@ pub static PUT_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -5781,6 +6469,7 @@ pub static ADD_NETWORK: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "Added.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -5789,12 +6478,14 @@ pub static ADD_NETWORK: openapi_dropshot_runtime::Operation = openapi_dropshot_r
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -5861,6 +6552,7 @@ pub static GET_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "The pet.",
         headers: &[],
         component: ::std::option::Option::Some("Pet"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -5869,12 +6561,14 @@ pub static GET_PET: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

@@ -79,6 +79,35 @@ fn bodies_go_out_with_their_media_types() {
 }
 
 #[test]
+fn json_goes_out_and_is_asked_for_by_the_name_that_the_document_has() {
+    let reason = || bodies::types::Reason {
+        why: "old".to_owned(),
+    };
+    let answer = "201 Created\r\ncontent-length: 13\r\n\r\n{\"why\":\"old\"}";
+    let (request, _) = exchange(answer, async |url| {
+        let client = bodies::Client::new(&url);
+        client.import_note().body(reason()).send().await.unwrap();
+    });
+    let media_type = "content-type: application/vnd.notes.v2+json\r\n";
+    assert!(request.contains(media_type), "{request}");
+    assert!(request.ends_with("{\"why\":\"old\"}"), "{request}");
+    let answer = "200 OK\r\ncontent-length: 13\r\n\r\n{\"why\":\"old\"}";
+    let (request, note) = exchange(answer, async |url| {
+        let client = bodies::Client::new(&url);
+        let answer = client.replace_note().body(reason()).send().await.unwrap();
+        answer.into_inner()
+    });
+    for header in [
+        "content-type: application/merge-patch+json\r\n",
+        "accept: application/hal+json\r\n",
+    ] {
+        assert!(request.contains(header), "{request}");
+    }
+    assert_eq!(request.matches("content-type").count(), 1, "{request}");
+    assert_eq!(note, reason());
+}
+
+#[test]
 fn a_body_that_may_be_left_out_is_sent_when_it_is_given() {
     let (request, _) = exchange(NONE, async |url| {
         let client = bodies::Client::new(&url);

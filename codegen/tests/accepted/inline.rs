@@ -4,9 +4,33 @@
 #[allow(clippy::all)]
 pub mod types {
     /// `AddHostBody`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct AddHostBody {
         pub name: AddHostBodyName,
+    }
+    impl<'de> ::serde::Deserialize<'de> for AddHostBody {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for AddHostBody {
+        const MEMBERS: &'static [&'static str] = &["name"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut name)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: members_.required(name, 0)?,
+            })
+        }
     }
     /// `AddHostBodyName`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -77,28 +101,46 @@ pub mod types {
         }
     }
     /// `Error`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Error {
         pub message: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for Error {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Error {
+        const MEMBERS: &'static [&'static str] = &["message"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut message = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut message)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                message: members_.required(message, 0)?,
+            })
+        }
+    }
     /// `Host`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Host {
         pub id: HostId,
         pub addresses: ::std::vec::Vec<HostAddressesItem>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub gateway: ::std::option::Option<HostGateway>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub router: ::openapi_dropshot_runtime::Field<HostRouter>,
         pub ports: ::std::collections::BTreeMap<::std::string::String, u16>,
         pub labels: ::std::collections::BTreeMap<::std::string::String, Label>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub notes: ::openapi_dropshot_runtime::Field<
             ::std::collections::BTreeMap<
                 ::std::string::String,
@@ -113,10 +155,7 @@ pub mod types {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub nickname: ::std::option::Option<HostNickname>,
         /// What it runs on.
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub parent: ::openapi_dropshot_runtime::Field<Name>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub kind: ::std::option::Option<HostKind>,
@@ -125,9 +164,90 @@ pub mod types {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub limits: ::std::option::Option<HostLimits>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Host {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Host {
+        const MEMBERS: &'static [&'static str] = &[
+            "id",
+            "addresses",
+            "gateway",
+            "router",
+            "ports",
+            "labels",
+            "notes",
+            "since",
+            "level",
+            "share",
+            "nickname",
+            "parent",
+            "kind",
+            "flags",
+            "limits",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut id = ::std::option::Option::None;
+            let mut addresses = ::std::option::Option::None;
+            let mut gateway = ::std::option::Option::None;
+            let mut router = ::std::option::Option::None;
+            let mut ports = ::std::option::Option::None;
+            let mut labels = ::std::option::Option::None;
+            let mut notes = ::std::option::Option::None;
+            let mut since = ::std::option::Option::None;
+            let mut level = ::std::option::Option::None;
+            let mut share = ::std::option::Option::None;
+            let mut nickname = ::std::option::Option::None;
+            let mut parent = ::std::option::Option::None;
+            let mut kind = ::std::option::Option::None;
+            let mut flags = ::std::option::Option::None;
+            let mut limits = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut id)?,
+                    1 => members_.read(&mut addresses)?,
+                    2 => members_.read(&mut gateway)?,
+                    3 => members_.read(&mut router)?,
+                    4 => members_.read(&mut ports)?,
+                    5 => members_.read(&mut labels)?,
+                    6 => members_.read(&mut notes)?,
+                    7 => members_.read(&mut since)?,
+                    8 => members_.read(&mut level)?,
+                    9 => members_.read(&mut share)?,
+                    10 => members_.read(&mut nickname)?,
+                    11 => members_.read(&mut parent)?,
+                    12 => members_.read(&mut kind)?,
+                    13 => members_.read(&mut flags)?,
+                    _ => members_.read(&mut limits)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                id: members_.required(id, 0)?,
+                addresses: members_.required(addresses, 1)?,
+                gateway: gateway.unwrap_or_default(),
+                router: router.unwrap_or_default(),
+                ports: members_.required(ports, 4)?,
+                labels: members_.required(labels, 5)?,
+                notes: notes.unwrap_or_default(),
+                since: members_.required(since, 7)?,
+                level: level.unwrap_or_default(),
+                share: share.unwrap_or_default(),
+                nickname: nickname.unwrap_or_default(),
+                parent: parent.unwrap_or_default(),
+                kind: kind.unwrap_or_default(),
+                flags: flags.unwrap_or_default(),
+                limits: limits.unwrap_or_default(),
+            })
+        }
+    }
     /// `HostKind`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -143,6 +263,13 @@ pub mod types {
         Machine,
         #[serde(rename = "zone")]
         Zone,
+    }
+    impl<'de> ::serde::Deserialize<'de> for HostKind {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for HostKind {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -189,11 +316,38 @@ pub mod types {
         }
     }
     /// `HostLimits`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct HostLimits {
         pub memory: u64,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub cores: ::std::option::Option<HostLimitsCores>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for HostLimits {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for HostLimits {
+        const MEMBERS: &'static [&'static str] = &["memory", "cores"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut memory = ::std::option::Option::None;
+            let mut cores = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut memory)?,
+                    _ => members_.read(&mut cores)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                memory: members_.required(memory, 0)?,
+                cores: cores.unwrap_or_default(),
+            })
+        }
     }
     /// `HostNickname`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -369,7 +523,6 @@ pub mod types {
     }
     /// `ListHostsOrder`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -385,6 +538,13 @@ pub mod types {
         Up,
         #[serde(rename = "down")]
         Down,
+    }
+    impl<'de> ::serde::Deserialize<'de> for ListHostsOrder {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for ListHostsOrder {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -431,15 +591,39 @@ pub mod types {
         }
     }
     /// `ListHostsResponse`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct ListHostsResponse {
         /// Limits: at most 1000 items.
         pub items: ::std::vec::Vec<Host>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub next: ::openapi_dropshot_runtime::Field<ListHostsResponseNext>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for ListHostsResponse {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for ListHostsResponse {
+        const MEMBERS: &'static [&'static str] = &["items", "next"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut items = ::std::option::Option::None;
+            let mut next = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut items)?,
+                    _ => members_.read(&mut next)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                items: members_.required(items, 0)?,
+                next: next.unwrap_or_default(),
+            })
+        }
     }
     /// `ListHostsResponseNext`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -3151,6 +3335,7 @@ pub static LIST_HOSTS: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             },
         ],
         component: ::std::option::Option::Some("ListHostsResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -3159,12 +3344,14 @@ pub static LIST_HOSTS: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -3189,6 +3376,7 @@ pub static ADD_HOST: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "Added.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -3197,12 +3385,14 @@ pub static ADD_HOST: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Other,
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -3223,6 +3413,7 @@ pub static COUNT_HOSTS: openapi_dropshot_runtime::Operation = openapi_dropshot_r
         description: "How many.",
         headers: &[],
         component: ::std::option::Option::Some("CountHostsResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],
@@ -3266,6 +3457,7 @@ pub static LIST_NAMES: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
         description: "Their names.",
         headers: &[],
         component: ::std::option::Option::Some("ListNamesResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -3274,6 +3466,7 @@ pub static LIST_NAMES: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Error"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

@@ -6,17 +6,14 @@ pub mod types {
     /// What no type keeps.
     ///
     /// Limits: at least 1 members.
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct Thing {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub price: ::std::option::Option<ThingPrice>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub level: ::std::option::Option<ThingLevel>,
         /// Limits: one of 0.5, 1.
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub share: ::openapi_dropshot_runtime::Field<
             ::openapi_dropshot_runtime::Decimal,
         >,
@@ -32,6 +29,56 @@ pub mod types {
         pub dozens: ::std::option::Option<Dozens>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub list: ::std::option::Option<::std::vec::Vec<i64>>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Thing {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Thing {
+        const MEMBERS: &'static [&'static str] = &[
+            "price",
+            "level",
+            "share",
+            "sure",
+            "labels",
+            "dozens",
+            "list",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut price = ::std::option::Option::None;
+            let mut level = ::std::option::Option::None;
+            let mut share = ::std::option::Option::None;
+            let mut sure = ::std::option::Option::None;
+            let mut labels = ::std::option::Option::None;
+            let mut dozens = ::std::option::Option::None;
+            let mut list = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut price)?,
+                    1 => members_.read(&mut level)?,
+                    2 => members_.read(&mut share)?,
+                    3 => members_.read(&mut sure)?,
+                    4 => members_.read(&mut labels)?,
+                    5 => members_.read(&mut dozens)?,
+                    _ => members_.read(&mut list)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                price: price.unwrap_or_default(),
+                level: level.unwrap_or_default(),
+                share: share.unwrap_or_default(),
+                sure: sure.unwrap_or_default(),
+                labels: labels.unwrap_or_default(),
+                dozens: dozens.unwrap_or_default(),
+                list: list.unwrap_or_default(),
+            })
+        }
     }
     /// Error types.
     pub mod error {
@@ -1046,6 +1093,7 @@ pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "The same.",
         headers: &[],
         component: ::std::option::Option::Some("Thing"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],

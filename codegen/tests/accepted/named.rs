@@ -4,38 +4,39 @@
 #[allow(clippy::all)]
 pub mod types {
     /// Names that Rust has not.
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Thing {
         #[serde(rename = "@type")]
         pub type_: ::std::string::String,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        #[serde(rename = "type")]
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
         pub type_2: ::std::option::Option<i64>,
         #[serde(rename = "_b")]
         pub b: Vote,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        #[serde(rename = "_links")]
-        pub links: ::std::option::Option<ThingLinks>,
-        #[serde(rename = "links")]
         #[serde(
-            default,
+            rename = "_links",
+            skip_serializing_if = "::std::option::Option::is_none"
+        )]
+        pub links: ::std::option::Option<ThingLinks>,
+        #[serde(
+            rename = "links",
             skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
         )]
         pub links_2: ::openapi_dropshot_runtime::Field<::std::string::String>,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        #[serde(rename = "3d")]
+        #[serde(rename = "3d", skip_serializing_if = "::std::option::Option::is_none")]
         pub x3d: ::std::option::Option<bool>,
         #[serde(rename = "userId")]
         pub user_id: ::std::string::String,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        #[serde(rename = "user_id")]
+        #[serde(
+            rename = "user_id",
+            skip_serializing_if = "::std::option::Option::is_none"
+        )]
         pub user_id_2: ::std::option::Option<::std::string::String>,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        #[serde(rename = "größe")]
+        #[serde(
+            rename = "größe",
+            skip_serializing_if = "::std::option::Option::is_none"
+        )]
         pub gr_e: ::std::option::Option<i64>,
-        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
-        #[serde(rename = "$")]
+        #[serde(rename = "$", skip_serializing_if = "::std::option::Option::is_none")]
         pub x: ::std::option::Option<i64>,
         #[serde(rename = "self", skip_serializing_if = "::std::option::Option::is_none")]
         pub self_: ::std::option::Option<i64>,
@@ -44,19 +45,113 @@ pub mod types {
         #[serde(rename = "in", skip_serializing_if = "::std::option::Option::is_none")]
         pub in_: ::std::option::Option<Whom>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Thing {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Thing {
+        const MEMBERS: &'static [&'static str] = &[
+            "@type",
+            "type",
+            "_b",
+            "_links",
+            "links",
+            "3d",
+            "userId",
+            "user_id",
+            "größe",
+            "$",
+            "self",
+            "for",
+            "in",
+        ];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut type_2 = ::std::option::Option::None;
+            let mut b = ::std::option::Option::None;
+            let mut links = ::std::option::Option::None;
+            let mut links_2 = ::std::option::Option::None;
+            let mut x3d = ::std::option::Option::None;
+            let mut user_id = ::std::option::Option::None;
+            let mut user_id_2 = ::std::option::Option::None;
+            let mut gr_e = ::std::option::Option::None;
+            let mut x = ::std::option::Option::None;
+            let mut self_ = ::std::option::Option::None;
+            let mut for_ = ::std::option::Option::None;
+            let mut in_ = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    1 => members_.read(&mut type_2)?,
+                    2 => members_.read(&mut b)?,
+                    3 => members_.read(&mut links)?,
+                    4 => members_.read(&mut links_2)?,
+                    5 => members_.read(&mut x3d)?,
+                    6 => members_.read(&mut user_id)?,
+                    7 => members_.read(&mut user_id_2)?,
+                    8 => members_.read(&mut gr_e)?,
+                    9 => members_.read(&mut x)?,
+                    10 => members_.read(&mut self_)?,
+                    11 => members_.read(&mut for_)?,
+                    _ => members_.read(&mut in_)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: members_.required(type_, 0)?,
+                type_2: type_2.unwrap_or_default(),
+                b: members_.required(b, 2)?,
+                links: links.unwrap_or_default(),
+                links_2: links_2.unwrap_or_default(),
+                x3d: x3d.unwrap_or_default(),
+                user_id: members_.required(user_id, 6)?,
+                user_id_2: user_id_2.unwrap_or_default(),
+                gr_e: gr_e.unwrap_or_default(),
+                x: x.unwrap_or_default(),
+                self_: self_.unwrap_or_default(),
+                for_: for_.unwrap_or_default(),
+                in_: in_.unwrap_or_default(),
+            })
+        }
+    }
     /// `ThingLinks`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct ThingLinks {
-        #[serde(rename = "@id")]
         #[serde(
-            default,
+            rename = "@id",
             skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
         )]
         pub id: ::openapi_dropshot_runtime::Field<::std::string::String>,
     }
+    impl<'de> ::serde::Deserialize<'de> for ThingLinks {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for ThingLinks {
+        const MEMBERS: &'static [&'static str] = &["@id"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut id = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut id)?,
+                }
+            }
+            ::std::result::Result::Ok(Self { id: id.unwrap_or_default() })
+        }
+    }
     /// `Vote`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -88,6 +183,13 @@ pub mod types {
         Plus12,
         #[serde(rename = "3")]
         X3,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Vote {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for Vote {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -151,7 +253,6 @@ pub mod types {
     }
     /// `Whom`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -171,6 +272,13 @@ pub mod types {
         Self4,
         #[serde(rename = "Self2")]
         Self2,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Whom {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for Whom {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -633,6 +741,7 @@ pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "The same.",
         headers: &[],
         component: ::std::option::Option::Some("Thing"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],

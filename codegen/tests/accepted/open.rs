@@ -98,30 +98,19 @@ pub mod types {
         }
     }
     /// `Same`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Same {
         pub any: ::openapi_dropshot_runtime::Any,
         /// Null or absent or anything.
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub spare: ::std::option::Option<::openapi_dropshot_runtime::Any>,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub named: ::std::option::Option<Document>,
         pub free: ::std::collections::BTreeMap<
             ::std::string::String,
             ::openapi_dropshot_runtime::Any,
         >,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub free_values: ::openapi_dropshot_runtime::Field<
             ::std::collections::BTreeMap<
                 ::std::string::String,
@@ -155,31 +144,98 @@ pub mod types {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub never: ::std::option::Option<ThingNever>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Same {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Same {
+        const MEMBERS: &'static [&'static str] = &[
+            "any",
+            "spare",
+            "named",
+            "free",
+            "free_values",
+            "several",
+            "by_name",
+            "empty",
+            "digest",
+            "encoded",
+            "moment",
+            "share",
+            "mode",
+            "never",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut any = ::std::option::Option::None;
+            let mut spare = ::std::option::Option::None;
+            let mut named = ::std::option::Option::None;
+            let mut free = ::std::option::Option::None;
+            let mut free_values = ::std::option::Option::None;
+            let mut several = ::std::option::Option::None;
+            let mut by_name = ::std::option::Option::None;
+            let mut empty = ::std::option::Option::None;
+            let mut digest = ::std::option::Option::None;
+            let mut encoded = ::std::option::Option::None;
+            let mut moment = ::std::option::Option::None;
+            let mut share = ::std::option::Option::None;
+            let mut mode = ::std::option::Option::None;
+            let mut never = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut any)?,
+                    1 => members_.read(&mut spare)?,
+                    2 => members_.read(&mut named)?,
+                    3 => members_.read(&mut free)?,
+                    4 => members_.read(&mut free_values)?,
+                    5 => members_.read(&mut several)?,
+                    6 => members_.read(&mut by_name)?,
+                    7 => members_.read(&mut empty)?,
+                    8 => members_.read(&mut digest)?,
+                    9 => members_.read(&mut encoded)?,
+                    10 => members_.read(&mut moment)?,
+                    11 => members_.read(&mut share)?,
+                    12 => members_.read(&mut mode)?,
+                    _ => members_.read(&mut never)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                any: members_.required(any, 0)?,
+                spare: spare,
+                named: named,
+                free: members_.required(free, 3)?,
+                free_values: free_values.unwrap_or_default(),
+                several: several.unwrap_or_default(),
+                by_name: by_name.unwrap_or_default(),
+                empty: empty.unwrap_or_default(),
+                digest: digest.unwrap_or_default(),
+                encoded: encoded.unwrap_or_default(),
+                moment: moment.unwrap_or_default(),
+                share: share.unwrap_or_default(),
+                mode: mode.unwrap_or_default(),
+                never: never.unwrap_or_default(),
+            })
+        }
+    }
     /// `Thing`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Thing {
         pub any: ::openapi_dropshot_runtime::Any,
         /// Null or absent or anything.
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub spare: ::std::option::Option<::openapi_dropshot_runtime::Any>,
-        #[serde(
-            default,
-            skip_serializing_if = "::std::option::Option::is_none",
-            deserialize_with = "::openapi_dropshot_runtime::present"
-        )]
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub named: ::std::option::Option<Document>,
         pub free: ::std::collections::BTreeMap<
             ::std::string::String,
             ::openapi_dropshot_runtime::Any,
         >,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub free_values: ::openapi_dropshot_runtime::Field<
             ::std::collections::BTreeMap<
                 ::std::string::String,
@@ -212,6 +268,84 @@ pub mod types {
         pub mode: ::std::option::Option<ThingMode>,
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub never: ::std::option::Option<ThingNever>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Thing {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Thing {
+        const MEMBERS: &'static [&'static str] = &[
+            "any",
+            "spare",
+            "named",
+            "free",
+            "free_values",
+            "several",
+            "by_name",
+            "empty",
+            "digest",
+            "encoded",
+            "moment",
+            "share",
+            "mode",
+            "never",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut any = ::std::option::Option::None;
+            let mut spare = ::std::option::Option::None;
+            let mut named = ::std::option::Option::None;
+            let mut free = ::std::option::Option::None;
+            let mut free_values = ::std::option::Option::None;
+            let mut several = ::std::option::Option::None;
+            let mut by_name = ::std::option::Option::None;
+            let mut empty = ::std::option::Option::None;
+            let mut digest = ::std::option::Option::None;
+            let mut encoded = ::std::option::Option::None;
+            let mut moment = ::std::option::Option::None;
+            let mut share = ::std::option::Option::None;
+            let mut mode = ::std::option::Option::None;
+            let mut never = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut any)?,
+                    1 => members_.read(&mut spare)?,
+                    2 => members_.read(&mut named)?,
+                    3 => members_.read(&mut free)?,
+                    4 => members_.read(&mut free_values)?,
+                    5 => members_.read(&mut several)?,
+                    6 => members_.read(&mut by_name)?,
+                    7 => members_.read(&mut empty)?,
+                    8 => members_.read(&mut digest)?,
+                    9 => members_.read(&mut encoded)?,
+                    10 => members_.read(&mut moment)?,
+                    11 => members_.read(&mut share)?,
+                    12 => members_.read(&mut mode)?,
+                    _ => members_.read(&mut never)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                any: members_.required(any, 0)?,
+                spare: spare,
+                named: named,
+                free: members_.required(free, 3)?,
+                free_values: free_values.unwrap_or_default(),
+                several: several.unwrap_or_default(),
+                by_name: by_name.unwrap_or_default(),
+                empty: empty.unwrap_or_default(),
+                digest: digest.unwrap_or_default(),
+                encoded: encoded.unwrap_or_default(),
+                moment: moment.unwrap_or_default(),
+                share: share.unwrap_or_default(),
+                mode: mode.unwrap_or_default(),
+                never: never.unwrap_or_default(),
+            })
+        }
     }
     /// `ThingEmpty`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
@@ -293,7 +427,6 @@ pub mod types {
     }
     /// `ThingMode`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -309,6 +442,13 @@ pub mod types {
         Fast,
         #[serde(rename = "slow")]
         Slow,
+    }
+    impl<'de> ::serde::Deserialize<'de> for ThingMode {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for ThingMode {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -1110,6 +1250,7 @@ pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "Any value.",
         headers: &[],
         component: ::std::option::Option::Some("PutThingResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1118,12 +1259,14 @@ pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("PutThingError"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("PutThingError"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -1153,6 +1296,7 @@ pub static ADD_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "What was added.",
         headers: &[],
         component: ::std::option::Option::Some("Document"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1161,12 +1305,14 @@ pub static ADD_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("AddThingError"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("AddThingError"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

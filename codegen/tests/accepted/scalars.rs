@@ -4,16 +4,44 @@
 #[allow(clippy::all)]
 pub mod types {
     /// `Card`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Card {
         pub method: CardMethod,
         pub pin: Pin,
         pub amount: Amount,
     }
+    impl<'de> ::serde::Deserialize<'de> for Card {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Card {
+        const MEMBERS: &'static [&'static str] = &["method", "pin", "amount"];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut method = ::std::option::Option::None;
+            let mut pin = ::std::option::Option::None;
+            let mut amount = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut method)?,
+                    1 => members_.read(&mut pin)?,
+                    _ => members_.read(&mut amount)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                method: members_.required(method, 0)?,
+                pin: members_.required(pin, 1)?,
+                amount: members_.required(amount, 2)?,
+            })
+        }
+    }
     /// `CardMethod`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -29,6 +57,13 @@ pub mod types {
         Card,
         #[serde(rename = "virtual card")]
         VirtualCard,
+    }
+    impl<'de> ::serde::Deserialize<'de> for CardMethod {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for CardMethod {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -75,7 +110,7 @@ pub mod types {
         }
     }
     /// `Cash`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Cash {
         pub method: CashMethod,
         pub amount: Amount,
@@ -86,9 +121,50 @@ pub mod types {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub rate: ::std::option::Option<Rate>,
     }
+    impl<'de> ::serde::Deserialize<'de> for Cash {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Cash {
+        const MEMBERS: &'static [&'static str] = &[
+            "method",
+            "amount",
+            "balance",
+            "type",
+            "rate",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut method = ::std::option::Option::None;
+            let mut amount = ::std::option::Option::None;
+            let mut balance = ::std::option::Option::None;
+            let mut type_ = ::std::option::Option::None;
+            let mut rate = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut method)?,
+                    1 => members_.read(&mut amount)?,
+                    2 => members_.read(&mut balance)?,
+                    3 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut rate)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                method: members_.required(method, 0)?,
+                amount: members_.required(amount, 1)?,
+                balance: balance.unwrap_or_default(),
+                type_: type_.unwrap_or_default(),
+                rate: rate.unwrap_or_default(),
+            })
+        }
+    }
     /// `CashMethod`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -102,6 +178,13 @@ pub mod types {
     pub enum CashMethod {
         #[serde(rename = "cash")]
         Cash,
+    }
+    impl<'de> ::serde::Deserialize<'de> for CashMethod {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for CashMethod {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -146,10 +229,34 @@ pub mod types {
         }
     }
     /// `Failure`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
     pub struct Failure {
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub why: ::std::option::Option<::std::string::String>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Failure {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Failure {
+        const MEMBERS: &'static [&'static str] = &["why"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut why = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut why)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                why: why.unwrap_or_default(),
+            })
+        }
     }
     /// `Label`
     #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -331,7 +438,6 @@ pub mod types {
     }
     /// `Speed`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -347,6 +453,13 @@ pub mod types {
         Slow,
         #[serde(rename = "fast")]
         Fast,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Speed {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for Speed {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -1203,17 +1316,12 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             use ::serde::de::Error as _;
-            #[derive(::serde::Deserialize)]
-            struct Discriminator {
-                #[serde(rename = "method")]
-                value: ::std::string::String,
-            }
             let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
                 deserializer,
             )?;
-            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["method"])
                 .map_err(D::Error::custom)?;
-            match discriminator.value.as_str() {
+            match tag.as_str() {
                 "card" => {
                     ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Card)
                 }
@@ -1992,6 +2100,7 @@ pub static PAY: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::
         description: "Paid.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -2000,6 +2109,7 @@ pub static PAY: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::
             description: "Refused.",
             headers: &[],
             component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

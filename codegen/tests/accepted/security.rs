@@ -5,7 +5,6 @@
 pub mod types {
     /// `ByEverybodyColoursItem`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -21,6 +20,13 @@ pub mod types {
         Red,
         #[serde(rename = "blue")]
         Blue,
+    }
+    impl<'de> ::serde::Deserialize<'de> for ByEverybodyColoursItem {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for ByEverybodyColoursItem {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -67,14 +73,62 @@ pub mod types {
         }
     }
     /// `Closed`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Closed {
         pub seen: ::std::string::String,
     }
+    impl<'de> ::serde::Deserialize<'de> for Closed {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Closed {
+        const MEMBERS: &'static [&'static str] = &["seen"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut seen = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut seen)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                seen: members_.required(seen, 0)?,
+            })
+        }
+    }
     /// `Stuck`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Stuck {
         pub force: i32,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Stuck {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Stuck {
+        const MEMBERS: &'static [&'static str] = &["force"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut force = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut force)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                force: members_.required(force, 0)?,
+            })
+        }
     }
     /// Error types.
     pub mod error {
@@ -389,6 +443,7 @@ pub static BY_ANY_KEY: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -397,6 +452,7 @@ pub static BY_ANY_KEY: openapi_dropshot_runtime::Operation = openapi_dropshot_ru
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -428,6 +484,7 @@ pub static BY_BOTH: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -436,6 +493,7 @@ pub static BY_BOTH: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -463,6 +521,7 @@ pub static BY_SCOPE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -471,6 +530,7 @@ pub static BY_SCOPE: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -498,6 +558,7 @@ pub static BY_ANOTHER_SCOPE: openapi_dropshot_runtime::Operation = openapi_drops
         description: "Closed.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -506,6 +567,7 @@ pub static BY_ANOTHER_SCOPE: openapi_dropshot_runtime::Operation = openapi_drops
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -534,6 +596,7 @@ pub static BY_ANYBODY_OR_PROVIDER: openapi_dropshot_runtime::Operation = openapi
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -542,6 +605,7 @@ pub static BY_ANYBODY_OR_PROVIDER: openapi_dropshot_runtime::Operation = openapi
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -569,6 +633,7 @@ pub static BY_TOKEN: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -577,6 +642,7 @@ pub static BY_TOKEN: openapi_dropshot_runtime::Operation = openapi_dropshot_runt
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -622,6 +688,7 @@ pub static FAIL: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime:
         description: "Opens soon.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[
         openapi_dropshot_runtime::Listed {
@@ -629,6 +696,7 @@ pub static FAIL: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime:
             description: "Open.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
     errors: &[
@@ -637,24 +705,28 @@ pub static FAIL: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime:
             description: "Closed.",
             headers: &[],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(404u16),
             description: "No such door.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(409u16),
             description: "Stuck.",
             headers: &[],
             component: ::std::option::Option::Some("Stuck"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Other,
             description: "Broken.",
             headers: &[],
             component: ::std::option::Option::Some("Stuck"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -675,6 +747,7 @@ pub static FAIL_WITHOUT_A_WORD: openapi_dropshot_runtime::Operation = openapi_dr
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -683,6 +756,7 @@ pub static FAIL_WITHOUT_A_WORD: openapi_dropshot_runtime::Operation = openapi_dr
             description: "No such door.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -713,6 +787,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             },
         ],
         component: ::std::option::Option::Some("Stuck"),
+        json_type: ::std::option::Option::None,
     },
     further: &[
         openapi_dropshot_runtime::Listed {
@@ -726,6 +801,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
                 },
             ],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(202u16),
@@ -738,6 +814,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
                 },
             ],
             component: ::std::option::Option::Some("Closed"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Code(204u16),
@@ -750,6 +827,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
                 },
             ],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
     errors: &[
@@ -758,6 +836,7 @@ pub static TAKE_STEP: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "No such step.",
             headers: &[],
             component: ::std::option::Option::None,
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -866,6 +945,7 @@ pub static BY_EVERYBODY: openapi_dropshot_runtime::Operation = openapi_dropshot_
         description: "Open.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[],

@@ -4,10 +4,33 @@
 #[allow(clippy::all)]
 pub mod types {
     /// `AddValueBody`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct AddValueBody {
-        #[serde(deserialize_with = "::std::option::Option::deserialize")]
         pub value: ::std::option::Option<Anything>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for AddValueBody {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for AddValueBody {
+        const MEMBERS: &'static [&'static str] = &["value"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut value = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut value)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                value: members_.required(value, 0)?,
+            })
+        }
     }
     /// `AnythingBoolean`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
@@ -185,20 +208,46 @@ pub mod types {
         }
     }
     /// `Group`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Group {
         #[serde(rename = "type")]
         pub type_: GroupType,
         pub records: ::std::vec::Vec<Record>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub first: ::openapi_dropshot_runtime::Field<Record>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Group {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Group {
+        const MEMBERS: &'static [&'static str] = &["type", "records", "first"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut records = ::std::option::Option::None;
+            let mut first = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    1 => members_.read(&mut records)?,
+                    _ => members_.read(&mut first)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: members_.required(type_, 0)?,
+                records: members_.required(records, 1)?,
+                first: first.unwrap_or_default(),
+            })
+        }
     }
     /// `GroupType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -212,6 +261,13 @@ pub mod types {
     pub enum GroupType {
         #[serde(rename = "group")]
         Group,
+    }
+    impl<'de> ::serde::Deserialize<'de> for GroupType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for GroupType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -257,7 +313,6 @@ pub mod types {
     }
     /// `Reason`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -273,6 +328,13 @@ pub mod types {
         Policy,
         #[serde(rename = "person")]
         Person,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Reason {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for Reason {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -319,15 +381,41 @@ pub mod types {
         }
     }
     /// `RecordA`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RecordA {
         #[serde(rename = "type")]
         pub type_: RecordAType,
         pub data: RecordAData,
     }
+    impl<'de> ::serde::Deserialize<'de> for RecordA {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RecordA {
+        const MEMBERS: &'static [&'static str] = &["type", "data"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut data = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut data)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: members_.required(type_, 0)?,
+                data: members_.required(data, 1)?,
+            })
+        }
+    }
     /// `RecordAType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -340,6 +428,13 @@ pub mod types {
     )]
     pub enum RecordAType {
         A,
+    }
+    impl<'de> ::serde::Deserialize<'de> for RecordAType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for RecordAType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -384,15 +479,41 @@ pub mod types {
         }
     }
     /// `RecordMx`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RecordMx {
         #[serde(rename = "type")]
         pub type_: RecordMxType,
         pub data: Target,
     }
+    impl<'de> ::serde::Deserialize<'de> for RecordMx {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RecordMx {
+        const MEMBERS: &'static [&'static str] = &["type", "data"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut data = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    _ => members_.read(&mut data)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: members_.required(type_, 0)?,
+                data: members_.required(data, 1)?,
+            })
+        }
+    }
     /// `RecordMxType`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -408,6 +529,13 @@ pub mod types {
         Mx,
         #[serde(rename = "SRV")]
         Srv,
+    }
+    impl<'de> ::serde::Deserialize<'de> for RecordMxType {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for RecordMxType {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -454,20 +582,66 @@ pub mod types {
         }
     }
     /// `RefusalRefused`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RefusalRefused {
         #[serde(rename = "Refused")]
         pub refused: RefusalRefusedRefused,
     }
+    impl<'de> ::serde::Deserialize<'de> for RefusalRefused {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RefusalRefused {
+        const MEMBERS: &'static [&'static str] = &["Refused"];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut refused = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut refused)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                refused: members_.required(refused, 0)?,
+            })
+        }
+    }
     /// `RefusalRefusedRefused`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RefusalRefusedRefused {
         pub by: Reason,
     }
+    impl<'de> ::serde::Deserialize<'de> for RefusalRefusedRefused {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RefusalRefusedRefused {
+        const MEMBERS: &'static [&'static str] = &["by"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut by = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut by)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                by: members_.required(by, 0)?,
+            })
+        }
+    }
     /// `RefusalString`
     #[derive(
-        ::serde::Deserialize,
         ::serde::Serialize,
         Clone,
         Copy,
@@ -481,6 +655,13 @@ pub mod types {
     pub enum RefusalString {
         Missing,
         Gone,
+    }
+    impl<'de> ::serde::Deserialize<'de> for RefusalString {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
     }
     impl ::std::fmt::Display for RefusalString {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -527,35 +708,106 @@ pub mod types {
         }
     }
     /// `RefusalWrapped`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
-    #[serde(deny_unknown_fields)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct RefusalWrapped {
         #[serde(rename = "Wrapped")]
         pub wrapped: Refusal,
     }
+    impl<'de> ::serde::Deserialize<'de> for RefusalWrapped {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for RefusalWrapped {
+        const MEMBERS: &'static [&'static str] = &["Wrapped"];
+        const IS_CLOSED: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut wrapped = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut wrapped)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                wrapped: members_.required(wrapped, 0)?,
+            })
+        }
+    }
     /// `Target`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Target {
         pub host: ::std::string::String,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub weight: ::openapi_dropshot_runtime::Field<
             ::openapi_dropshot_runtime::Decimal,
         >,
     }
+    impl<'de> ::serde::Deserialize<'de> for Target {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Target {
+        const MEMBERS: &'static [&'static str] = &["host", "weight"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut host = ::std::option::Option::None;
+            let mut weight = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut host)?,
+                    _ => members_.read(&mut weight)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                host: members_.required(host, 0)?,
+                weight: weight.unwrap_or_default(),
+            })
+        }
+    }
     /// `Tree`
-    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Tree {
         pub branches: ::std::vec::Vec<Tree>,
-        #[serde(
-            default,
-            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
-        )]
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub named: ::openapi_dropshot_runtime::Field<
             ::std::collections::BTreeMap<::std::string::String, Tree>,
         >,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Tree {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Tree {
+        const MEMBERS: &'static [&'static str] = &["branches", "named"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut branches = ::std::option::Option::None;
+            let mut named = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut branches)?,
+                    _ => members_.read(&mut named)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                branches: members_.required(branches, 0)?,
+                named: named.unwrap_or_default(),
+            })
+        }
     }
     /// Error types.
     pub mod error {
@@ -621,17 +873,12 @@ pub mod types {
             D: ::serde::Deserializer<'de>,
         {
             use ::serde::de::Error as _;
-            #[derive(::serde::Deserialize)]
-            struct Discriminator {
-                #[serde(rename = "type")]
-                value: ::std::string::String,
-            }
             let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
                 deserializer,
             )?;
-            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["type"])
                 .map_err(D::Error::custom)?;
-            match discriminator.value.as_str() {
+            match tag.as_str() {
                 "A" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::A),
                 "MX" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Mx),
                 "SRV" => ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Mx),
@@ -1973,6 +2220,7 @@ pub static REFUSAL: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
         description: "Nothing to tell.",
         headers: &[],
         component: ::std::option::Option::Some("RefusalResponse"),
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -1981,12 +2229,14 @@ pub static REFUSAL: openapi_dropshot_runtime::Operation = openapi_dropshot_runti
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };
@@ -2011,6 +2261,7 @@ pub static ADD_VALUE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         description: "Added.",
         headers: &[],
         component: ::std::option::Option::None,
+        json_type: ::std::option::Option::None,
     },
     further: &[],
     errors: &[
@@ -2019,12 +2270,14 @@ pub static ADD_VALUE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
         openapi_dropshot_runtime::Listed {
             status: openapi_dropshot_runtime::Status::Class(5u16),
             description: "Why not.",
             headers: &[],
             component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
         },
     ],
 };

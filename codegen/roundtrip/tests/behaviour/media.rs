@@ -26,6 +26,75 @@ async fn bytes_have_the_media_type_of_the_document_or_none() {
 }
 
 #[tokio::test]
+async fn json_is_taken_and_answered_by_the_name_that_the_document_has() {
+    let server = Server::start();
+    const NOTE: &str = "Content-Type: application/vnd.notes.v2+json";
+    const PATCH: &str = "Content-Type: application/merge-patch+json; charset=utf-8";
+    const JSON: &str = "Content-Type: application/json";
+    let (why, later) = (r#"{"why":"new"}"#, r#"{"why":"later"}"#);
+    for (request, headers, body, status, media_type) in [
+        (
+            "POST /notes:import",
+            &[NOTE][..],
+            why,
+            201,
+            Some("application/vnd.notes.v2+json"),
+        ),
+        (
+            "POST /notes:import",
+            &[],
+            why,
+            201,
+            Some("application/vnd.notes.v2+json"),
+        ),
+        ("POST /notes:import", &[NOTE], later, 202, None),
+        (
+            "POST /notes:import",
+            &[NOTE],
+            "{}",
+            400,
+            Some("application/json"),
+        ),
+        (
+            "POST /notes:import",
+            &[JSON],
+            why,
+            415,
+            Some("application/json"),
+        ),
+        (
+            "PUT /notes:import",
+            &[PATCH],
+            why,
+            200,
+            Some("application/hal+json"),
+        ),
+        (
+            "PUT /notes:import",
+            &[JSON],
+            why,
+            415,
+            Some("application/problem+json"),
+        ),
+        (
+            "PUT /notes:import",
+            &[],
+            "",
+            404,
+            Some("application/problem+json"),
+        ),
+    ] {
+        let answer = server.send(request, headers, body).await;
+        assert_eq!(answer.status, status, "{request} {headers:?} {body}");
+        assert_eq!(
+            answer.header("content-type"),
+            media_type,
+            "{request} {body}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn bytes_are_bounded_whole_and_as_they_come() {
     let server = Server::start();
     for (name, length, status) in [

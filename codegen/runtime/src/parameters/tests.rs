@@ -35,6 +35,7 @@ const LIST_AS_IS: Operation = Operation {
         description: "A list.",
         headers: &[],
         component: None,
+        json_type: None,
     },
     further: &[],
     errors: &[],

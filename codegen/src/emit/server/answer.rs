@@ -233,7 +233,7 @@ fn implementation(operation: &Operation) -> TokenStream {
         _ => quote!(dropshot::HttpResponseDeleted),
     };
     let made = match &operation.success.content {
-        Some(Content::Json(_)) => quote!(openapi_dropshot_runtime::Answer::json(
+        Some(Content::Json { .. }) => quote!(openapi_dropshot_runtime::Answer::json(
             self.headers,
             &self.body
         )),

@@ -178,6 +178,7 @@ fn listed(answer: &Response) -> TokenStream {
         Status::Other => quote!(Other),
     };
     let component = optional(answer.schema());
+    let json_type = optional(answer.content.as_ref().and_then(|it| it.json_type()));
     let headers = answer.headers.iter().map(|header| {
         let (name, required) = (&header.name, header.required);
         let description = optional(header.description.as_ref());
@@ -195,6 +196,7 @@ fn listed(answer: &Response) -> TokenStream {
             description: #description,
             headers: &[#(#headers),*],
             component: #component,
+            json_type: #json_type,
         }
     }
 }

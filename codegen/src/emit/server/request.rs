@@ -60,11 +60,17 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
     }
     let body = operation.body.as_ref()?;
     let ty = match &body.content {
-        Content::Json(name) if body.nullable => {
+        Content::Json {
+            component: name, ..
+        } if body.nullable => {
             let ty = component_type(name);
             quote!(::std::option::Option<#ty>)
         }
-        Content::Json(name) | Content::Form(name) | Content::Text(name) => component_type(name),
+        Content::Json {
+            component: name, ..
+        }
+        | Content::Form(name)
+        | Content::Text(name) => component_type(name),
         Content::Multipart => quote!(openapi_dropshot_runtime::Multipart),
         Content::Bytes(_) => quote!(openapi_dropshot_runtime::RequestBody),
     };

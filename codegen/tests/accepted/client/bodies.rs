@@ -555,6 +555,15 @@ pub mod types {
             }
         }
     }
+    /// The body of an answer: which one it is, its status says.
+    #[derive(Clone, Debug, PartialEq, ::serde::Serialize)]
+    #[serde(untagged)]
+    pub enum ReasonOrNothing {
+        /// `Reason`
+        Reason(Reason),
+        /// No body.
+        Nothing,
+    }
     impl ::std::fmt::Display for AddNoteBody {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -954,6 +963,28 @@ impl Client {
     /// ```
     pub fn upload(&self) -> builder::Upload<'_> {
         builder::Upload::new(self)
+    }
+    /// Sends a `PUT` request to `/notes:import`
+    ///
+    /// ```ignore
+    /// let response = client.replace_note()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn replace_note(&self) -> builder::ReplaceNote<'_> {
+        builder::ReplaceNote::new(self)
+    }
+    /// Sends a `POST` request to `/notes:import`
+    ///
+    /// ```ignore
+    /// let response = client.import_note()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn import_note(&self) -> builder::ImportNote<'_> {
+        builder::ImportNote::new(self)
     }
     /// Sends a `GET` request to `/anything`
     ///
@@ -1829,6 +1860,183 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::replace_note`]
+    ///
+    /// [`Client::replace_note`]: super::Client::replace_note
+    #[derive(Debug, Clone)]
+    pub struct ReplaceNote<'a> {
+        client: &'a super::Client,
+        body: Result<::std::option::Option<types::Reason>, String>,
+    }
+    impl<'a> ReplaceNote<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::option::Option::None),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::option::Option<types::Reason>>,
+        {
+            self.body = value
+                .try_into()
+                .map_err(|_| "conversion for body failed".to_string());
+            self
+        }
+        /// Sends a `PUT` request to `/notes:import`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Reason>, Error<types::Failure>> {
+            let Self { client, body } = self;
+            let body = body.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/notes:import", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = {
+                let request = client
+                    .client
+                    .put(url)
+                    .header(
+                        ::reqwest::header::ACCEPT,
+                        ::reqwest::header::HeaderValue::from_static(
+                            "application/hal+json",
+                        ),
+                    );
+                match &body {
+                    ::std::option::Option::Some(body) => {
+                        request
+                            .header(
+                                ::reqwest::header::CONTENT_TYPE,
+                                ::reqwest::header::HeaderValue::from_static(
+                                    "application/merge-patch+json",
+                                ),
+                            )
+                            .json(body)
+                    }
+                    ::std::option::Option::None => request,
+                }
+            }
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "replace_note",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::import_note`]
+    ///
+    /// [`Client::import_note`]: super::Client::import_note
+    #[derive(Debug, Clone)]
+    pub struct ImportNote<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Reason, String>,
+    }
+    impl<'a> ImportNote<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Reason>,
+            <V as std::convert::TryInto<types::Reason>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Reason` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Reason) -> types::builder::Reason,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `POST` request to `/notes:import`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::ReasonOrNothing>, Error<types::Failure>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Reason::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/notes:import", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .post(url)
+                .header(
+                    ::reqwest::header::CONTENT_TYPE,
+                    ::reqwest::header::HeaderValue::from_static(
+                        "application/vnd.notes.v2+json",
+                    ),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "import_note",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                201u16 => {
+                    ResponseValue::<types::Reason>::from_response(response)
+                        .await?
+                        .map(types::ReasonOrNothing::Reason)
+                }
+                202u16 => {
+                    ResponseValue::empty(response)
+                        .map(|()| types::ReasonOrNothing::Nothing)
+                }
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(
