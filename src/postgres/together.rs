@@ -51,7 +51,8 @@ impl Kept {
     /// [`Error::Internal`] when a value cannot be written.
     pub(super) fn all(sent: &[Sent<'_>]) -> Result<Vec<Kept>, Error> {
         let keep = |sent: &Sent<'_>| {
-            let values = sent.values.iter().map(Encoded::of);
+            let values = sent.values.iter();
+            let values = values.map(|value| Encoded::of(value, value.kind()));
             Ok(Kept {
                 text: sent.text,
                 many: sent.many,

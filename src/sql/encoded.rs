@@ -5,7 +5,6 @@ use std::error::Error as StdError;
 use bytes::{BufMut, BytesMut};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use super::value::Value;
 use crate::domain::Error;
 
 /// A value of a statement, in PostgreSQL's binary format.
@@ -16,12 +15,11 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// A value, written.
+    /// A value of this type, written.
     ///
     /// # Errors
     /// [`Error::Internal`] when it cannot be: the format has no room for it.
-    pub fn of(value: &Value<'_>) -> Result<Encoded, Error> {
-        let kind = value.kind();
+    pub fn of(value: &impl ToSql, kind: Type) -> Result<Encoded, Error> {
         let mut out = BytesMut::new();
         let is_null = value.to_sql(&kind, &mut out).map_err(Error::Internal)?;
         let bytes = matches!(is_null, IsNull::No).then(|| Box::from(&out[..]));
