@@ -149,7 +149,7 @@ impl Paths {
         let http::Api {
             endpoints, methods, ..
         } = http::api()?;
-        let server = Server::start(&settings, endpoints, methods, context, replica, &log)?;
+        let server = Server::start(&settings, endpoints, methods, context, replica, None, &log)?;
         let connection = TcpStream::connect(server.address()).await?;
         connection.set_nodelay(true)?;
         tokio::spawn(server.run());
