@@ -60,8 +60,9 @@ impl App {
 
     /// Goes on with what was interrupted.
     pub(super) async fn go_on_deleting_oauth_clients(&self) -> Result<(), Error> {
-        let before = self.now().before(LEFT_ALONE);
-        let deleted = async move |sql: Sql<'_>| sql.run(oauth_client::list_deleted(before)).await;
+        let (first, last) = (self.now().before(LEFT_ALONE), self.now().after(LEFT_ALONE));
+        let deleted =
+            async move |sql: Sql<'_>| sql.run(oauth_client::list_deleted(first, last)).await;
         for id in self.store.read(Holder::Service, deleted).await? {
             self.delete_what_is_left(&id).await?;
         }

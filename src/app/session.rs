@@ -252,9 +252,10 @@ async fn exchange_code(
     sql: Sql<'_>,
     exchange: &CodeExchange,
 ) -> Result<Result<UserId, GrantError>, ScriptError> {
+    // The client first, as whoever changes one and its codes locks it first.
+    let client = oauth_client::hold(&exchange.client_id);
     let code = auth_code::lock(&exchange.code);
-    let client = oauth_client::exists(&exchange.client_id);
-    let (known, client_exists) = sql.run((code, client)).await?;
+    let (client_exists, known) = sql.run((client, code)).await?;
     let ruling = rule_on_code(known.as_ref(), client_exists, exchange);
     match ruling {
         Ok(user_id) => begin_session(sql, user_id, exchange).await?,

@@ -153,12 +153,13 @@ fn sweep(parent: &Path) -> io::Result<()> {
 /// Removes all backups of a folder but `made` and the newest others, `count` in all. They come back, oldest first.
 ///
 /// A backup is an ordinary file that has the name of one, and begins like one. What cannot be read is somebody else's. Those
-/// with a later name than `made` are of a clock that was wrong: they count as the oldest, or they would stay for ever, and take
-/// the place of all that are made from now on.
+/// with a later name than `now` are of a clock that was wrong: they count as the oldest, or they would stay for ever, and take
+/// the place of all that are made from now on. (`made` may have been begun before others that are through.)
 ///
 /// # Errors
 /// Which one could not be removed, and what the system said; the others have been removed then.
-pub fn keep(made: &Path, count: usize) -> io::Result<Vec<PathBuf>> {
+pub fn keep(made: &Path, count: usize, now: Timestamp) -> io::Result<Vec<PathBuf>> {
+    let last = parent(made).join(name(now, true)).max(made.to_owned());
     let mut others = Vec::new();
     for entry in std::fs::read_dir(parent(made))? {
         let entry = entry?;
@@ -172,7 +173,7 @@ pub fn keep(made: &Path, count: usize) -> io::Result<Vec<PathBuf>> {
             others.push(path);
         }
     }
-    others.sort_by(|a, b| (*a < *made, a).cmp(&(*b < *made, b)));
+    others.sort_by(|a, b| (*a <= last, a).cmp(&(*b <= last, b)));
     others.truncate((others.len() + 1).saturating_sub(count));
     let mut failed = None;
     for path in &others {
@@ -232,16 +233,28 @@ mod tests {
         }
     }
 
+    /// That many days after some day.
+    fn at(day: i64) -> Timestamp {
+        Timestamp::from_millis(1_795_419_320_123 + day * 86_400_000)
+    }
+
+    #[test]
+    fn a_backup_that_was_through_before_one_that_was_begun_earlier_stays() {
+        let folder = TempDir::new().unwrap();
+        let [old, slow, quick] = [1, 2, 3].map(|day| folder.path().join(name(at(day), false)));
+        for path in [&old, &slow, &quick] {
+            std::fs::write(path, MANIFEST).unwrap();
+        }
+        assert_eq!(keep(&slow, 2, at(3)).unwrap(), [old]);
+    }
+
     #[test]
     fn backups_of_a_clock_that_was_ahead_go_first_and_those_of_one_that_is_behind_stay() {
         let folder = TempDir::new().unwrap();
-        let day = |number: i64| {
-            let made_at = Timestamp::from_millis(1_795_419_320_123 + number * 86_400_000);
-            folder.path().join(name(made_at, false))
-        };
+        let day = |number: i64| folder.path().join(name(at(number), false));
         let make = |number| {
             std::fs::write(day(number), MANIFEST).unwrap();
-            keep(&day(number), 3).unwrap()
+            keep(&day(number), 3, at(number)).unwrap()
         };
         // The clock is right, years ahead, and right again.
         for (number, removed) in [

@@ -10,6 +10,7 @@ use tokio::signal::ctrl_c;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::backup::{self, BackupError, Manifest, Order, Progress, Source, Tally, Watch};
+use crate::domain::time::{Clock as _, SystemClock};
 use crate::settings::{Database, Settings};
 
 use super::command_error::CommandError;
@@ -119,7 +120,7 @@ impl Create {
         let folder = self.to.clone();
         let made = watched(move |watch| backup::create(&order, &folder, watch)).await?;
         let removed = match self.keep {
-            Some(count) => backup::keep(&made.path, count),
+            Some(count) => backup::keep(&made.path, count, SystemClock.now()),
             None => Ok(Vec::new()),
         };
         let record = record(&made.manifest)

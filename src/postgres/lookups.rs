@@ -5,11 +5,12 @@
 //!
 //! 1. Who looks up a row takes a seat, of which a holder has no more than its share, and waits.
 //! 2. There are a few lanes. One that is free takes a connection, lets those go first who are [about to come](gather), and
-//!    takes all who wait by then, in the order in which they came, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]. So who is alone waits for nobody.
+//!    takes those who wait by then, as long as they are at most [`LARGEST`] and find no more than [`MOST_ROWS`]: the first of
+//!    each holder before the second of any. So who is alone waits for nobody.
 //! 3. They are asked for together ([`together`]).
 //! 4. Each gets its rows. Whose statement has failed looks them up alone, and is told why.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
@@ -54,6 +55,7 @@ struct Waiting {
     said: Vec<Kept>,
     /// How many rows it finds at most.
     most: usize,
+    holder: Holder,
     rows: oneshot::Sender<Vec<Rows>>,
     turn: Turn,
 }
@@ -96,6 +98,7 @@ impl Lookups {
         let waiting = Waiting {
             said,
             most,
+            holder,
             rows,
             turn,
         };
@@ -165,6 +168,7 @@ impl Drop for Lane {
 fn next(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     // Who has stopped waiting finds none.
     waiting.retain(|it| !it.rows.is_closed());
+    in_turns(waiting);
     let mut rows = 0;
     let has_room = |it: &&Waiting| {
         let is_first = rows == 0;
@@ -173,6 +177,21 @@ fn next(waiting: &mut VecDeque<Waiting>) -> Vec<Waiting> {
     };
     let count = waiting.iter().take(LARGEST).take_while(has_room).count();
     waiting.drain(..count).collect()
+}
+
+/// Puts the first of each holder before the second of any, and so on: who asks for much at once waits behind who does not.
+fn in_turns(waiting: &mut VecDeque<Waiting>) {
+    let mut asked = HashMap::<Holder, usize>::new();
+    let turn = |it: Waiting| {
+        let before = asked.entry(it.holder).or_default();
+        *before += 1;
+        (*before, it)
+    };
+    let mut turns: Vec<_> = waiting.drain(..).map(turn).collect();
+    if asked.len() > 1 {
+        turns.sort_by_key(|(turn, _)| *turn);
+    }
+    waiting.extend(turns.into_iter().map(|(_, it)| it));
 }
 
 /// Steps 3 and 4.

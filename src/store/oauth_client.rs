@@ -90,10 +90,10 @@ pub fn find_row(id: &ClientId) -> impl Batch<Out = Option<OauthClient>> {
         .first(read)
 }
 
-/// The clients that were deleted by this time, and whose rows are still there.
-pub fn list_deleted(by: Timestamp) -> impl Batch<Out = Vec<ClientId>> {
-    sql!("SELECT id FROM oauth_client WHERE deleted_at <= $1")
-        .with(values![by])
+/// The clients that were deleted by `first` or, by a clock that was ahead, after `last`, and whose rows are still there.
+pub fn list_deleted(first: Timestamp, last: Timestamp) -> impl Batch<Out = Vec<ClientId>> {
+    sql!("SELECT id FROM oauth_client WHERE deleted_at <= $1 OR deleted_at > $2")
+        .with(values![first, last])
         .all(|row| Ok(ClientId::new(row.take::<String>()?)))
 }
 

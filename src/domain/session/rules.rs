@@ -21,6 +21,8 @@ pub const ACCESS_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
 pub const SESSION_IDLE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How long a session lives at most.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How much later than now a session may have begun: another replica's clock, or this one's before it was put right.
+const AHEAD: Duration = Duration::from_secs(24 * 3600);
 /// How long a spent refresh token may get its pair again.
 pub const GRACE: Duration = Duration::from_secs(30);
 
@@ -151,7 +153,11 @@ pub fn rule_on_refresh(
         true => GrantError::InvalidGrant,
         false => GrantError::InvalidClient,
     };
-    let alive = |token: &&KnownToken| !token.ended && presented.now < token.expires_at;
+    // One that began later than now began by a clock that was ahead, and would not end for as long as that was.
+    let may_have_begun = |token: &KnownToken| token.created_at <= presented.now.after(AHEAD);
+    let alive = |token: &&KnownToken| {
+        !token.ended && presented.now < token.expires_at && may_have_begun(token)
+    };
     let token = known.filter(alive).ok_or(unfit)?; // Refresh 2
 
     let install_id = presented.device.install_id.as_deref();

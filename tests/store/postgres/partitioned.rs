@@ -33,7 +33,7 @@ const MIGRATIONS: [&str; 13] = [
 const PARTITIONS: usize = 4;
 
 /// What asks every partition of some table, by a part of it: it names no team, because whoever says it knows none.
-const ASK_ALL: [&str; 30] = [
+const ASK_ALL: [&str; 31] = [
     // A request brings the key alone.
     "last_used_at, replaced_by FROM api_key WHERE digest",
     "FROM invitation WHERE digest",
@@ -63,6 +63,7 @@ const ASK_ALL: [&str; 30] = [
     "WHERE created_by = $1",
     "WHERE user_id = $1 AND team_id > $2",
     "SELECT 1 FROM member WHERE user_id",
+    "SELECT 1 FROM team WHERE id IN (SELECT team_id FROM member WHERE user_id",
     "WHERE user_id = $1 AND role = 'owner'",
     // What is stored about a user.
     "FROM api_key WHERE created_by",

@@ -1,5 +1,7 @@
 //! A spent refresh token: lost answers, and theft.
 
+use invoicing::domain::time::Clock as _;
+
 use super::*;
 
 /// S9: the same pair once more.
@@ -173,6 +175,18 @@ async fn simultaneous_refreshes_get_the_same_pair() {
     );
     assert!(mobile.is_alive(&answers[0]).await);
     assert!(mobile.refresh(&answers[0].refresh_token).await.is_ok());
+}
+
+/// Its session would last as long as the clock was ahead.
+#[tokio::test]
+async fn a_token_of_a_clock_that_was_years_ahead_is_good_for_nothing() {
+    let mobile = Mobile::new().await;
+    let right = mobile.service.clock.now();
+    mobile.service.clock.advance(Duration::from_secs(10 * 365 * 24 * 3600));
+    let ahead = mobile.sign_in().await;
+    mobile.service.clock.set(right);
+    assert_invalid_grant(mobile.refresh(&ahead.refresh_token).await);
+    assert!(!mobile.is_alive(&ahead).await);
 }
 
 /// A clock that steps back neither ends a grace nor promises more than an hour.

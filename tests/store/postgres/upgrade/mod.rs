@@ -64,7 +64,10 @@ pub async fn said() -> Vec<Statement> {
     let mail = MailServer::start(Manner::Takes);
     let app = mailing(app, &mail);
     scenario::run(&app, &clock, &mail).await;
-    statements(&relay.take().concat())
+    let mut said = statements(&relay.take().concat());
+    // Whether one more connection is opened is a matter of timing.
+    said.retain(|statement| statement.sql != "SHOW transaction_read_only");
+    said
 }
 
 /// Says everything once more to the database at `url`.
