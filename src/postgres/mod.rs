@@ -51,7 +51,7 @@
 //! - `preparing.rs`: whether something stands in between: 6 of the above.
 //! - `pool.rs`: the pool of connections.
 //! - `checkout.rs`, `cancel.rs`: one connection of the pool, and what becomes of it.
-//! - `turns.rs`: who is next to have a connection, and who would wait for too long ([`pace`](crate::pace)).
+//! - `turns.rs`: who is next to have a connection, and who would wait for too long (`src/pace.rs`).
 //! - `retry.rs`: 2 to 5 of the above.
 //! - `migrate.rs`: brings the database to the schema that this binary knows, or refuses it untouched.
 //! - `inspect.rs`: how the database is, for those who only ask.
