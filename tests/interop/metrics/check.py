@@ -32,6 +32,7 @@ OTHERS = (
     "invoicing_database_connection_waiting",
     "invoicing_database_retries",
     "invoicing_tls_certificate_end",
+    "invoicing_write_undone_groups",
 )
 
 
