@@ -34,6 +34,7 @@ use super::connections::Connections;
 use super::gather::gather;
 use super::group::Group;
 use super::seat::Seat;
+use super::statements::LONGEST_PREPARED;
 use super::turns::{Turn, Turns};
 use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
@@ -41,6 +42,8 @@ use crate::sql::ScriptError;
 
 /// The most changes of a group. What they send is in memory at once, and undone at once.
 const LARGEST: usize = 64;
+// Otherwise what they say together would be planned each time, however small.
+const _: () = assert!(LARGEST <= LONGEST_PREPARED);
 
 /// Groups at a time: while the disk is waited for by one, the other is made.
 const LANES: usize = 2;

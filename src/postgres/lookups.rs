@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use super::checkout::{Checkout, DEADLINE};
 use super::connections::Connections;
 use super::gather::gather;
-use super::statements::{Rows, Sent};
+use super::statements::{LONGEST_PREPARED, Rows, Sent};
 use super::together::{self, Kept};
 use super::turns::{Turn, Turns};
 use crate::domain::holder::Holder;
@@ -27,6 +27,8 @@ use crate::sql::ScriptError;
 
 /// The most lookups of a lane at a time.
 const LARGEST: usize = 64;
+// Otherwise what they say together would be planned each time, however small.
+const _: () = assert!(LARGEST <= LONGEST_PREPARED);
 
 /// The most rows that they find, unless it is one of them alone: all of them are in memory at once.
 const MOST_ROWS: usize = 256;
@@ -218,5 +220,56 @@ async fn answer(checkout: Checkout, waiting: Vec<Waiting>) {
             // Who has stopped waiting needs none.
             let _ = asked.send(rows);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// How many rows those find who are asked for together, one time after the other; each waits for its team, by number.
+    fn rounds<const N: usize>(waiting: [(u128, usize); N]) -> Vec<Vec<(u128, usize)>> {
+        let turns = Turns::new(4 * N, &Arc::default());
+        let mut answers = Vec::new();
+        let wait = |(team, most)| {
+            let holder = Holder::Team(Uuid::from_u128(team));
+            let (rows, answer) = oneshot::channel();
+            answers.push(answer);
+            Waiting {
+                said: Vec::new(),
+                most,
+                holder,
+                rows,
+                turn: turns.take(holder).now_or_never().unwrap().unwrap(),
+            }
+        };
+        let mut waiting: VecDeque<_> = waiting.into_iter().map(wait).collect();
+        let mut rounds = Vec::new();
+        while !waiting.is_empty() {
+            let round = next(&mut waiting).into_iter().map(|it| match it.holder {
+                Holder::Team(team) => (team.as_u128(), it.most),
+                _ => (0, it.most),
+            });
+            rounds.push(round.collect());
+        }
+        rounds
+    }
+
+    #[test]
+    fn who_asks_for_many_pages_waits_behind_who_asks_for_one_product() {
+        let waiting = [(1, 101), (1, 101), (1, 101), (2, 1)];
+        assert_eq!(
+            rounds(waiting),
+            [vec![(1, 101), (2, 1), (1, 101)], vec![(1, 101)]]
+        );
+    }
+
+    #[test]
+    fn what_finds_more_rows_than_go_together_goes_alone() {
+        let waiting = [(1, MOST_ROWS + 1), (1, 1)];
+        assert_eq!(rounds(waiting), [vec![(1, MOST_ROWS + 1)], vec![(1, 1)]]);
     }
 }

@@ -27,7 +27,7 @@ pub type Rows = (Arc<Vec<Row>>, u64);
 
 /// The longest list of values with which a statement is prepared: for thousands, a plan that is kept for any number of rows
 /// takes many times as long as one for them.
-const LONGEST_PREPARED: usize = 64;
+pub(super) const LONGEST_PREPARED: usize = 64;
 
 impl Checkout {
     /// Runs statements, all sent at once, in their order: together they take one round trip. Inside of a transaction
