@@ -268,6 +268,7 @@ mod tests {
             p99: 1.0,
             p999: 1.0,
             refused: 0.0,
+            sleeps: 0.0,
             memory: process::Memory::default(),
         };
         Measured {

@@ -92,6 +92,8 @@ pub struct Sample {
     pub p999: f64,
     /// Requests a second that were told to try later (503), and are no answers.
     pub refused: f64,
+    /// How often a thread of the contender went to sleep for each answer: for want of work, or for a lock.
+    pub sleeps: f64,
     /// What the contender had in memory.
     pub memory: Memory,
 }
@@ -120,6 +122,7 @@ impl Sample {
             p99: quantile(0.99),
             p999: quantile(0.999),
             refused: 0.0,
+            sleeps: 0.0,
             memory,
         })
     }
@@ -192,6 +195,7 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
         shared.begin.wait().await;
         sleep(WARM_UP).await;
         let (begin, used) = (Instant::now(), self.running.processor_time()?);
+        let slept = self.running.sleeps()?;
         shared.counting.set(true);
         let mut memory = self.running.memory()?;
         // A disk that stalls for that long has answered nobody yet.
@@ -205,14 +209,20 @@ impl<O: Copy, A: Ask> Load<'_, O, A> {
         shared.counting.set(false);
         let elapsed = begin.elapsed();
         let used = self.running.processor_time()?.saturating_sub(used);
+        let slept = self.running.sleeps()?.saturating_sub(slept);
         shared.stopping.set(true);
 
-        let cpu = used.as_secs_f64() * 1e6 / shared.answers() as f64;
+        let answers = shared.answers() as f64;
+        let cpu = used.as_secs_f64() * 1e6 / answers;
         let groups = shared.latencies.iter().zip(&shared.refused);
         let samples = groups.map(|(latencies, refused)| {
             let sample = Sample::new(&latencies.borrow(), elapsed, cpu, memory)?;
             let refused = refused.get() as f64 / elapsed.as_secs_f64();
-            Ok(Sample { refused, ..sample })
+            Ok(Sample {
+                refused,
+                sleeps: slept as f64 / answers,
+                ..sample
+            })
         });
         samples.collect()
     }

@@ -7,6 +7,7 @@
 //! - `contender.rs`, `running.rs`: processes to be compared; those of the bench's own are in `servers/` and
 //!   `bare_loop.rs`, those of other languages in `bench/peers/`. `postgres.rs`: databases for some of them.
 //! - `overload/`: the service alone, asked for more than it can take.
+//! - `threads.rs`: the service alone, with several numbers of threads.
 //! - `load.rs`, `wire.rs`: who asks. `process.rs`: what that costs whom.
 
 mod bare_loop;
@@ -27,6 +28,7 @@ mod running;
 mod servers;
 mod setting;
 mod temporary;
+mod threads;
 mod wire;
 
 use std::ffi::{OsStr, OsString};
@@ -55,6 +57,8 @@ enum Command {
     Growth(growth::Options),
     /// Asks the service for more than it can take, and beside crowds that keep connections busy.
     Overload(overload::Options),
+    /// Asks the service with several numbers of threads: whether what they share costs more, the more there are.
+    Threads(threads::Options),
     /// Runs a contender of the bench's own, until it is ended.
     #[command(hide = true)]
     Serve {
@@ -82,6 +86,7 @@ fn main() -> ExitCode {
         Some(Command::Loop { work }) => run_loop(&work),
         Some(Command::Growth(options)) => options.run(),
         Some(Command::Overload(options)) => options.run(),
+        Some(Command::Threads(options)) => options.run(),
         None => arguments.options.run(),
     };
     match result {

@@ -69,6 +69,27 @@ pub fn memory(pid: u32) -> io::Result<Memory> {
     })
 }
 
+/// How often the threads of a process went to sleep so far, of those that have not ended: what `getrusage(2)` calls voluntary
+/// context switches.
+///
+/// # Errors
+/// When there is no such process.
+pub fn sleeps(pid: u32) -> io::Result<u64> {
+    let mut sum = 0;
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        // It may have ended by now.
+        let Ok(status) = fs::read_to_string(thread?.path().join("status")) else {
+            continue;
+        };
+        let mut lines = status.lines();
+        let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        sum += count
+            .and_then(|count| count.trim().parse::<u64>().ok())
+            .unwrap_or(0);
+    }
+    Ok(sum)
+}
+
 /// Lets the peak of a process begin anew at what it has in memory now.
 ///
 /// # Errors

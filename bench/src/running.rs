@@ -104,6 +104,17 @@ impl Running {
         Ok(used)
     }
 
+    /// How often threads of its processes went to sleep so far.
+    ///
+    /// # Errors
+    /// When one has ended.
+    pub fn sleeps(&self) -> io::Result<u64> {
+        let mut processes = self.processes.iter();
+        processes.try_fold(0, |sum, process| {
+            Ok(sum + process::sleeps(process.child.id())?)
+        })
+    }
+
     /// What its processes have in memory together; pages that they share are counted in each.
     ///
     /// # Errors

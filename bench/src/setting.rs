@@ -62,6 +62,23 @@ impl Setting {
         started
     }
 
+    /// Starts a process on all of these cores. The load generator is on its own afterwards.
+    ///
+    /// # Errors
+    /// What `start` answers, or that there is no such core.
+    pub fn on_all_cores<T>(
+        &self,
+        start: impl FnOnce() -> Result<T, BoxError>,
+    ) -> Result<T, BoxError> {
+        if self.unpinned {
+            return start();
+        }
+        process::stay_on(&CORES)?;
+        let started = start();
+        process::stay_on(&CORES[1..])?;
+        started
+    }
+
     /// What the figures depend on besides the contenders.
     pub fn describe(&self) -> String {
         let place = match self.unpinned {

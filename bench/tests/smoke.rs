@@ -96,6 +96,32 @@ fn overload_is_measured_with_each_crowd() {
 }
 
 #[test]
+fn threads_are_measured_each_beside_the_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let output = bench(&["threads"])
+        .args(["--products", "300", "--operations", "get,create"])
+        .args(["--threads", "1,3", "--connections", "4", "--rounds", "1"])
+        .args(["--seconds", "0.2", "--unpinned", "--json"])
+        .arg(&file)
+        .output()
+        .expect("the bench starts");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+
+    let run = fs::read(&file).expect("what was measured");
+    let run: Value = serde_json::from_slice(&run).expect("JSON");
+    let measured = run["measured"].as_array().expect("a list");
+    let threads: Vec<_> = measured.iter().map(|one| &one["threads"]).collect();
+    assert_eq!(threads, [1, 3, 1, 3]);
+    for one in measured {
+        for figure in ["cpu", "sleeps"] {
+            assert!(one["samples"][0][figure].as_f64() > Some(0.0), "{one}");
+        }
+    }
+}
+
+#[test]
 fn all_contenders_are_measured_on_all_operations() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("run.json");

@@ -232,8 +232,8 @@ impl App {
     /// The key as the store has it.
     async fn find_api_key(&self, presented: Presented, begun: Instant) -> Result<ApiKey, Error> {
         let Presented { digest, holder } = presented;
-        let find = async move |sql: Sql<'_>| sql.run(api_key::find(&digest)).await;
-        let found = self.store.read(holder, find).await?;
+        let find = api_key::find(&digest);
+        let found = self.store.look_up_credential(holder, find).await?;
         let key = found.ok_or(Error::InvalidToken)?;
         self.key_leases.begin(&digest, key.clone(), begun);
         Ok(key)

@@ -192,9 +192,8 @@ impl App {
     pub async fn look_up_access_token(&self, presented: Presented) -> Result<SignedIn, Error> {
         let now = self.now();
         let Presented { digest, holder } = presented;
-        let find =
-            async move |sql: Sql<'_>| sql.run(session::find_access_token(&digest, now)).await;
-        let found = self.store.read(holder, find).await;
+        let find = session::find_access_token(&digest, now);
+        let found = self.store.look_up_credential(holder, find).await;
         let found = found.and_then(|found| found.ok_or(Error::InvalidToken));
         let user = |(found, _): &(SignedIn, _)| found.user_id.into();
         let (signed_in, last_used_at) = self.looked_up(presented, found, user)?;

@@ -25,6 +25,8 @@ pub enum Holder {
     Groups,
     /// Several whose lookups are made together.
     Lookups,
+    /// Several whose credentials are looked up together.
+    Credentials,
     /// The service itself: what runs beside the requests, and commands.
     Service,
 }

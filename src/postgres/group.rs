@@ -217,7 +217,8 @@ impl Progress {
                 }
                 Err(failure) => {
                     self.has_failed = true;
-                    self.has_broken |= failure.is_first && !failure.may_be_the_connection;
+                    let is_its_fault = failure.is_its_own && !failure.may_be_the_connection;
+                    self.has_broken |= failure.is_first && is_its_fault;
                 }
             }
         }

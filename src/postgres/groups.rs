@@ -15,7 +15,8 @@
 //!    commits, and all get their answers.
 //! 5. Where a statement has failed, or a script has written something and was refused then, the transaction is rolled back,
 //!    and each tries again in a transaction of its own: nobody's answer depends on what another has asked for. Who has caused
-//!    that gets no seat for a [while](APART), and goes alone. (Who was the only one in its group has its answer.)
+//!    that gets no seat for a [while](APART), and goes alone. (Who was the only one in its group has its answer.) Of those who
+//!    have shared the statement that failed, it is whoever is refused alone, too, or is [slow](SLOW).
 //! 6. A lock that somebody else has is waited for by all of a group, so that is short (`transaction.rs`). Alone one waits as
 //!    long as ever.
 //!
@@ -53,6 +54,10 @@ const LEAST_TIME: Duration = Duration::from_millis(500);
 
 /// How long who has spoilt a group goes alone.
 const APART: Duration = Duration::from_secs(1);
+
+/// Who takes longer alone, after its group was undone, has waited for a lock there, too: longer than one waits for that in a
+/// group, and than all of a group take that go alone at the same time.
+const SLOW: Duration = Duration::from_millis(200);
 
 /// The groups of a store.
 pub(super) struct Groups(Arc<Queue>);
@@ -121,6 +126,14 @@ impl Groups {
         let now = Instant::now();
         state.apart.retain(|_, until| *until > now);
         !state.apart.contains_key(&holder)
+    }
+
+    /// Notes how a change of `holder` went alone, after its group was undone: step 5.
+    pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
+        if was_refused || took >= SLOW {
+            let until = Instant::now() + APART;
+            self.0.state().apart.insert(holder, until);
+        }
     }
 
     /// Steps 1 and 2, for one change.

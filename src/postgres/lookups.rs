@@ -37,10 +37,12 @@ const MOST_ROWS: usize = 256;
 const LANES: usize = 2;
 
 /// The lookups of a store.
-pub(super) struct Lookups(Arc<Queue>);
+pub(crate) struct Lookups(Arc<Queue>);
 
 struct Queue {
     connections: Arc<Connections>,
+    /// Who holds the connections of the lanes.
+    holder: Holder,
     seats: Turns,
     state: Mutex<State>,
 }
@@ -69,9 +71,11 @@ struct Lane {
 }
 
 impl Lookups {
-    pub(super) fn new(connections: &Arc<Connections>) -> Lookups {
+    /// Lookups whose lanes take connections as `holder`.
+    pub(super) fn new(connections: &Arc<Connections>, holder: Holder) -> Lookups {
         Lookups(Arc::new(Queue {
             connections: Arc::clone(connections),
+            holder,
             // As many wait as are under way.
             seats: Turns::new(2 * LARGEST * LANES, &connections.counts),
             state: Mutex::default(),
@@ -88,7 +92,7 @@ impl Lookups {
     ///
     /// # Errors
     /// [`ScriptError::Retry`] when they failed; [`ScriptError::Final`] when they would have to be waited for too long.
-    pub(super) async fn look_up(
+    pub(crate) async fn look_up(
         &self,
         holder: Holder,
         sent: &[Sent<'_>],
@@ -137,7 +141,7 @@ impl Lane {
         let queue = Arc::clone(&self.queue);
         while self.goes_on() {
             // Later, none of those who wait has time left. Without a connection, each looks it up alone.
-            let checkout = timeout(DEADLINE, queue.connections.checkout(Holder::Lookups)).await;
+            let checkout = timeout(DEADLINE, queue.connections.checkout(queue.holder)).await;
             gather(LARGEST, || queue.state().waiting.len()).await;
             let waiting = next(&mut queue.state().waiting);
             if let Ok(Ok(checkout)) = checkout

@@ -95,6 +95,7 @@ mod turns;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -104,12 +105,12 @@ use crate::domain::subject::Subject;
 use crate::sql::ScriptError;
 use connections::Connections;
 use groups::Groups;
-use lookups::Lookups;
 use migrate::WhenEmpty;
 use pool::open_pool;
 use turns::Turns;
 
 pub use handle::{Access, Handle};
+pub(crate) use lookups::Lookups;
 pub use seat::Seat;
 pub use statements::{Rows, Sent};
 
@@ -126,6 +127,7 @@ pub struct Postgres {
     connections: Arc<Connections>,
     groups: Groups,
     lookups: Lookups,
+    credentials: Lookups,
     found_version: i64,
 }
 
@@ -160,7 +162,8 @@ impl Postgres {
         });
         Ok(Postgres {
             groups: Groups::new(&connections),
-            lookups: Lookups::new(&connections),
+            lookups: Lookups::new(&connections, Holder::Lookups),
+            credentials: Lookups::new(&connections, Holder::Credentials),
             connections,
             found_version,
         })
@@ -169,6 +172,11 @@ impl Postgres {
     /// Whether the changes of `holder` go with others now ([`groups`]).
     pub(crate) fn takes_into_groups(&self, holder: Holder) -> bool {
         self.groups.takes(holder)
+    }
+
+    /// Notes how a change of `holder` went alone, after its group was undone ([`groups`]).
+    pub(crate) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
+        self.groups.went_alone(holder, was_refused, took);
     }
 
     /// A place in a group of changes, for one that decides upon `subjects` and has time until `deadline`. It ends with
@@ -185,17 +193,14 @@ impl Postgres {
         self.groups.seat(holder, subjects, deadline).await
     }
 
-    /// What is answered to queries, which are asked together with those of others ([`lookups`]) and find at most `rows` rows.
-    ///
-    /// # Errors
-    /// [`ScriptError::Retry`] when that failed; [`ScriptError::Final`] when it would have to be waited for too long.
-    pub(crate) async fn look_up(
-        &self,
-        holder: Holder,
-        sent: &[Sent<'_>],
-        rows: usize,
-    ) -> Result<Vec<Rows>, ScriptError> {
-        self.lookups.look_up(holder, sent, rows).await
+    /// What looks up rows together.
+    pub(crate) fn lookups(&self) -> &Lookups {
+        &self.lookups
+    }
+
+    /// What looks up credentials together, whatever other lookups wait for.
+    pub(crate) fn credentials(&self) -> &Lookups {
+        &self.credentials
     }
 
     /// What the store counts, and how it is now.
@@ -210,7 +215,10 @@ impl Postgres {
         let pool = pool.status();
         Numbers {
             counts,
-            waiting: waiting + self.groups.waiting() + self.lookups.waiting(),
+            waiting: waiting
+                + self.groups.waiting()
+                + self.lookups.waiting()
+                + self.credentials.waiting(),
             connections: pool.size,
             used,
             most: pool.max_size,

@@ -7,7 +7,7 @@
 //! 2. A query joins the same query with the same values, and what has a [form for many](Many) joins the same statement: the
 //!    first of those that are said behind what its script has said before. Where there is none, it is a statement of its own,
 //!    behind all others. Two changes of one row are two statements.
-//! 3. Those who ask the same get the same rows. Of a form for many, a row says in its last column whose it is, and nobody
+//! 3. Those who ask the same get the same rows. Of a form for many, a row says in its last columns whose it is, and nobody
 //!    else sees it.
 
 use std::collections::HashMap;
@@ -40,6 +40,8 @@ pub(super) struct Failure {
     pub(super) error: ScriptError,
     /// Whether it is the first of its transaction that has, as far as the server says.
     pub(super) is_first: bool,
+    /// Whether no script has said anything else with the same statement, which may be what has failed.
+    pub(super) is_its_own: bool,
     /// Whether it may go better through another connection.
     pub(super) may_be_the_connection: bool,
 }
@@ -67,9 +69,9 @@ impl Kept {
         self.text.starts_with("SELECT")
     }
 
-    /// Whose it is, among those that a form for many is about.
-    fn key(&self, many: Many) -> Option<&Encoded> {
-        self.values.get(many.same)
+    /// Whose rows it is about, among those that a form for many is about.
+    fn key(&self) -> &[Encoded] {
+        &self.values[..self.many.map_or(self.values.len(), |many| many.key)]
     }
 }
 
@@ -82,9 +84,9 @@ pub(super) async fn run(
     said: &[Vec<Kept>],
 ) -> Result<Vec<Vec<Answer>>, PostgresError> {
     let parties = parties(said);
-    let lists: Vec<_> = parties.iter().map(Party::lists).collect();
-    let values: Vec<_> = zip(&parties, &lists)
-        .map(|(party, lists)| party.values(lists))
+    let columns: Vec<_> = parties.iter().map(Party::columns).collect();
+    let values: Vec<_> = zip(&parties, &columns)
+        .map(|(party, columns)| party.values(columns))
         .collect();
     let sent: Vec<_> = zip(&parties, &values)
         .map(|(party, values)| party.sent(values))
@@ -105,6 +107,8 @@ pub(super) async fn run(
 struct Party<'a> {
     /// What they say, each of it once.
     said: Vec<&'a Kept>,
+    /// Which of these has that [key](Kept::key).
+    keys: HashMap<&'a [Encoded], usize>,
     /// The script of each, and which of these it says.
     members: Vec<(usize, usize)>,
 }
@@ -132,24 +136,17 @@ fn parties(said: &[Vec<Kept>]) -> Vec<Party<'_>> {
 impl<'a> Party<'a> {
     /// Which of what is said `kept` is or would be; none if it is another statement.
     fn place(&self, kept: &Kept) -> Option<usize> {
-        let first = self.said.first().filter(|first| first.text == kept.text)?;
-        if kept.is_query()
-            && let Some(same) = self.said.iter().position(|said| said.values == kept.values)
-        {
-            return Some(same);
+        self.said.first().filter(|first| first.text == kept.text)?;
+        match self.keys.get(kept.key()) {
+            Some(&at) => (kept.is_query() && self.said[at].values == kept.values).then_some(at),
+            None => kept.many.map(|_| self.said.len()),
         }
-        let many = kept.many?;
-        let has_room = kept.values[..many.same] == first.values[..many.same]
-            && self
-                .said
-                .iter()
-                .all(|said| said.key(many) != kept.key(many));
-        has_room.then_some(self.said.len())
     }
 
     fn take(&mut self, who: usize, kept: &'a Kept, which: usize) {
         if which == self.said.len() {
             self.said.push(kept);
+            self.keys.insert(kept.key(), which);
         }
         self.members.push((who, which));
     }
@@ -162,28 +159,24 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// The values that become lists.
-    fn lists(&self) -> Vec<Vec<Value<'a>>> {
-        let Some(many) = self.many() else {
-            return Vec::new();
+    /// The values of each place.
+    fn columns(&self) -> Vec<Vec<Value<'a>>> {
+        let column = |at: usize| {
+            let values = self.said.iter().map(|said| &said.values[at]);
+            values.map(Value::Encoded).collect()
         };
-        let list = |column| {
-            let values = self.said.iter();
-            values
-                .map(|said| Value::Encoded(&said.values[column]))
-                .collect()
-        };
-        (many.same..self.said[0].values.len()).map(list).collect()
+        (0..self.said[0].values.len()).map(column).collect()
     }
 
-    fn values<'b>(&self, lists: &'b [Vec<Value<'a>>]) -> Vec<Value<'b>>
+    fn values<'b>(&self, columns: &'b [Vec<Value<'a>>]) -> Vec<Value<'b>>
     where
         'a: 'b,
     {
-        let values = self.said[0].values.iter().map(Value::Encoded);
-        let same = self.many().map_or(usize::MAX, |many| many.same);
-        let lists = lists.iter().map(|list| Value::List(list));
-        values.take(same).chain(lists).collect()
+        let value = |column: &'b Vec<Value<'a>>| match self.many() {
+            Some(_) => Value::List(column),
+            None => column[0],
+        };
+        columns.iter().map(value).collect()
     }
 
     fn sent<'b>(&self, values: &'b [Value<'b>]) -> Sent<'b> {
@@ -206,6 +199,7 @@ impl<'a> Party<'a> {
         let code = error.as_db_error().map(DbError::code);
         let is_first = code.is_some_and(|code| *code != SqlState::IN_FAILED_SQL_TRANSACTION);
         let error = ScriptError::from(error);
+        let is_its_own = self.said.len() == 1;
         let may_be_the_connection = is_first && matches!(error, ScriptError::Retry(_));
         let shared = || ScriptError::Retry("a statement that it shared has failed".into());
         let errors = std::iter::once(error).chain(std::iter::repeat_with(shared));
@@ -213,6 +207,7 @@ impl<'a> Party<'a> {
             Err(Failure {
                 error,
                 is_first,
+                is_its_own,
                 may_be_the_connection,
             })
         };
@@ -221,13 +216,15 @@ impl<'a> Party<'a> {
 
     /// Step 3.
     fn distribute(&self, many: Many, (rows, _): Rows) -> Result<Vec<Rows>, PostgresError> {
-        let keys = self.said.iter().enumerate();
-        let keys: HashMap<_, _> = keys
-            .map(|(which, said)| (said.key(many).and_then(Encoded::bytes), which))
+        let keys = self.keys.iter();
+        let keys: HashMap<Vec<_>, _> = keys
+            .map(|(key, which)| (key.iter().map(Encoded::bytes).collect(), *which))
             .collect();
         let mut found: Vec<Vec<Row>> = self.said.iter().map(|_| Vec::new()).collect();
         for row in Arc::into_inner(rows).unwrap_or_default() {
-            let RawColumn(key) = row.try_get(row.len() - 1)?;
+            let key = (row.len() - many.key..row.len())
+                .map(|at| Ok::<_, PostgresError>(row.try_get::<_, RawColumn<'_>>(at)?.0))
+                .collect::<Result<Vec<_>, _>>()?;
             if let Some(which) = keys.get(&key) {
                 found[*which].push(row);
             }
@@ -249,13 +246,14 @@ mod tests {
     const LIST: &str = "SELECT some";
     const WRITE: &str = "UPDATE one";
 
-    /// What a script says: statements with their values. All but [`LIST`] have a form for many with one value in common.
+    /// What a script says: statements with their values. All but [`LIST`] have a form for many, and
+    /// the first value says whose it is.
     fn script<const N: usize>(said: [(&'static str, [i64; 2]); N]) -> Vec<Kept> {
         let kept = said.map(|(text, values)| {
             let values = values.each_ref().map(Bind::value);
             let many = (text != LIST).then_some(Many {
                 text: "many",
-                same: 1,
+                key: 1,
             });
             let sent = Sent {
                 text,
@@ -289,14 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn a_form_for_many_is_for_those_with_the_same_first_values() {
+    fn a_form_for_many_says_nothing_of_one_key_that_differs() {
         let said = [[1, 1], [2, 1], [1, 2], [1, 1]].map(|values| script([(FIND, values)]));
-        assert_eq!(statements(said), [("many", vec![0, 2, 3]), (FIND, vec![1])]);
+        assert_eq!(statements(said), [("many", vec![0, 1, 3]), (FIND, vec![2])]);
     }
 
     #[test]
     fn two_changes_of_one_row_are_two_statements() {
-        let said = [1, 2, 1].map(|row| script([(WRITE, [1, row])]));
+        let said = [1, 2, 1].map(|row| script([(WRITE, [row, 1])]));
         assert_eq!(statements(said), [("many", vec![0, 1]), (WRITE, vec![2])]);
     }
 
@@ -304,7 +302,7 @@ mod tests {
     fn what_a_script_says_keeps_its_order() {
         let said = [
             script([(FIND, [1, 1]), (WRITE, [1, 1])]),
-            script([(WRITE, [1, 2]), (FIND, [1, 2])]),
+            script([(WRITE, [2, 1]), (FIND, [2, 1])]),
         ];
         assert_eq!(
             statements(said),

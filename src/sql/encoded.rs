@@ -8,7 +8,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use crate::domain::Error;
 
 /// A value of a statement, in PostgreSQL's binary format.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Encoded {
     pub(super) kind: Type,
     bytes: Option<Box<[u8]>>,

@@ -14,23 +14,23 @@ pub struct Statement<const N: usize> {
 /// A statement that PostgreSQL reads for many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Many {
-    /// Its rows have a column more than that for one, the last: the first value that is a list, of which they are. A query
-    /// looks up one row after the other (`LATERAL`, with an `OFFSET` that keeps it apart): joined, a plan that was kept since
-    /// the table was empty would read all of it.
+    /// It takes a list in place of each value. Its rows have more columns than those for one, the last: the values that say
+    /// whose they are. A query looks up one row after the other (`LATERAL`, with an `OFFSET` that keeps it apart): joined, a
+    /// plan that was kept since the table was empty would read all of it.
     pub text: &'static str,
-    /// How many of the first values are the same for all: whose rows these are. All others are lists.
-    pub same: usize,
+    /// How many of the first values say that: no two have the same.
+    pub key: usize,
 }
 
 /// A statement, from texts that are put together: `sql!("SELECT ", COLUMNS, " FROM team WHERE id = $1")`. It is written
 /// in PostgreSQL's dialect, and SQLite's is made of it. Where that is not enough, each engine has a text of its own:
-/// `sql!(sqlite: ["..."], postgres: ["..."])`. PostgreSQL may have one for many with the same first two values:
-/// `many(2): ["..."]`.
+/// `sql!(sqlite: ["..."], postgres: ["..."])`. PostgreSQL may have one for many that differ in their first two
+/// values: `many(2): ["..."]`.
 macro_rules! sql {
     (
         sqlite: [$($sqlite:expr),+ $(,)?],
         postgres: [$($postgres:expr),+ $(,)?]
-        $(, many($same:literal): [$($many:expr),+ $(,)?])? $(,)?
+        $(, many($key:literal): [$($many:expr),+ $(,)?])? $(,)?
     ) => {{
         const SQLITE_TEXT: $crate::sql::text::Text = $crate::sql::text::join(&[$($sqlite),+]);
         const SQLITE: [u8; SQLITE_TEXT.length()] = SQLITE_TEXT.for_sqlite().bytes();
@@ -41,13 +41,13 @@ macro_rules! sql {
             &$crate::sql::statement::Statement::<PLACES> {
                 sqlite: $crate::sql::text::as_str(&SQLITE),
                 postgres: $crate::sql::text::as_str(&POSTGRES),
-                many: $crate::sql::statement::many!($($same, $($many),+)?),
+                many: $crate::sql::statement::many!($($key, $($many),+)?),
             }
         }
     }};
-    (one: [$($part:expr),+ $(,)?], many($same:literal): [$($many:expr),+ $(,)?] $(,)?) => {
+    (one: [$($part:expr),+ $(,)?], many($key:literal): [$($many:expr),+ $(,)?] $(,)?) => {
         $crate::sql::statement::sql!(
-            sqlite: [$($part),+], postgres: [$($part),+], many($same): [$($many),+]
+            sqlite: [$($part),+], postgres: [$($part),+], many($key): [$($many),+]
         )
     };
     ($($part:expr),+ $(,)?) => {
@@ -60,8 +60,8 @@ macro_rules! many {
     () => {
         None
     };
-    ($same:literal, $($part:expr),+) => {
-        Some($crate::sql::statement::Many { text: $crate::sql::statement::text!($($part),+), same: $same })
+    ($key:literal, $($part:expr),+) => {
+        Some($crate::sql::statement::Many { text: $crate::sql::statement::text!($($part),+), key: $key })
     };
 }
 
@@ -76,8 +76,8 @@ macro_rules! text {
 
 /// A statement that only locks, which is PostgreSQL's alone: in SQLite, there is only one writer.
 macro_rules! lock {
-    (one: [$($part:expr),+ $(,)?], many($same:literal): [$($many:expr),+ $(,)?] $(,)?) => {
-        $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+], many($same): [$($many),+])
+    (one: [$($part:expr),+ $(,)?], many($key:literal): [$($many:expr),+ $(,)?] $(,)?) => {
+        $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+], many($key): [$($many),+])
     };
     ($($part:expr),+ $(,)?) => {
         $crate::sql::statement::sql!(sqlite: [""], postgres: [$($part),+])

@@ -92,15 +92,14 @@ macro_rules! table {
             /// The statement that changes a row, found by its key, to the values of an insertion.
             pub const UPDATE: &str = as_str(&UPDATE_BYTES);
 
-            const INSERT_ALL_TEXT: Text = insert_all(&TABLE, BEFORE, COUNT);
+            const INSERT_ALL_TEXT: Text = insert_all(&TABLE, COUNT);
             const INSERT_ALL_BYTES: [u8; INSERT_ALL_TEXT.length()] = INSERT_ALL_TEXT.bytes();
-            /// The statement that inserts many rows in PostgreSQL: what the record has no field for is the same for all,
-            /// the others are lists of the values of an insertion.
+            /// The statement that inserts many rows in PostgreSQL, of lists of the values of an insertion.
             pub const INSERT_ALL: &str = as_str(&INSERT_ALL_BYTES);
 
-            const UPDATE_ALL_TEXT: Text = update_all(&TABLE, BEFORE, COUNT);
+            const UPDATE_ALL_TEXT: Text = update_all(&TABLE, COUNT);
             const UPDATE_ALL_BYTES: [u8; UPDATE_ALL_TEXT.length()] = UPDATE_ALL_TEXT.bytes();
-            /// The statement that changes many rows in PostgreSQL, found by their keys, to such values.
+            /// The statement that changes many rows in PostgreSQL, found by their keys, to the values of such lists.
             pub const UPDATE_ALL: &str = as_str(&UPDATE_ALL_BYTES);
 
             /// The values of an insertion.

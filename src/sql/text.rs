@@ -222,27 +222,21 @@ const fn push_equal(
     text
 }
 
-/// A statement that inserts the first `count` columns of many rows, for PostgreSQL alone. The first `same` are the same in all
-/// rows, each other is a list of values:
-/// `INSERT INTO "product" (team_id, id, unit_price) SELECT $1, * FROM unnest($2::uuid[], $3::numeric[])`.
-pub const fn insert_all(table: &Table, same: usize, count: usize) -> Text {
+/// A statement that inserts the first `count` columns of many rows, of a list of values each, for PostgreSQL alone:
+/// `INSERT INTO "product" (id, unit_price) SELECT * FROM unnest($1::uuid[], $2::numeric[])`.
+pub const fn insert_all(table: &Table, count: usize) -> Text {
     let text = Text::new().push("INSERT INTO \"").push(table.name);
-    let mut text = push_names(text.push("\" ("), table, 0, count).push(") SELECT ");
-    let mut at = 0;
-    while at < same {
-        text = push_value(text, table, at).push(", ");
-        at += 1;
-    }
-    push_unnest(text.push("* FROM "), table, same, count)
+    let text = push_names(text.push("\" ("), table, 0, count).push(") SELECT * FROM ");
+    push_unnest(text, table, count)
 }
 
 /// The statement that changes many rows, found by their keys, to the values of such an insertion.
-pub const fn update_all(table: &Table, same: usize, count: usize) -> Text {
+pub const fn update_all(table: &Table, count: usize) -> Text {
     let text = Text::new().push("UPDATE ").push(table.name).push(" SET ");
-    let text = push_changed(text, table, (same, count), false, ", ");
-    let text = push_unnest(text.push(" FROM "), table, same, count);
-    let text = push_names(text.push(" AS changed ("), table, same, count);
-    push_changed(text.push(") WHERE "), table, (same, count), true, " AND ")
+    let text = push_changed(text, table, count, false, ", ");
+    let text = push_unnest(text.push(" FROM "), table, count);
+    let text = push_names(text.push(" AS changed ("), table, 0, count);
+    push_changed(text.push(") WHERE "), table, count, true, " AND ")
 }
 
 const fn push_names(mut text: Text, table: &Table, from: usize, count: usize) -> Text {
@@ -257,10 +251,10 @@ const fn push_names(mut text: Text, table: &Table, from: usize, count: usize) ->
     text
 }
 
-const fn push_unnest(text: Text, table: &Table, from: usize, count: usize) -> Text {
-    let (mut text, mut at) = (text.push("unnest("), from);
+const fn push_unnest(text: Text, table: &Table, count: usize) -> Text {
+    let (mut text, mut at) = (text.push("unnest("), 0);
     while at < count {
-        if at > from {
+        if at > 0 {
             text = text.push(", ");
         }
         text = text.push_place(at + 1).push(match table.columns[at].1 {
@@ -276,12 +270,11 @@ const fn push_unnest(text: Text, table: &Table, from: usize, count: usize) -> Te
     text.push(")")
 }
 
-/// `column = changed.column` for each column that is of the key, or that is not; `column = $n` for those that are the same in
-/// all rows.
+/// `column = changed.column` for each column that is of the key, or that is not.
 const fn push_changed(
     mut text: Text,
     table: &Table,
-    (same, count): (usize, usize),
+    count: usize,
     of_key: bool,
     between: &str,
 ) -> Text {
@@ -296,11 +289,7 @@ const fn push_changed(
             if of_key {
                 text = text.push(table.name).push(".");
             }
-            text = text.push(name).push(" = ");
-            text = match at < same {
-                true => push_value(text, table, at),
-                false => text.push("changed.").push(name),
-            };
+            text = text.push(name).push(" = changed.").push(name);
         }
         at += 1;
     }

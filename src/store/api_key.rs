@@ -133,19 +133,35 @@ pub fn find_shown(id: ApiKeyId) -> impl Batch<Out = Option<ShownApiKey>> {
 
 /// The key that has this digest.
 pub fn find(digest: &Digest) -> impl Batch<Out = Option<ApiKey>> {
-    sql!("SELECT ", row::COLUMNS, " FROM api_key WHERE digest = $1")
-        .with(values![digest])
-        .first(row::read)
+    sql!(
+        one: ["SELECT ", row::COLUMNS, " FROM api_key WHERE digest = $1"],
+        many(1): [
+            "SELECT ", row::COLUMNS, ", asked_digest FROM unnest($1::bytea[]) AS asked (asked_digest), LATERAL \
+                 (SELECT * FROM api_key WHERE digest = asked_digest OFFSET 0) AS found"
+        ],
+    )
+    .with(values![digest])
+    .first(row::read)
 }
 
 /// The key of that id, which nobody revokes before the end of the transaction.
 pub fn hold(team_id: TeamId, id: ApiKeyId) -> impl Batch<Out = Option<ApiKey>> {
-    let share = lock!("SELECT pg_advisory_xact_lock_shared($1)").with(values![lock_of(id)]);
+    let share = lock!(
+        one: ["SELECT pg_advisory_xact_lock_shared($1)"],
+        many(1): [
+            "SELECT pg_advisory_xact_lock_shared(number), number \
+             FROM (SELECT unnest($1::bigint[]) AS number ORDER BY 1) AS asked"
+        ],
+    )
+    .with(values![lock_of(id)]);
     // A statement of its own: it has to see what was committed while the lock was waited for.
     let find = sql!(
-        "SELECT ",
-        row::COLUMNS,
-        " FROM api_key WHERE team_id = $1 AND id = $2"
+        one: ["SELECT ", row::COLUMNS, " FROM api_key WHERE team_id = $1 AND id = $2"],
+        many(2): [
+            "SELECT ", row::COLUMNS, ", of_team, asked_id \
+             FROM unnest($1::uuid[], $2::uuid[]) AS asked (of_team, asked_id), LATERAL \
+                 (SELECT * FROM api_key WHERE team_id = of_team AND id = asked_id OFFSET 0) AS found"
+        ],
     )
     .with(values![team_id, id])
     .first(row::read);

@@ -53,11 +53,11 @@ pub fn find(digest: &Digest) -> impl Batch<Out = Option<InBrowser>> {
 /// The session of that id, if its user is active, which nobody ends before the end of the transaction.
 pub fn hold(id: BrowserSessionId) -> impl Batch<Out = Option<BrowserSession>> {
     sql!(
-        "SELECT ",
-        row::COLUMNS,
-        " FROM browser_session WHERE id = $1 AND ",
-        OF_ACTIVE,
-        " FOR SHARE"
+        one: ["SELECT ", row::COLUMNS, " FROM browser_session WHERE id = $1 AND ", OF_ACTIVE, " FOR SHARE"],
+        many(1): [
+            "SELECT ", row::COLUMNS, ", asked_id FROM (SELECT unnest($1::uuid[]) AS asked_id ORDER BY 1) AS asked, LATERAL \
+                 (SELECT * FROM browser_session WHERE id = asked_id AND ", OF_ACTIVE, " FOR SHARE OFFSET 0) AS found"
+        ],
     )
     .with(values![id])
     .first(row::read)

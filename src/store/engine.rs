@@ -4,6 +4,7 @@ use std::future::pending;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanKind;
@@ -14,7 +15,7 @@ use crate::domain::holder::Holder;
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
 use crate::postgres::retry::Attempts;
-use crate::postgres::{self, Access, Postgres, VERSION};
+use crate::postgres::{self, Access, Lookups, Postgres, VERSION};
 use crate::sql::ScriptError;
 use crate::sqlite::{self, Sqlite};
 use crate::trace;
@@ -209,6 +210,39 @@ impl Store {
         query: B,
         rows: usize,
     ) -> Result<B::Out, Error> {
+        self.look_up_by(
+            |postgres| Some(postgres.lookups()),
+            holder.into(),
+            query,
+            rows,
+        )
+        .await
+    }
+
+    /// As [`look_up`](Store::look_up), for the row of a credential. Those of strangers, who may bring any number of them that
+    /// nobody has, are looked up one by one within their share of the connections.
+    ///
+    /// # Errors
+    /// As of [`read`](Store::read).
+    pub async fn look_up_credential<B: Batch>(
+        &self,
+        holder: Holder,
+        query: B,
+    ) -> Result<B::Out, Error> {
+        let together: fn(&Postgres) -> Option<&Lookups> = match holder {
+            Holder::Strangers => |_| None,
+            _ => |postgres| Some(postgres.credentials()),
+        };
+        self.look_up_by(together, holder, query, 1).await
+    }
+
+    async fn look_up_by<B: Batch>(
+        &self,
+        together: fn(&Postgres) -> Option<&Lookups>,
+        holder: Holder,
+        query: B,
+        rows: usize,
+    ) -> Result<B::Out, Error> {
         let span = self.span("read");
         let answer = match self {
             Store::Sqlite(sqlite) => sqlite.reader().and_then(|reader| {
@@ -216,8 +250,9 @@ impl Store {
                 found.map_err(ScriptError::into_error)
             }),
             Store::Postgres(postgres) => {
+                let together = together(postgres);
                 // In a box, as above.
-                Box::pin(looked_up(postgres, holder.into(), query, rows)).await
+                Box::pin(looked_up(postgres, together, holder, query, rows)).await
             }
         };
         tell(span, answer.as_ref().err());
@@ -267,22 +302,27 @@ async fn in_group<T>(
 ) -> Result<T, Error> {
     let mut attempts = postgres.attempts();
     let deadline = attempts.deadline();
-    if postgres.takes_into_groups(holder) {
-        let attempt = async {
-            let seat = postgres.seat(holder, subjects, deadline).await?;
-            let result = script(Sql::Postgres(seat.handle())).await;
-            seat.end(result).await
-        };
-        if let ControlFlow::Break(answer) = attempts.next(attempt).await {
-            return answer;
-        }
+    if !postgres.takes_into_groups(holder) {
+        return alone(postgres, attempts, Access::Changing, holder, script).await;
     }
-    alone(postgres, attempts, Access::Changing, holder, script).await
+    let attempt = async {
+        let seat = postgres.seat(holder, subjects, deadline).await?;
+        let result = script(Sql::Postgres(seat.handle())).await;
+        seat.end(result).await
+    };
+    if let ControlFlow::Break(answer) = attempts.next(attempt).await {
+        return answer;
+    }
+    let begun = Instant::now();
+    let answer = alone(postgres, attempts, Access::Changing, holder, script).await;
+    postgres.went_alone(holder, answer.is_err(), begun.elapsed());
+    answer
 }
 
-/// What a lookup answers on PostgreSQL: together with others, or alone where that failed.
+/// What a lookup answers on PostgreSQL: together with others, or alone where it has to be or that failed.
 async fn looked_up<B: Batch>(
     postgres: &Postgres,
+    together: Option<&Lookups>,
     holder: Holder,
     query: B,
     rows: usize,
@@ -290,18 +330,20 @@ async fn looked_up<B: Batch>(
     let mut sent = Vec::new();
     query.send(&mut sent);
     let mut attempts = postgres.attempts();
-    let mut answers = attempts.next(postgres.look_up(holder, &sent, rows)).await;
+    let mut together = together;
     let answers = loop {
-        if let ControlFlow::Break(answers) = answers {
-            break answers?;
-        }
         let attempt = async {
+            if let Some(lookups) = together.take() {
+                return lookups.look_up(holder, &sent, rows).await;
+            }
             let handle = postgres.handle(Access::Reading, holder).await?;
             let answers = handle.run(&sent).await;
             let answers = answers.and_then(|answers| answers.into_iter().collect());
             handle.end(answers).await
         };
-        answers = attempts.next(attempt).await;
+        if let ControlFlow::Break(answers) = attempts.next(attempt).await {
+            break answers?;
+        }
     };
     drop(sent);
     let answers: Vec<_> = answers.into_iter().map(Ok).collect();

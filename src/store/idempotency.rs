@@ -36,10 +36,11 @@ pub fn find(catalog: Catalog, request: &IdempotentRequest) -> impl Batch<Out = O
             "SELECT request, answer, created_at FROM idempotency \
              WHERE team_id = $1 AND mode = $2 AND key = $3"
         ],
-        many(2): [
-            "SELECT request, answer, created_at, key FROM unnest($3) AS asked (asked_key), LATERAL \
+        many(3): [
+            "SELECT request, answer, created_at, of_team, in_mode, asked_key \
+             FROM unnest($1::uuid[], $2::text[], $3::text[]) AS asked (of_team, in_mode, asked_key), LATERAL \
                  (SELECT * FROM idempotency \
-                  WHERE team_id = $1 AND mode = $2 AND key = asked_key OFFSET 0) AS found"
+                  WHERE team_id = of_team AND mode = in_mode AND key = asked_key OFFSET 0) AS found"
         ],
     )
     .with(values![catalog.team_id, catalog.mode, &request.key])
@@ -71,13 +72,14 @@ pub fn keep<'a>(
             " ON CONFLICT (team_id, mode, key) DO UPDATE SET request = $4, answer = $5, created_at = $6 \
              WHERE idempotency.created_at = $7"
         ],
-        many(2): [
+        many(3): [
             "INSERT INTO idempotency (team_id, mode, key, request, answer, created_at) \
-             SELECT $1, $2, * FROM unnest($3::text[], $4::bytea[], $5::text[], $6::bigint[]) \
+             SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[]) \
              ON CONFLICT (team_id, mode, key) DO UPDATE SET \
                  request = excluded.request, answer = excluded.answer, created_at = excluded.created_at \
-             WHERE (idempotency.key, idempotency.created_at) IN (SELECT * FROM unnest($3::text[], $7::bigint[])) \
-             RETURNING key"
+             WHERE (idempotency.team_id, idempotency.mode, idempotency.key, idempotency.created_at) \
+                 IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $7::bigint[])) \
+             RETURNING team_id, mode, key"
         ],
     )
     .with(values![

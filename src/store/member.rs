@@ -104,9 +104,16 @@ pub fn role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> 
 
 /// The same; nobody removes the member before the end of the transaction.
 pub fn hold_role(team_id: TeamId, user_id: UserId) -> impl Batch<Out = Option<Role>> {
-    sql!("SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE")
-        .with(values![team_id, user_id])
-        .first(|row| Ok(row.take()?))
+    sql!(
+        one: ["SELECT role FROM member WHERE team_id = $1 AND user_id = $2 FOR SHARE"],
+        many(2): [
+            "SELECT role, of_team, asked_user FROM (SELECT * \
+                 FROM unnest($1::uuid[], $2::uuid[]) AS asked (of_team, asked_user) ORDER BY 1, 2) AS asked, LATERAL \
+                 (SELECT * FROM member WHERE team_id = of_team AND user_id = asked_user FOR SHARE OFFSET 0) AS found"
+        ],
+    )
+    .with(values![team_id, user_id])
+    .first(|row| Ok(row.take()?))
 }
 
 /// A member as [`read_listed`] reads it.

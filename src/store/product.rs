@@ -59,7 +59,7 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
         sqlite: [row::INSERT],
         postgres: [row::INSERT, UNLESS_TAKEN],
-        many(2): [row::INSERT_ALL, UNLESS_TAKEN, " RETURNING id"],
+        many(3): [row::INSERT_ALL, UNLESS_TAKEN, " RETURNING team_id, mode, id"],
     )
     .with(row::values(catalog.team_id, catalog.mode, product))
     .rule(|inserted| match inserted {
@@ -72,7 +72,7 @@ pub fn insert(catalog: Catalog, product: &Product) -> impl Batch {
 pub fn update(catalog: Catalog, product: &Product) -> impl Batch {
     sql!(
         one: [row::UPDATE],
-        many(2): [row::UPDATE_ALL, " RETURNING product.id"],
+        many(3): [row::UPDATE_ALL, " RETURNING product.team_id, product.mode, product.id"],
     )
     .with(row::values(catalog.team_id, catalog.mode, product))
 }
@@ -133,10 +133,7 @@ async fn write_all(
 ) -> Result<(), ScriptError> {
     let Catalog { team_id, mode } = catalog;
     let columns = columns(products.iter().map(|it| row::values(team_id, mode, it)));
-    let mut lists = columns.each_ref().map(|column| column[..].value());
-    // These are the same for all.
-    lists[..2].copy_from_slice(&values![team_id, mode]);
-    let write = statement.with(lists);
+    let write = statement.with(columns.each_ref().map(|column| column[..].value()));
     sql.run((!products.is_empty()).then_some(write)).await?;
     Ok(())
 }
@@ -148,11 +145,12 @@ pub fn archive(catalog: Catalog, product: &Product) -> impl Batch {
             "UPDATE product SET status = $4, updated_at = $5 \
              WHERE team_id = $1 AND mode = $2 AND status = 'active' AND id = $3"
         ],
-        many(2): [
+        many(3): [
             "UPDATE product SET status = archived.status, updated_at = archived.updated_at \
-             FROM unnest($3::uuid[], $4::text[], $5::bigint[]) AS archived (id, status, updated_at) \
-             WHERE product.team_id = $1 AND product.mode = $2 AND product.status = 'active' \
-             AND product.id = archived.id RETURNING product.id"
+             FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::bigint[]) \
+                 AS archived (team_id, mode, id, status, updated_at) \
+             WHERE product.team_id = archived.team_id AND product.mode = archived.mode AND product.status = 'active' \
+             AND product.id = archived.id RETURNING product.team_id, product.mode, product.id"
         ],
     )
     .with(values![
@@ -172,9 +170,10 @@ pub fn find<'a>(
     sql!(
         sqlite: [ONE],
         postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3"],
-        many(2): [
-            "SELECT ", row::COLUMNS, ", id FROM unnest($3) AS asked (asked_id), LATERAL \
-                 (SELECT * FROM product WHERE team_id = $1 AND mode = $2 AND id = asked_id OFFSET 0) AS found"
+        many(3): [
+            "SELECT ", row::COLUMNS, ", of_team, in_mode, asked_id \
+             FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS asked (of_team, in_mode, asked_id), LATERAL \
+                 (SELECT * FROM product WHERE team_id = of_team AND mode = in_mode AND id = asked_id OFFSET 0) AS found"
         ],
     )
     .with(values![catalog.team_id, catalog.mode, id])
@@ -187,10 +186,12 @@ pub fn lock(catalog: Catalog, id: ProductId) -> impl Batch<Out = Option<Product>
         sqlite: [ONE],
         postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id = $3 FOR UPDATE"],
         // In one order, so that nobody waits for whom waits for them.
-        many(2): [
-            "SELECT ", row::COLUMNS, ", id FROM (SELECT unnest($3) AS asked_id ORDER BY 1) AS asked, LATERAL \
+        many(3): [
+            "SELECT ", row::COLUMNS, ", of_team, in_mode, asked_id FROM (SELECT * \
+                 FROM unnest($1::uuid[], $2::text[], $3::uuid[]) AS asked (of_team, in_mode, asked_id) \
+                 ORDER BY asked_id) AS asked, LATERAL \
                  (SELECT * FROM product \
-                  WHERE team_id = $1 AND mode = $2 AND id = asked_id FOR UPDATE OFFSET 0) AS found"
+                  WHERE team_id = of_team AND mode = in_mode AND id = asked_id FOR UPDATE OFFSET 0) AS found"
         ],
     )
     .with(values![catalog.team_id, catalog.mode, id])
@@ -208,14 +209,30 @@ pub fn list(
     let after = after.unwrap_or(ProductId(uuid::Uuid::max()));
     let Catalog { team_id, mode } = catalog;
     let of_status = status.status().map(|status| {
-        sql!(OF_STATUS)
-            .with(values![team_id, mode, status, after, limit])
-            .all(row::read)
+        sql!(
+            one: [OF_STATUS],
+            many(5): [
+                "SELECT ", row::COLUMNS, ", of_team, in_mode, of_status, before, most \
+                 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::bigint[]) \
+                     AS asked (of_team, in_mode, of_status, before, most), LATERAL \
+                     (SELECT * FROM product \
+                      WHERE team_id = of_team AND mode = in_mode AND status = of_status AND id < before \
+                      ORDER BY id DESC LIMIT most) AS found ORDER BY id DESC"
+            ],
+        )
+        .with(values![team_id, mode, status, after, limit])
+        .all(row::read)
     });
     let all = of_status.is_none().then(|| {
         sql!(
             sqlite: [ALL],
             postgres: [SELECT, "WHERE team_id = $1 AND mode = $2 AND id < $3 ORDER BY id DESC LIMIT $4"],
+            many(4): [
+                "SELECT ", row::COLUMNS, ", of_team, in_mode, before, most \
+                 FROM unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[]) AS asked (of_team, in_mode, before, most), \
+                     LATERAL (SELECT * FROM product WHERE team_id = of_team AND mode = in_mode AND id < before \
+                              ORDER BY id DESC LIMIT most) AS found ORDER BY id DESC"
+            ],
         )
         .with(values![team_id, mode, after, limit])
         .all(row::read)

@@ -58,14 +58,14 @@ pub fn insert(session: &Session) -> impl Batch {
 pub fn insert_pair(id: SessionId, pair: &PairDigests, expires_at: Timestamp) -> impl Batch {
     let access = sql!(
         one: [access_token_row::INSERT],
-        many(0): [
+        many(1): [
             "INSERT INTO access_token (digest, session_id, expires_at) \
              SELECT * FROM unnest($1::bytea[], $2::uuid[], $3::bigint[]) RETURNING digest"
         ],
     );
     let refresh = sql!(
         one: [refresh_token_row::INSERT],
-        many(0): [
+        many(1): [
             "INSERT INTO refresh_token (digest, session_id) \
              SELECT * FROM unnest($1::bytea[], $2::uuid[]) RETURNING digest"
         ],
@@ -82,13 +82,22 @@ pub fn find_access_token(
     digest: &Digest,
     now: Timestamp,
 ) -> impl Batch<Out = Option<(SignedIn, Timestamp)>> {
-    sql!(
-        "SELECT user_id, session_id, last_used_at \
-         FROM access_token JOIN session ON session.id = access_token.session_id \
+    const FROM: &str = " FROM access_token JOIN session ON session.id = access_token.session_id \
          JOIN oauth_client ON oauth_client.id = session.client_id \
-         WHERE access_token.digest = $1 AND access_token.expires_at > $2 AND access_token.expires_at <= $3 \
-         AND session.ended_at IS NULL AND oauth_client.deleted_at IS NULL AND ",
-        OF_ACTIVE
+         WHERE session.ended_at IS NULL AND oauth_client.deleted_at IS NULL ";
+    sql!(
+        one: [
+            "SELECT user_id, session_id, last_used_at", FROM,
+            "AND access_token.digest = $1 AND access_token.expires_at > $2 AND access_token.expires_at <= $3 AND ",
+            OF_ACTIVE
+        ],
+        many(3): [
+            "SELECT user_id, session_id, last_used_at, asked_digest, after, latest \
+             FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS asked (asked_digest, after, latest), LATERAL \
+                 (SELECT user_id, session_id, last_used_at", FROM,
+            "AND access_token.digest = asked_digest AND access_token.expires_at > after \
+             AND access_token.expires_at <= latest AND ", OF_ACTIVE, " OFFSET 0) AS found"
+        ],
     )
     .with(values![digest, now, latest_access_token(now)])
     .first(|row| {
@@ -108,7 +117,7 @@ pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken
             "SELECT 1 FROM session \
              WHERE id = (SELECT session_id FROM refresh_token WHERE digest = $1) FOR UPDATE"
         ],
-        many(0): [
+        many(1): [
             "SELECT digest FROM session JOIN refresh_token ON refresh_token.session_id = session.id \
              WHERE digest = ANY($1) ORDER BY session.id FOR UPDATE OF session"
         ],
@@ -130,7 +139,7 @@ pub fn lock_refresh_token(digest: &Digest) -> impl Batch<Out = Option<KnownToken
             " FROM refresh_token JOIN session ON session.id = refresh_token.session_id \
              WHERE refresh_token.digest = $1",
         ],
-        many(0): [
+        many(1): [
             "SELECT session_id, user_id, client_id, install_id, created_at, expires_at, ended_at IS NOT NULL OR NOT ",
             OF_ACTIVE,
             ", spent_at, successor, digest \
@@ -162,7 +171,7 @@ pub fn mark_spent(refresh: &Refresh) -> impl Batch {
     let spend = sql!(
         sqlite: ["UPDATE refresh_token SET spent_at = $2, successor = ", WRAPPED, " WHERE digest = $1"],
         postgres: ["UPDATE refresh_token SET spent_at = $2, successor = $3 WHERE digest = $1"],
-        many(0): [
+        many(1): [
             "UPDATE refresh_token SET spent_at = spent.at, successor = spent.successor \
              FROM unnest($1::bytea[], $2::bigint[], $3::bytea[]) AS spent (digest, at, successor) \
              WHERE refresh_token.digest = spent.digest RETURNING refresh_token.digest"
@@ -187,7 +196,7 @@ pub fn extend(
             "UPDATE session SET expires_at = $2, last_used_at = greatest(last_used_at, $3), \
              user_agent = coalesce($4, user_agent) WHERE id = $1"
         ],
-        many(0): [
+        many(1): [
             "UPDATE session SET expires_at = used.ends_at, last_used_at = greatest(last_used_at, used.at), \
              user_agent = coalesce(used.by, user_agent) \
              FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[]) AS used (id, ends_at, at, by) \
@@ -203,7 +212,7 @@ pub fn end_grace(id: SessionId) -> impl Batch {
         one: [
             "UPDATE refresh_token SET successor = NULL WHERE session_id = $1 AND successor IS NOT NULL"
         ],
-        many(0): [
+        many(1): [
             "UPDATE refresh_token SET successor = NULL \
              WHERE session_id = ANY($1) AND successor IS NOT NULL RETURNING session_id"
         ],

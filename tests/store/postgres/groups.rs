@@ -234,6 +234,47 @@ async fn requests_of_one_key_are_made_once_however_many_come_at_once() {
 }
 
 #[tokio::test]
+async fn requests_of_one_key_in_two_catalogs_are_two_changes() {
+    let service = Service::new().await;
+    let keys = [service.writer().await, service.writer().await];
+    let make = || {
+        at_once(CROWD, |number| {
+            create(service.app.clone(), keys[number % 2].clone(), number / 2)
+        })
+    };
+    let made = make().await;
+    assert_eq!(counted(&made, once), counts([("made", CROWD)]));
+    let again = make().await;
+    assert_eq!(counted(&again, once), counts([("replayed", CROWD)]));
+    for (made, again) in made.into_iter().zip(again) {
+        assert_eq!(made.unwrap().value, again.unwrap().value);
+    }
+}
+
+#[tokio::test]
+async fn changes_of_many_teams_are_as_few_statements_as_of_one() {
+    let (relay, through) = Relay::before(&migrated().await).await;
+    let store = open(&through.parse().unwrap()).await.unwrap();
+    let app = App::new(store, Arc::new(SystemClock), "https://links.example");
+    let app = Arc::new(app.await.unwrap());
+    let mut keys = Vec::new();
+    for _ in 0..CROWD {
+        let team = app.create_team("Acme").await.unwrap().id;
+        keys.push(live_key(&app, team).await.unwrap().0);
+    }
+    relay.take();
+    let made = at_once(CROWD, |number| create(app.clone(), keys[number].clone(), 0));
+    assert_eq!(counted(&made.await, once), counts([("made", CROWD)]));
+    let said: Vec<_> = relay.take().into_iter().flatten().collect();
+    let commits = |(tag, text): &&(u8, Vec<u8>)| *tag == b'Q' && text.ends_with(b"COMMIT\0");
+    let groups = said.iter().filter(commits).count();
+    assert!(groups <= CROWD / 4, "{groups}");
+    // Each holds the keys, reads them, looks for records, keeps them, and inserts.
+    let run = said.iter().filter(|(tag, _)| *tag == b'B').count();
+    assert_eq!(run, 5 * groups);
+}
+
+#[tokio::test]
 async fn replicas_make_requests_of_one_key_once() {
     let service = Service::new().await;
     let key = service.writer().await;
@@ -268,6 +309,46 @@ async fn who_may_not_any_more_is_refused_and_who_may_is_not() {
         (Error::InvalidToken.to_string().as_str(), CROWD / 2),
     ]);
     assert_eq!(counted(&made.await, once), expected);
+}
+
+#[tokio::test]
+async fn who_spoils_what_several_teams_say_together_goes_alone_and_they_do_not() {
+    let service = Service::new().await;
+    let mut products = Vec::new();
+    for _ in 0..CROWD {
+        let key = service.writer().await;
+        let made = service.app.create_product(&key, plain("A"), None).await;
+        products.push((key, made.unwrap().value.id));
+    }
+    let (spoiler, spoilt) = products[0].clone();
+    let taken = service
+        .app
+        .create_product(&spoiler, with_sku("S"), None)
+        .await;
+    let taken = taken.unwrap().value.id;
+    let patch = |number: usize| {
+        let (app, (key, id)) = (service.app.clone(), products[number].clone());
+        let changes = ProductChanges {
+            sku: Field::Value("S".into()),
+            ..Default::default()
+        };
+        async move { app.update_product(&key, id, changes, None).await }
+    };
+    let expected = counts([
+        ("made", CROWD - 1),
+        (Error::DuplicateSku.to_string().as_str(), 1),
+    ]);
+    // The first time, nobody knows who it is.
+    for _ in 0..2 {
+        assert_eq!(counted(&at_once(CROWD, patch).await, once), expected);
+    }
+    let transactions = format!(
+        "SELECT count(DISTINCT xmin::text) FROM product WHERE id NOT IN ('{spoilt}', '{taken}')"
+    );
+    let transactions: usize = ask(service.database().url(), &transactions)
+        .parse()
+        .unwrap();
+    assert!(transactions <= CROWD / 4, "{transactions}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::id::ProductId;
+use invoicing::domain::product::StatusFilter;
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use test_support::postgres::ask;
@@ -38,23 +39,94 @@ async fn made(app: &App, key: &ApiKey, name: impl Into<String>) -> ProductId {
     made.unwrap().value.id
 }
 
+/// How many statements the server was asked to run since the relay was looked at last.
+fn run(relay: &Relay) -> usize {
+    let said = relay.take().into_iter().flatten();
+    // A statement is bound to its values each time that it is run.
+    said.filter(|(tag, _)| *tag == b'B').count()
+}
+
 #[tokio::test]
-async fn lookups_that_come_together_are_few_statements() {
+async fn lookups_that_come_together_are_few_statements_whatever_team_they_are_for() {
     for parameters in ["", "&prepared_statements=false"] {
-        let (relay, app, key) = relayed(&migrated().await, parameters).await;
-        let mut ids = Vec::new();
+        let (relay, app, _) = relayed(&migrated().await, parameters).await;
+        let mut products = Vec::new();
         for number in 0..CROWD {
-            ids.push(made(&app, &key, format!("{number}")).await);
+            let team = app.create_team("Acme").await.unwrap().id;
+            let (key, _) = live_key(&app, team).await.unwrap();
+            let id = made(&app, &key, format!("{number}")).await;
+            products.push((key, id));
         }
         relay.take();
-        let found = join_all(ids.iter().map(|id| app.get_product(&key, *id))).await;
+        let found = join_all(products.iter().map(|(key, id)| app.get_product(key, *id))).await;
         let names: Vec<_> = found.into_iter().map(|it| it.unwrap().name).collect();
         let expected: Vec<_> = (0..CROWD).map(|number| number.to_string()).collect();
         assert_eq!(names, expected);
-        let said: Vec<_> = relay.take().into_iter().flatten().collect();
-        // A statement is bound to its values each time that it is run.
-        let run = said.iter().filter(|(tag, _)| *tag == b'B').count();
-        assert_eq!(run, CROWD.div_ceil(64), "{parameters}");
+        assert_eq!(run(&relay), CROWD.div_ceil(64), "{parameters}");
+
+        let pages = products.iter().map(|(key, _)| {
+            let page = app.list_products(key, StatusFilter::Active, 1, None);
+            async move { page.await.unwrap().items.into_iter().map(|it| it.name) }
+        });
+        let names: Vec<_> = join_all(pages).await.into_iter().flatten().collect();
+        assert_eq!(names, expected);
+        assert_eq!(run(&relay), CROWD.div_ceil(64), "{parameters}");
+    }
+}
+
+#[tokio::test]
+async fn pages_that_come_together_are_what_each_would_be_alone() {
+    let service = Service::new().await;
+    let app = &service.app;
+    let keys = [service.writer().await, service.writer().await];
+    let mut ids = Vec::new();
+    for number in 0..30 {
+        let key = &keys[number % 2];
+        let id = made(app, key, format!("{number}")).await;
+        if number % 3 == 0 {
+            app.archive_product(key, id, None).await.unwrap();
+        }
+        ids.push(id);
+    }
+    let mut asked = Vec::new();
+    for key in &keys {
+        for status in [
+            StatusFilter::Active,
+            StatusFilter::Archived,
+            StatusFilter::All,
+        ] {
+            for limit in [1, 3, 100] {
+                let first = app.list_products(key, status, limit, None).await.unwrap();
+                for after in [None, first.next.clone()] {
+                    let page = app.list_products(key, status, limit, after.as_deref());
+                    asked.push((
+                        key.clone(),
+                        status,
+                        limit,
+                        after.clone(),
+                        page.await.unwrap(),
+                    ));
+                }
+            }
+        }
+    }
+    let found = at_once(2 * asked.len(), |number| {
+        let (app, (key, status, limit, after, _)) =
+            (app.clone(), asked[number % asked.len()].clone());
+        async move {
+            app.list_products(&key, status, limit, after.as_deref())
+                .await
+        }
+    });
+    for (number, found) in found.await.into_iter().enumerate() {
+        let (_, status, limit, after, alone) = &asked[number % asked.len()];
+        let found = found.unwrap();
+        let what = format!("{status:?} {limit} {after:?}");
+        assert_eq!(
+            (&found.items, &found.next),
+            (&alone.items, &alone.next),
+            "{what}"
+        );
     }
 }
 

@@ -140,12 +140,12 @@ fn written() -> Vec<Vec<String>> {
 /// What a call of the macro says to PostgreSQL: for one, and for many at once.
 fn of_postgres(text: &str) -> Vec<&str> {
     let call = before_its_end(text, '(', ')');
-    let of = |begin| {
+    let of = |begin: &str| {
         let (_, rest) = call.split_once(begin)?;
         Some(before_its_end(rest, '[', ']'))
     };
     let one = of("postgres: [").or_else(|| of("one: [")).unwrap_or(call);
-    let many = of("many(0): [").or_else(|| of("many(2): ["));
+    let many = (1..=5).find_map(|key| of(&format!("many({key}): [")));
     std::iter::once(one).chain(many).collect()
 }
 

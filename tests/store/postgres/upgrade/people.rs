@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::join;
 use invoicing::app::App;
 use invoicing::app::invitation::JoinAsNew;
 use invoicing::app::set_up::SetUp;
@@ -104,14 +105,9 @@ pub async fn run(app: &App, clock: &ManualClock, mail: &MailServer) {
 async fn keep_products(app: &App, team_id: TeamId, person: &Person) {
     let mode = Mode::Test;
     let catalog = Catalog { team_id, mode };
-    let member = CatalogMember {
-        catalog,
-        role: Role::Owner,
-        user_id: person.user_id,
-        session_id: person.session_id,
-    };
-    let new = NewProduct::new("By hand", "1".parse().unwrap(), "EUR");
-    let made = app.create_product(&member, new, None).await.unwrap().value;
+    let member = member(catalog, Role::Owner, person);
+    let made = app.create_product(&member, new_product(), None).await;
+    let made = made.unwrap().value;
     let changes = ProductChanges::default();
     app.update_product(&member, made.id, changes, None)
         .await
@@ -199,13 +195,13 @@ async fn meet(app: &App, team: TeamId, owner: &Person) {
     let invited = app.invite(&by, team, bo, Role::Admin).await.unwrap();
     app.list_invitations(team).await.unwrap();
     app.get_invitation(&invited.secret).await.unwrap();
-    let join = JoinAsNew {
+    let newcomer = JoinAsNew {
         link: invited.secret,
         name: "Bo".into(),
         password: Secret::from_text(PASSWORD),
         browser: browser(),
     };
-    let (_, cookies) = app.join_as_new(join).await.unwrap();
+    let (_, cookies) = app.join_as_new(newcomer).await.unwrap();
     let in_browser = look_up(app, &cookies).await;
     let person = self::person(&in_browser);
     app.change_name(person.clone(), "Bo B.").await.unwrap();
@@ -220,6 +216,17 @@ async fn meet(app: &App, team: TeamId, owner: &Person) {
     app.set_role(&by, team, person.user_id, Role::Member)
         .await
         .unwrap();
+    // At once, what they say is said for both.
+    let (team_id, mode) = (team, Mode::Test);
+    let catalog = Catalog { team_id, mode };
+    let both = [(Role::Owner, owner), (Role::Member, &person)];
+    let [one, other] = both.map(|(role, person)| member(catalog, role, person));
+    let (one, other) = join(
+        app.create_product(&one, new_product(), None),
+        app.create_product(&other, new_product(), None),
+    )
+    .await;
+    one.and(other).unwrap();
     let eve = app.invite(&by, team, "eve@example.com", Role::Viewer);
     let eve = eve.await.unwrap().invitation;
     app.uninvite(&by, team, eve.id).await.unwrap();
@@ -317,6 +324,19 @@ async fn sign_an_app_in(app: &App, person: Person) {
 async fn look_up(app: &App, cookies: &Cookies) -> InBrowser {
     let presented = app.presented_cookie(cookies.session.reveal()).unwrap();
     app.look_up_cookie(presented).await.unwrap()
+}
+
+fn member(catalog: Catalog, role: Role, person: &Person) -> CatalogMember {
+    CatalogMember {
+        catalog,
+        role,
+        user_id: person.user_id,
+        session_id: person.session_id,
+    }
+}
+
+fn new_product() -> NewProduct {
+    NewProduct::new("By hand", "1".parse().unwrap(), "EUR")
 }
 
 fn person(in_browser: &InBrowser) -> Person {
