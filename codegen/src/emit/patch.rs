@@ -13,8 +13,8 @@
 //! 8. Strings with limits are moved into their types, not copied ([`checked`]).
 //! 9. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
 //! 10. No member of the client is called `type_` that could have a better name ([`members`]).
-//! 11. The server's types are read by its runtime, which costs less to compile than what serde derives ([`reading`]). So
-//!     are the client's that keep members which are no properties, and these may be left out ([`others`]).
+//! 11. The server's types are read by its runtime, which costs less to compile than what serde derives ([`reading`]).
+//!     So are the client's that keep members which are no properties, and these may be left out ([`others`]).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -27,7 +27,7 @@ use syn::{
 use crate::model::{Document, Format, Kind};
 use crate::names;
 
-use super::prepare::{self, MARKER};
+use super::prepare::{self, MARKED, MARKER};
 use super::{checked, members, others, reading, strings, values};
 
 /// Patches a whole file.
@@ -176,10 +176,9 @@ impl VisitMut for Mender<'_> {
 
     fn visit_lit_str_mut(&mut self, literal: &mut syn::LitStr) {
         // progenitor names types in messages, too.
-        let marked = format!(":: {MARKER} :: types :: ");
         let text = literal.value();
-        if text.contains(&marked) {
-            *literal = syn::LitStr::new(&text.replace(&marked, ""), literal.span());
+        if text.contains(MARKED) {
+            *literal = syn::LitStr::new(&text.replace(MARKED, ""), literal.span());
         }
     }
 
@@ -195,16 +194,18 @@ impl Mender<'_> {
     /// Turns `::patch::X` into the path of `X`, as seen from the module around it; for the server,
     /// `::regress::X` into the one of its runtime.
     fn resolve(&self, path: &mut Path) {
-        let mut segments = path.segments.iter();
-        let Some(first) = segments.next().filter(|_| path.leading_colon.is_some()) else {
+        let first = path.segments.first();
+        let Some(first) = first.filter(|_| path.leading_colon.is_some()) else {
             return;
         };
-        let rest: Vec<_> = segments.cloned().collect();
-        if first.ident == "regress" && matches!(self.shared, Shared::Runtime) {
-            *path = parse_quote!(::openapi_dropshot_runtime::schema::#(#rest)::*);
+        let is_regress = first.ident == "regress" && matches!(self.shared, Shared::Runtime);
+        // Nearly all others begin with `::std`.
+        if !is_regress && first.ident != MARKER {
             return;
         }
-        if first.ident != MARKER {
+        let rest: Vec<_> = path.segments.iter().skip(1).cloned().collect();
+        if is_regress {
+            *path = parse_quote!(::openapi_dropshot_runtime::schema::#(#rest)::*);
             return;
         }
         *path = match rest.as_slice() {

@@ -32,6 +32,9 @@ use super::several;
 /// The crate that does not exist, whose items are rewritten later.
 pub(super) const MARKER: &str = "patch";
 
+/// What its types begin with, as tokens are written.
+pub(super) const MARKED: &str = ":: patch :: types :: ";
+
 /// Whether this crate emits the type of the component by itself.
 pub(super) fn is_own(schema: &Schema) -> bool {
     match &schema.kind {
