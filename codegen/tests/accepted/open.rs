@@ -502,6 +502,100 @@ pub mod types {
             })
         }
     }
+    /// `SetListsError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetListsError(
+        pub ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    );
+    impl ::std::ops::Deref for SetListsError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        > {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetListsError>
+    for ::std::collections::BTreeMap<
+        ::std::string::String,
+        ::openapi_dropshot_runtime::Any,
+    > {
+        fn from(value: SetListsError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    > for SetListsError {
+        fn from(
+            value: ::std::collections::BTreeMap<
+                ::std::string::String,
+                ::openapi_dropshot_runtime::Any,
+            >,
+        ) -> Self {
+            Self(value)
+        }
+    }
+    /// `SetPricesError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetPricesError(
+        pub ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    );
+    impl ::std::ops::Deref for SetPricesError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        > {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetPricesError>
+    for ::std::collections::BTreeMap<
+        ::std::string::String,
+        ::openapi_dropshot_runtime::Any,
+    > {
+        fn from(value: SetPricesError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    > for SetPricesError {
+        fn from(
+            value: ::std::collections::BTreeMap<
+                ::std::string::String,
+                ::openapi_dropshot_runtime::Any,
+            >,
+        ) -> Self {
+            Self(value)
+        }
+    }
     /// `Thing`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Thing {
@@ -1372,6 +1466,38 @@ impl ::schemars::JsonSchema for types::AddThingError {
         ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
     }
 }
+impl ::schemars::JsonSchema for types::SetPricesError {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "SetPricesError".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "SetPricesError").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
+    }
+}
+impl ::schemars::JsonSchema for types::SetListsError {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "SetListsError".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "SetListsError").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
+    }
+}
 /// The document's schemas, which requests are held against.
 #[allow(non_upper_case_globals)]
 pub mod schemas {
@@ -1950,6 +2076,26 @@ pub mod schemas {
         ),
         nullable: false,
     };
+    /// The schema `SetPricesError`.
+    pub static SetPricesError: Schema = Schema {
+        kind: Kind::Map(
+            &Schema {
+                kind: Kind::Any,
+                nullable: false,
+            },
+        ),
+        nullable: false,
+    };
+    /// The schema `SetListsError`.
+    pub static SetListsError: Schema = Schema {
+        kind: Kind::Map(
+            &Schema {
+                kind: Kind::Any,
+                nullable: false,
+            },
+        ),
+        nullable: false,
+    };
 }
 /// `PUT /things`
 pub static PUT_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
@@ -2038,10 +2184,94 @@ pub static ADD_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         },
     ],
 };
+/// `PUT /prices`
+pub static SET_PRICES: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "set_prices",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/prices",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Prices),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What came of it.",
+        headers: &[],
+        component: ::std::option::Option::Some("Words"),
+        json_type: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetPricesError"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetPricesError"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
+/// `PUT /lists`
+pub static SET_LISTS: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "set_lists",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/lists",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Lists),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What came of it.",
+        headers: &[],
+        component: ::std::option::Option::Some("Only"),
+        json_type: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetListsError"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetListsError"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
 /// Every operation of the document, in its order.
 pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
     &PUT_THING,
     &ADD_THING,
+    &SET_PRICES,
+    &SET_LISTS,
 ];
 /// A checked request for `put_thing`.
 #[derive(Clone, Debug)]
@@ -2087,6 +2317,70 @@ impl openapi_dropshot_runtime::Request for AddThingRequest {
     type Body = ::std::option::Option<types::Thing>;
     fn operation() -> &'static openapi_dropshot_runtime::Operation {
         &ADD_THING
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `set_prices`.
+#[derive(Clone, Debug)]
+pub struct SetPricesRequest {
+    /// The body.
+    pub body: types::Prices,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for SetPricesRequest {
+    type Headers = ();
+    type Body = types::Prices;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &SET_PRICES
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `set_lists`.
+#[derive(Clone, Debug)]
+pub struct SetListsRequest {
+    /// The body.
+    pub body: types::Lists,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for SetListsRequest {
+    type Headers = ();
+    type Body = types::Lists;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &SET_LISTS
     }
     fn headers(
         headers: &openapi_dropshot_runtime::Parameters<'_>,
@@ -2169,6 +2463,68 @@ impl openapi_dropshot_runtime::Success for AddThingAnswer {
         ::std::vec![]
     }
 }
+/// The success of `set_prices`: 200.
+///
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct SetPricesAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: types::Words,
+}
+impl SetPricesAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: types::Words) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for SetPricesAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Words>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `set_lists`: 200.
+///
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct SetListsAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: types::Only,
+}
+impl SetListsAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: types::Only) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for SetListsAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Only>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// The operations of "Open" 1.
 ///
 /// A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.
@@ -2209,6 +2565,22 @@ pub trait OpenApi: Sized + Send + Sync + 'static {
         operation: &'static openapi_dropshot_runtime::Operation,
         rejection: openapi_dropshot_runtime::Rejection<Self::Error>,
     ) -> openapi_dropshot_runtime::ErrorAnswer<types::AddThingError>;
+    /// Puts into the document's words why a request has no success: an error of the service, or
+    /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
+    /// of another type, a panic).
+    fn set_prices_error(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static openapi_dropshot_runtime::Operation,
+        rejection: openapi_dropshot_runtime::Rejection<Self::Error>,
+    ) -> openapi_dropshot_runtime::ErrorAnswer<types::SetPricesError>;
+    /// Puts into the document's words why a request has no success: an error of the service, or
+    /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
+    /// of another type, a panic).
+    fn set_lists_error(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static openapi_dropshot_runtime::Operation,
+        rejection: openapi_dropshot_runtime::Rejection<Self::Error>,
+    ) -> openapi_dropshot_runtime::ErrorAnswer<types::SetListsError>;
     /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place
     /// for what that work is done within, such as a trace.
     #[allow(unused_variables)]
@@ -2254,9 +2626,33 @@ pub trait OpenApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `PUT /prices`
+    fn set_prices(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<SetPricesRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            SetPricesAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
+    /// `PUT /lists`
+    fn set_lists(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<SetListsRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            SetListsAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
 }
 /// The operations of each path.
-static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&PUT_THING, &ADD_THING]];
+static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
+    &[&PUT_THING, &ADD_THING],
+    &[&SET_PRICES],
+    &[&SET_LISTS],
+];
 /// Adds the operations of an implementation of [`OpenApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
 /// When the description holds an endpoint already that is in the way.
@@ -2284,11 +2680,45 @@ pub fn register<A: OpenApi>(
             Ok(Success::into_answer(answer))
         }),
     )?;
+    way_3::<
+        A,
+    >(
+        api,
+        Description::of::<SetPricesRequest, SetPricesAnswer>(&SET_PRICES),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::set_prices(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
+    way_4::<
+        A,
+    >(
+        api,
+        Description::of::<SetListsRequest, SetListsAnswer>(&SET_LISTS),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::set_lists(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
     openapi_dropshot_runtime::register_absent_methods(
         api,
         Description::of::<PutThingRequest, PutThingAnswer>(&PUT_THING),
         PATHS[0usize],
         A::put_thing_error,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<SetPricesRequest, SetPricesAnswer>(&SET_PRICES),
+        PATHS[1usize],
+        A::set_prices_error,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<SetListsRequest, SetListsAnswer>(&SET_LISTS),
+        PATHS[2usize],
+        A::set_lists_error,
         A::answered,
     )?;
     Ok(())
@@ -2329,6 +2759,48 @@ fn way_2<A: OpenApi>(
             openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
             operation), | caller | handler(& context, caller, request), | rejection |
             A::add_thing_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `set_prices_error` words.
+fn way_3<A: OpenApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::set_prices_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `set_lists_error` words.
+fn way_4<A: OpenApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::set_lists_error(& context, operation, rejection), | answer, latency |
             A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await

@@ -3820,8 +3820,53 @@ pub static ADD_VALUE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         },
     ],
 };
+/// `PUT /plans`
+pub static MAKE_PLAN: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "make_plan",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/plans",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Plan),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What came of it.",
+        headers: &[],
+        component: ::std::option::Option::Some("Measure"),
+        json_type: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
 /// Every operation of the document, in its order.
-pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[&REFUSAL, &ADD_VALUE];
+pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
+    &REFUSAL,
+    &ADD_VALUE,
+    &MAKE_PLAN,
+];
 /// A checked request for `refusal`.
 #[derive(Clone, Debug)]
 pub struct RefusalRequest {
@@ -3866,6 +3911,38 @@ impl openapi_dropshot_runtime::Request for AddValueRequest {
     type Body = types::AddValueBody;
     fn operation() -> &'static openapi_dropshot_runtime::Operation {
         &ADD_VALUE
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `make_plan`.
+#[derive(Clone, Debug)]
+pub struct MakePlanRequest {
+    /// The body.
+    pub body: types::Plan,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for MakePlanRequest {
+    type Headers = ();
+    type Body = types::Plan;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &MAKE_PLAN
     }
     fn headers(
         headers: &openapi_dropshot_runtime::Parameters<'_>,
@@ -3940,6 +4017,37 @@ impl openapi_dropshot_runtime::Success for AddValueAnswer {
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
         Ok(openapi_dropshot_runtime::Answer::empty(self.headers))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `make_plan`: 200.
+///
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct MakePlanAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: ::std::option::Option<types::Measure>,
+}
+impl MakePlanAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: ::std::option::Option<types::Measure>) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for MakePlanAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Measure>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -4024,9 +4132,22 @@ pub trait UnionsApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `PUT /plans`
+    fn make_plan(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<MakePlanRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            MakePlanAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
 }
 /// The operations of each path.
-static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&REFUSAL, &ADD_VALUE]];
+static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
+    &[&REFUSAL, &ADD_VALUE],
+    &[&MAKE_PLAN],
+];
 /// Adds the operations of an implementation of [`UnionsApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
 /// When the description holds an endpoint already that is in the way.
@@ -4054,10 +4175,27 @@ pub fn register<A: UnionsApi>(
             Ok(Success::into_answer(answer))
         }),
     )?;
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<MakePlanRequest, MakePlanAnswer>(&MAKE_PLAN),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::make_plan(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
     openapi_dropshot_runtime::register_absent_methods(
         api,
         Description::of::<RefusalRequest, RefusalAnswer>(&REFUSAL),
         PATHS[0usize],
+        A::refusal_answer,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<MakePlanRequest, MakePlanAnswer>(&MAKE_PLAN),
+        PATHS[1usize],
         A::refusal_answer,
         A::answered,
     )?;

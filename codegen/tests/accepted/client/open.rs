@@ -401,6 +401,70 @@ pub mod types {
             Default::default()
         }
     }
+    /// `SetListsError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetListsError(
+        pub ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    );
+    impl ::std::ops::Deref for SetListsError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            super::super::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetListsError>
+    for ::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+        fn from(value: SetListsError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    > for SetListsError {
+        fn from(
+            value: ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+        ) -> Self {
+            Self(value)
+        }
+    }
+    /// `SetPricesError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetPricesError(
+        pub ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    );
+    impl ::std::ops::Deref for SetPricesError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            super::super::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetPricesError>
+    for ::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+        fn from(value: SetPricesError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    > for SetPricesError {
+        fn from(
+            value: ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+        ) -> Self {
+            Self(value)
+        }
+    }
     /// `Thing`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Thing {
@@ -1941,6 +2005,28 @@ impl Client {
     pub fn add_thing(&self) -> builder::AddThing<'_> {
         builder::AddThing::new(self)
     }
+    /// Sends a `PUT` request to `/prices`
+    ///
+    /// ```ignore
+    /// let response = client.set_prices()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn set_prices(&self) -> builder::SetPrices<'_> {
+        builder::SetPrices::new(self)
+    }
+    /// Sends a `PUT` request to `/lists`
+    ///
+    /// ```ignore
+    /// let response = client.set_lists()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn set_lists(&self) -> builder::SetLists<'_> {
+        builder::SetLists::new(self)
+    }
 }
 /// Types for composing operation parameters.
 #[allow(clippy::all)]
@@ -2083,6 +2169,168 @@ pub mod builder {
                 .build()?;
             let info = OperationInfo {
                 operation_id: "add_thing",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::set_prices`]
+    ///
+    /// [`Client::set_prices`]: super::Client::set_prices
+    #[derive(Debug, Clone)]
+    pub struct SetPrices<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Prices, String>,
+    }
+    impl<'a> SetPrices<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Prices>,
+            <V as std::convert::TryInto<types::Prices>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Prices` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Prices) -> types::builder::Prices,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/prices`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Words>, Error<types::SetPricesError>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Prices::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/prices", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "set_prices",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::set_lists`]
+    ///
+    /// [`Client::set_lists`]: super::Client::set_lists
+    #[derive(Debug, Clone)]
+    pub struct SetLists<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Lists, String>,
+    }
+    impl<'a> SetLists<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Lists>,
+            <V as std::convert::TryInto<types::Lists>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Lists` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Lists) -> types::builder::Lists,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/lists`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Only>, Error<types::SetListsError>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Lists::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/lists", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "set_lists",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;

@@ -2821,6 +2821,17 @@ impl Client {
     pub fn add_value(&self) -> builder::AddValue<'_> {
         builder::AddValue::new(self)
     }
+    /// Sends a `PUT` request to `/plans`
+    ///
+    /// ```ignore
+    /// let response = client.make_plan()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn make_plan(&self) -> builder::MakePlan<'_> {
+        builder::MakePlan::new(self)
+    }
 }
 /// Types for composing operation parameters.
 #[allow(clippy::all)]
@@ -2968,6 +2979,90 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 204u16 => Ok(ResponseValue::empty(response)),
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::make_plan`]
+    ///
+    /// [`Client::make_plan`]: super::Client::make_plan
+    #[derive(Debug, Clone)]
+    pub struct MakePlan<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Plan, String>,
+    }
+    impl<'a> MakePlan<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Plan>,
+            <V as std::convert::TryInto<types::Plan>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Plan` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Plan) -> types::builder::Plan,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/plans`
+        pub async fn send(
+            self,
+        ) -> Result<
+            ResponseValue<::std::option::Option<types::Measure>>,
+            Error<types::Refusal>,
+        > {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Plan::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/plans", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "make_plan",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(
