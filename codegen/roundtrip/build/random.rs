@@ -159,7 +159,11 @@ fn object(random: &mut Rng, before: usize, depth: usize) -> Value {
 fn alternatives(random: &mut Rng, before: usize, depth: usize) -> Value {
     let count = random.usize(2..4);
     let parts = std::iter::repeat_with(|| any(random, before, depth + 1));
-    let parts: Vec<_> = parts.take(count).collect();
+    let mut parts: Vec<_> = parts.take(count).collect();
+    // More often than elsewhere: it is the null of the whole.
+    if random.u8(..3) == 0 && parts[0].get("type").is_some() {
+        parts[0]["nullable"] = true.into();
+    }
     let keyword = ["oneOf", "anyOf"][random.usize(..2)];
     json!({ keyword: parts })
 }

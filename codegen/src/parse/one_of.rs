@@ -218,7 +218,7 @@ impl Union<'_, '_> {
     }
 
     /// Notes that an alternative admits null by its own words, if it does.
-    fn admit_null(&self, does: bool) {
+    pub(super) fn admit_null(&self, does: bool) {
         self.nulls.set(self.nulls.get() + usize::from(does));
     }
 

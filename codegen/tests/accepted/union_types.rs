@@ -166,11 +166,11 @@ fn null_of_an_alternative_is_that_of_the_list() {
             true,
         ),
         (
-            r#"{"step":{"kind":"pause"},"measure":"low","grade":null,"next":null,"owner":null}"#,
+            r#"{"step":{"kind":"pause"},"measure":"low","grade":null,"move":null,"next":null,"owner":null}"#,
             true,
         ),
         (
-            r#"{"step":{"kind":"walk"},"measure":"high","grade":"b","next":true,"owner":{"host":"h"}}"#,
+            r#"{"step":{"kind":"walk"},"measure":"high","grade":"b","move":{"how":"sprint"},"next":true,"owner":{"host":"h"}}"#,
             true,
         ),
         (
@@ -180,6 +180,7 @@ fn null_of_an_alternative_is_that_of_the_list() {
         (r#"{"step":null}"#, false),
         (r#"{"step":null,"measure":11}"#, false),
         (r#"{"step":null,"measure":null,"grade":"c"}"#, false),
+        (r#"{"step":null,"measure":null,"move":{}}"#, false),
         (r#"{"step":{"kind":null},"measure":null}"#, false),
     ] {
         let (server, client) = (

@@ -207,6 +207,100 @@ pub mod types {
                 })
         }
     }
+    /// `Crawl`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Crawl {
+        pub how: CrawlHow,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Crawl {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Crawl {
+        const MEMBERS: &'static [&'static str] = &["how"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut how = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut how)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                how: members_.required(how, 0)?,
+            })
+        }
+    }
+    /// `CrawlHow`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum CrawlHow {
+        #[serde(rename = "crawl")]
+        Crawl,
+    }
+    impl<'de> ::serde::Deserialize<'de> for CrawlHow {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for CrawlHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Crawl => f.write_str("crawl"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for CrawlHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "crawl" => Ok(Self::Crawl),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// Texts that are listed, and null.
     #[derive(
         ::serde::Serialize,
@@ -548,6 +642,35 @@ pub mod types {
             value.parse()
         }
     }
+    /// `MoveSprint`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct MoveSprint {
+        pub how: SprintHow,
+    }
+    impl<'de> ::serde::Deserialize<'de> for MoveSprint {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for MoveSprint {
+        const MEMBERS: &'static [&'static str] = &["how"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut how = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut how)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                how: members_.required(how, 0)?,
+            })
+        }
+    }
     /// `Pause`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Pause {
@@ -649,6 +772,11 @@ pub mod types {
         pub measure: ::std::option::Option<Measure>,
         #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub grade: ::openapi_dropshot_runtime::Field<Grade>,
+        #[serde(
+            rename = "move",
+            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
+        )]
+        pub move_: ::openapi_dropshot_runtime::Field<Move>,
         #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
         pub next: ::openapi_dropshot_runtime::Field<PlanNext>,
         #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
@@ -666,6 +794,7 @@ pub mod types {
             "step",
             "measure",
             "grade",
+            "move",
             "next",
             "owner",
         ];
@@ -676,6 +805,7 @@ pub mod types {
             let mut step = ::std::option::Option::None;
             let mut measure = ::std::option::Option::None;
             let mut grade = ::std::option::Option::None;
+            let mut move_ = ::std::option::Option::None;
             let mut next = ::std::option::Option::None;
             let mut owner = ::std::option::Option::None;
             while let ::std::option::Option::Some(at_) = members_.next()? {
@@ -683,7 +813,8 @@ pub mod types {
                     0 => members_.read(&mut step)?,
                     1 => members_.read(&mut measure)?,
                     2 => members_.read(&mut grade)?,
-                    3 => members_.read(&mut next)?,
+                    3 => members_.read(&mut move_)?,
+                    4 => members_.read(&mut next)?,
                     _ => members_.read(&mut owner)?,
                 }
             }
@@ -691,6 +822,7 @@ pub mod types {
                 step: members_.required(step, 0)?,
                 measure: members_.required(measure, 1)?,
                 grade: grade.unwrap_or_default(),
+                move_: move_.unwrap_or_default(),
                 next: next.unwrap_or_default(),
                 owner: owner.unwrap_or_default(),
             })
@@ -1204,6 +1336,101 @@ pub mod types {
             ::std::result::Result::Ok(Self {
                 wrapped: members_.required(wrapped, 0)?,
             })
+        }
+    }
+    /// `Sprint`
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    pub struct Sprint {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub how: ::std::option::Option<SprintHow>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Sprint {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Sprint {
+        const MEMBERS: &'static [&'static str] = &["how"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut how = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut how)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                how: how.unwrap_or_default(),
+            })
+        }
+    }
+    /// `SprintHow`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum SprintHow {
+        #[serde(rename = "sprint")]
+        Sprint,
+    }
+    impl<'de> ::serde::Deserialize<'de> for SprintHow {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for SprintHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Sprint => f.write_str("sprint"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for SprintHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "sprint" => Ok(Self::Sprint),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
         }
     }
     /// `StepWalk`
@@ -1739,6 +1966,54 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    /// Null, by a variant that may leave the discriminator out, which it has to have here.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Move {
+        #[allow(missing_docs)]
+        Sprint(MoveSprint),
+        #[allow(missing_docs)]
+        Crawl(Crawl),
+    }
+    impl ::std::convert::From<MoveSprint> for Move {
+        fn from(value: MoveSprint) -> Self {
+            Self::Sprint(value)
+        }
+    }
+    impl ::std::convert::From<Crawl> for Move {
+        fn from(value: Crawl) -> Self {
+            Self::Crawl(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Move {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["how"])
+                .map_err(D::Error::custom)?;
+            match tag.as_str() {
+                "sprint" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Sprint)
+                }
+                "crawl" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Crawl)
+                }
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `how` of `Move`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     impl ::std::fmt::Display for RecordAData {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -2206,6 +2481,16 @@ pub mod types {
             other == self
         }
     }
+    impl CrawlHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Crawl];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Crawl => "crawl",
+            }
+        }
+    }
     impl Grade {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::A, Self::B];
@@ -2352,6 +2637,16 @@ pub mod types {
             match self {
                 Self::Missing => "Missing",
                 Self::Gone => "Gone",
+            }
+        }
+    }
+    impl SprintHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Sprint];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Sprint => "sprint",
             }
         }
     }
@@ -2557,6 +2852,53 @@ impl ::schemars::JsonSchema for types::Jump {
         )
     }
 }
+impl ::schemars::JsonSchema for types::Move {
+    fn schema_name() -> ::std::string::String {
+        "Move".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Move").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Crawl>();
+        let _ = generator.subschema_for::<types::Sprint>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"description\":\"Null, by a variant that may leave the discriminator out, which it has to have here.\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Sprint\"},{\"$ref\":\"#/components/schemas/Crawl\"}],\"discriminator\":{\"propertyName\":\"how\"}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Sprint {
+    fn schema_name() -> ::std::string::String {
+        "Sprint".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Sprint").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"sprint\"]}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Crawl {
+    fn schema_name() -> ::std::string::String {
+        "Crawl".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Crawl").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"required\":[\"how\"],\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"crawl\"]}}}",
+        )
+    }
+}
 impl ::schemars::JsonSchema for types::Plan {
     fn schema_name() -> ::std::string::String {
         "Plan".to_owned()
@@ -2570,9 +2912,10 @@ impl ::schemars::JsonSchema for types::Plan {
         let _ = generator.subschema_for::<types::Step>();
         let _ = generator.subschema_for::<types::Measure>();
         let _ = generator.subschema_for::<types::Grade>();
+        let _ = generator.subschema_for::<types::Move>();
         let _ = generator.subschema_for::<types::Target>();
         ::openapi_dropshot_runtime::document_schema(
-            "{\"type\":\"object\",\"required\":[\"step\",\"measure\"],\"properties\":{\"step\":{\"$ref\":\"#/components/schemas/Step\"},\"measure\":{\"$ref\":\"#/components/schemas/Measure\"},\"grade\":{\"$ref\":\"#/components/schemas/Grade\"},\"next\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]},\"owner\":{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}}}",
+            "{\"type\":\"object\",\"required\":[\"step\",\"measure\"],\"properties\":{\"step\":{\"$ref\":\"#/components/schemas/Step\"},\"measure\":{\"$ref\":\"#/components/schemas/Measure\"},\"grade\":{\"$ref\":\"#/components/schemas/Grade\"},\"move\":{\"$ref\":\"#/components/schemas/Move\"},\"next\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]},\"owner\":{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}}}",
         )
     }
 }
@@ -2959,6 +3302,61 @@ impl ::schemars::JsonSchema for types::JumpKind {
         )
     }
 }
+impl ::schemars::JsonSchema for types::SprintHow {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "SprintHow".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "SprintHow").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"sprint\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::MoveSprint {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "MoveSprint".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "MoveSprint").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Sprint>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Sprint\"}],\"of\":\"Move\"}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::CrawlHow {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "CrawlHow".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "CrawlHow").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"crawl\"]}",
+        )
+    }
+}
 impl ::schemars::JsonSchema for types::PlanNextBoolean {
     fn is_referenceable() -> bool {
         false
@@ -3332,6 +3730,48 @@ pub mod schemas {
         }),
         nullable: false,
     };
+    /// The schema `Move`.
+    pub static Move: Schema = Schema {
+        kind: Kind::OneOf(OneOf {
+            discriminator: "how",
+            variants: &[("sprint", &MoveSprint), ("crawl", &Crawl)],
+        }),
+        nullable: true,
+    };
+    /// The schema `Sprint`.
+    pub static Sprint: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "how",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&SprintHow),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: true,
+    };
+    /// The schema `Crawl`.
+    pub static Crawl: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "how",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&CrawlHow),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
     /// The schema `Plan`.
     pub static Plan: Schema = Schema {
         kind: Kind::Object(Object {
@@ -3357,6 +3797,14 @@ pub mod schemas {
                     required: false,
                     schema: Schema {
                         kind: Kind::Ref(&Grade),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "move",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Move),
                         nullable: false,
                     },
                 },
@@ -3664,6 +4112,45 @@ pub mod schemas {
             pattern: ::std::option::Option::None,
             format: ::std::option::Option::None,
             enumeration: &["jump"],
+        }),
+        nullable: false,
+    };
+    /// The schema `SprintHow`.
+    pub static SprintHow: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["sprint"],
+        }),
+        nullable: false,
+    };
+    /// The schema `MoveSprint`.
+    pub static MoveSprint: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "how",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&SprintHow),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `CrawlHow`.
+    pub static CrawlHow: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["crawl"],
         }),
         nullable: false,
     };

@@ -195,6 +195,72 @@ pub mod types {
                 })
         }
     }
+    /// `Crawl`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Crawl {
+        pub how: CrawlHow,
+    }
+    impl Crawl {
+        pub fn builder() -> builder::Crawl {
+            Default::default()
+        }
+    }
+    /// `CrawlHow`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum CrawlHow {
+        #[serde(rename = "crawl")]
+        Crawl,
+    }
+    impl ::std::fmt::Display for CrawlHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Crawl => f.write_str("crawl"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for CrawlHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "crawl" => Ok(Self::Crawl),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// Texts that are listed, and null.
     #[derive(
         ::serde::Deserialize,
@@ -453,6 +519,16 @@ pub mod types {
             value.parse()
         }
     }
+    /// `MoveSprint`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct MoveSprint {
+        pub how: SprintHow,
+    }
+    impl MoveSprint {
+        pub fn builder() -> builder::MoveSprint {
+            Default::default()
+        }
+    }
     /// `Pause`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Pause {
@@ -528,6 +604,9 @@ pub mod types {
         pub measure: ::std::option::Option<Measure>,
         #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
         pub grade: super::super::Field<Grade>,
+        #[serde(rename = "move")]
+        #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
+        pub move_: super::super::Field<Move>,
         #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
         pub next: super::super::Field<PlanNext>,
         #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
@@ -913,6 +992,73 @@ pub mod types {
             Default::default()
         }
     }
+    /// `Sprint`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    pub struct Sprint {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub how: ::std::option::Option<SprintHow>,
+    }
+    impl Sprint {
+        pub fn builder() -> builder::Sprint {
+            Default::default()
+        }
+    }
+    /// `SprintHow`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum SprintHow {
+        #[serde(rename = "sprint")]
+        Sprint,
+    }
+    impl ::std::fmt::Display for SprintHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Sprint => f.write_str("sprint"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for SprintHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "sprint" => Ok(Self::Sprint),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `StepWalk`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct StepWalk {
@@ -1048,6 +1194,44 @@ pub mod types {
         impl ::std::convert::From<super::AddValueBody> for AddValueBody {
             fn from(value: super::AddValueBody) -> Self {
                 Self { value: Ok(value.value) }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Crawl {
+            how: ::std::result::Result<super::CrawlHow, ::std::string::String>,
+        }
+        impl ::std::default::Default for Crawl {
+            fn default() -> Self {
+                Self {
+                    how: Err("no value supplied for how".to_string()),
+                }
+            }
+        }
+        impl Crawl {
+            pub fn how<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::CrawlHow>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.how = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for how: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Crawl> for super::Crawl {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Crawl,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { how: value.how? })
+            }
+        }
+        impl ::std::convert::From<super::Crawl> for Crawl {
+            fn from(value: super::Crawl) -> Self {
+                Self { how: Ok(value.how) }
             }
         }
         #[derive(Clone, Debug)]
@@ -1192,6 +1376,44 @@ pub mod types {
             }
         }
         #[derive(Clone, Debug)]
+        pub struct MoveSprint {
+            how: ::std::result::Result<super::SprintHow, ::std::string::String>,
+        }
+        impl ::std::default::Default for MoveSprint {
+            fn default() -> Self {
+                Self {
+                    how: Err("no value supplied for how".to_string()),
+                }
+            }
+        }
+        impl MoveSprint {
+            pub fn how<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::SprintHow>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.how = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for how: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<MoveSprint> for super::MoveSprint {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: MoveSprint,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { how: value.how? })
+            }
+        }
+        impl ::std::convert::From<super::MoveSprint> for MoveSprint {
+            fn from(value: super::MoveSprint) -> Self {
+                Self { how: Ok(value.how) }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct Pause {
             kind: ::std::result::Result<super::PauseKind, ::std::string::String>,
         }
@@ -1239,6 +1461,10 @@ pub mod types {
                 ::std::option::Option<super::Measure>,
                 ::std::string::String,
             >,
+            move_: ::std::result::Result<
+                super::super::super::Field<super::Move>,
+                ::std::string::String,
+            >,
             next: ::std::result::Result<
                 super::super::super::Field<super::PlanNext>,
                 ::std::string::String,
@@ -1257,6 +1483,7 @@ pub mod types {
                 Self {
                     grade: Ok(Default::default()),
                     measure: Err("no value supplied for measure".to_string()),
+                    move_: Ok(Default::default()),
                     next: Ok(Default::default()),
                     owner: Ok(Default::default()),
                     step: Err("no value supplied for step".to_string()),
@@ -1285,6 +1512,18 @@ pub mod types {
                     .try_into()
                     .map_err(|e| {
                         format!("error converting supplied value for measure: {e}")
+                    });
+                self
+            }
+            pub fn move_<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::super::super::Field<super::Move>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.move_ = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for move_: {e}")
                     });
                 self
             }
@@ -1333,6 +1572,7 @@ pub mod types {
                 Ok(Self {
                     grade: value.grade?,
                     measure: value.measure?,
+                    move_: value.move_?,
                     next: value.next?,
                     owner: value.owner?,
                     step: value.step?,
@@ -1344,6 +1584,7 @@ pub mod types {
                 Self {
                     grade: Ok(value.grade),
                     measure: Ok(value.measure),
+                    move_: Ok(value.move_),
                     next: Ok(value.next),
                     owner: Ok(value.owner),
                     step: Ok(value.step),
@@ -1591,6 +1832,47 @@ pub mod types {
         impl ::std::convert::From<super::RefusalWrapped> for RefusalWrapped {
             fn from(value: super::RefusalWrapped) -> Self {
                 Self { wrapped: Ok(value.wrapped) }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Sprint {
+            how: ::std::result::Result<
+                ::std::option::Option<super::SprintHow>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Sprint {
+            fn default() -> Self {
+                Self {
+                    how: Ok(Default::default()),
+                }
+            }
+        }
+        impl Sprint {
+            pub fn how<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::SprintHow>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.how = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for how: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Sprint> for super::Sprint {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Sprint,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { how: value.how? })
+            }
+        }
+        impl ::std::convert::From<super::Sprint> for Sprint {
+            fn from(value: super::Sprint) -> Self {
+                Self { how: Ok(value.how) }
             }
         }
         #[derive(Clone, Debug)]
@@ -2136,6 +2418,55 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    /// Null, by a variant that may leave the discriminator out, which it has to have here.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Move {
+        #[allow(missing_docs)]
+        Sprint(MoveSprint),
+        #[allow(missing_docs)]
+        Crawl(Crawl),
+    }
+    impl ::std::convert::From<MoveSprint> for Move {
+        fn from(value: MoveSprint) -> Self {
+            Self::Sprint(value)
+        }
+    }
+    impl ::std::convert::From<Crawl> for Move {
+        fn from(value: Crawl) -> Self {
+            Self::Crawl(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Move {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            #[derive(::serde::Deserialize)]
+            struct Discriminator {
+                #[serde(rename = "how")]
+                value: ::std::string::String,
+            }
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+                .map_err(D::Error::custom)?;
+            match discriminator.value.as_str() {
+                "sprint" => ::serde_json::from_str(raw.get()).map(Self::Sprint),
+                "crawl" => ::serde_json::from_str(raw.get()).map(Self::Crawl),
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `how` of `Move`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     impl ::std::fmt::Display for RecordAData {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -2588,6 +2919,16 @@ pub mod types {
             other == self
         }
     }
+    impl CrawlHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Crawl];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Crawl => "crawl",
+            }
+        }
+    }
     impl Grade {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::A, Self::B];
@@ -2734,6 +3075,16 @@ pub mod types {
             match self {
                 Self::Missing => "Missing",
                 Self::Gone => "Gone",
+            }
+        }
+    }
+    impl SprintHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Sprint];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Sprint => "sprint",
             }
         }
     }
