@@ -58,12 +58,13 @@
 //!   header `Authorization` is taken where there are no security schemes.
 //! - **Bodies** have one media type, in requests of any method (of the body of a GET or DELETE, HTTP says
 //!   nothing: a proxy may drop it).
-//!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it. So is whatever ends in
+//!   - `application/json`; null beside an `allOf` of one reference, as dropshot writes it, or where its component
+//!     admits it, in requests that have to have a body and in the one body of successes. So is whatever ends in
 //!     `+json` (`application/problem+json`): it is taken and answered by that name, and asked for by the client. dropshot
 //!     calls it `application/json`.
 //!   - `application/x-www-form-urlencoded` in requests: an object with properties. Single values are written as
 //!     in a query, a list of them as the name with each, and what else there is as JSON (OpenAPI 3.0.3, Encoding
-//!     Object). A required list that is left out has no items.
+//!     Object), whose `encoding` says nothing else. A required list that is left out has no items.
 //!   - These two may be left out of a request (`required` is false unless it is said): then the handler has an
 //!     `Option`. A body of no bytes is none, and so is a form of which every member is left out.
 //!   - `text/plain`: a string.
@@ -91,13 +92,14 @@
 //!   that could be two is refused when it comes), of an `anyOf` the first that it passes, in the document's order,
 //!   is meant. Trial is refused where types keep less than schemas (lists with limits), where an alternative
 //!   contains the list again, where a value would be held against more than 64 schemas, and where a `oneOf` could
-//!   never mean an alternative. An alternative that is null makes the whole nullable; none is null besides.
-//!   Properties beside the list are those of each alternative. The type is an `enum` with a variant for each.
+//!   never mean an alternative. An alternative that admits null makes the whole nullable; of a `oneOf`,
+//!   one may. Properties beside the list are those of each alternative. The type is an `enum` with a variant for each.
 //! - **`allOf`** of one item says what that says, with `description`, `default` or `nullable` beside it. Of several,
 //!   it is an object with the members of all: the same member alike in all parts (or any value, or any text, in all
 //!   but one), and none that a part with `additionalProperties: false` does not have.
 //! - **Objects** have `properties`, or `additionalProperties` with a schema, or neither: then they have
-//!   any members.
+//!   any members. With both, the members that are no properties are in a map, the field `extra`; a property of that
+//!   name is `extra_2`. No part of an `allOf` has a schema for members that other parts describe.
 //! - **Any value** is an `Any`, which keeps the text; null is among its values, and a member that may be left out is an
 //!   `Option` of it.
 //! - **Null alone** is a string whose `enum` is `[null]`, as schemars writes it.
@@ -118,8 +120,8 @@
 //!   is that, too), and `int64` without one. **Numbers** are exact decimals, whatever their `format` says.
 //! - **Formats of strings**: `uuid`, `date-time` (of a year from 0 to 9999 in UTC), `date`, `ip`, `ipv4`, `ipv6`,
 //!   `password` (a secret, which `Debug` does not show), and `byte` (base64, checked as a pattern). `uri`,
-//!   `uri-reference` and every other are told to readers alone, and so is an unknown format of a number: the standard
-//!   leaves formats open.
+//!   `uri-reference` and every other are told to readers alone, and so is an unknown format of a number or of
+//!   alternatives: the standard leaves formats open.
 //! - **Lists**: `minItems`, `maxItems` and `uniqueItems` are checked by the server. No type keeps
 //!   them; the client's documentation tells them. So it is with `multipleOf`, with an `enum` of numbers or booleans,
 //!   and with `minProperties` and `maxProperties`.

@@ -37,6 +37,7 @@
 //! So a new way to say something is a change of the parsing half alone. A new thing to say is a [`Kind`],
 //! or a field of one; the compiler then finds each place of the emitting half that has to know it.
 
+mod object;
 mod operation;
 mod schema;
 
@@ -45,10 +46,11 @@ use serde_json::Value;
 
 use crate::names;
 pub use crate::pointer::Pointer;
+pub use object::Others;
 pub(crate) use operation::JSON;
 pub(crate) use operation::one_of_bodies;
 pub use operation::{
-    Body, Content, Header, Link, Location, Method, Operation, Parameter, Response, Status,
+    Body, Content, Header, Link, Location, Method, Operation, OrNull, Parameter, Response, Status,
 };
 pub(crate) use schema::OfForm;
 pub use schema::{Alternative, Bound, Bounds, Format, Kind, Limit, Schema, Sign, Text, Width};

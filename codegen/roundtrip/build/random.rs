@@ -136,7 +136,7 @@ fn list(random: &mut Rng, before: usize, depth: usize) -> Value {
 }
 
 fn object(random: &mut Rng, before: usize, depth: usize) -> Value {
-    let names = ["a", "b", "type", "x-y", "@id"];
+    let names = ["a", "b", "type", "x-y", "@id", "extra"];
     let mut properties = Map::new();
     for name in &names[..random.usize(..=names.len())] {
         properties.insert((*name).to_owned(), any(random, before, depth + 1));
@@ -144,8 +144,10 @@ fn object(random: &mut Rng, before: usize, depth: usize) -> Value {
     let required = properties.keys().filter(|_| random.bool());
     let required: Vec<_> = required.cloned().collect();
     let mut schema = json!({ "type": "object", "properties": properties, "required": required });
-    if random.u8(..3) == 0 {
-        schema["additionalProperties"] = false.into();
+    match random.u8(..6) {
+        0 | 1 => schema["additionalProperties"] = false.into(),
+        2 => schema["additionalProperties"] = any(random, before, depth + 1),
+        _ => {}
     }
     if random.u8(..4) == 0 {
         schema["minProperties"] = random.usize(..2).into();
@@ -157,7 +159,11 @@ fn object(random: &mut Rng, before: usize, depth: usize) -> Value {
 fn alternatives(random: &mut Rng, before: usize, depth: usize) -> Value {
     let count = random.usize(2..4);
     let parts = std::iter::repeat_with(|| any(random, before, depth + 1));
-    let parts: Vec<_> = parts.take(count).collect();
+    let mut parts: Vec<_> = parts.take(count).collect();
+    // More often than elsewhere: it is the null of the whole.
+    if random.u8(..3) == 0 && parts[0].get("type").is_some() {
+        parts[0]["nullable"] = true.into();
+    }
     let keyword = ["oneOf", "anyOf"][random.usize(..2)];
     json!({ keyword: parts })
 }

@@ -172,6 +172,14 @@ impl BodiesApi for Cabinet {
         Ok(PutNothingAnswer::new(request.check().await?.body))
     }
 
+    async fn put_maybe(
+        _: &RequestContext<Answered>,
+        request: Unchecked<PutMaybeRequest>,
+    ) -> Result<PutMaybeAnswer, Rejection<Refused>> {
+        let body = request.check().await?.body;
+        Ok(PutMaybeAnswer::new(body.map(Into::into)))
+    }
+
     async fn open_old_channel(
         _: &RequestContext<Answered>,
         request: Unchecked<OpenOldChannelRequest>,

@@ -29,8 +29,8 @@ mod decimal;
 mod field;
 mod head;
 mod hint;
-mod members;
 mod metadata;
+mod object;
 mod operation;
 mod parameters;
 mod rejection;
@@ -39,6 +39,7 @@ mod request;
 mod routes;
 mod security;
 mod serve;
+mod text;
 mod time;
 mod violation;
 mod websocket;
@@ -50,8 +51,8 @@ pub use content::{FromBody, Multipart, Optional, Unread};
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
 pub use head::MAX_HEADERS;
-pub use members::{Members, Object, object, tag, text};
 pub use metadata::{Described, Description, any_of, document_schema};
+pub use object::{Members, Object, object};
 pub use operation::{AnswerHeader, Body, Listed, Location, Operation, Parameter, Status};
 pub use parameters::Parameters;
 pub use rejection::{Cause, ErrorAnswer, Rejection, RequestError, header_of, header_value};
@@ -63,6 +64,7 @@ pub use serve::{
     Admitted, ErrorBody, Handler, Handling, Served, endpoint, listed_body, register_absent_methods,
     serve,
 };
+pub use text::{tag, text};
 pub use time::{is_writable, parse_rfc3339, rfc3339};
 pub use violation::{MAX_PATH, MAX_VIOLATIONS, Violation, Violations, constraint};
 pub use websocket::{Switching, Websocket};

@@ -47,6 +47,8 @@ pub enum Kind {
     Array(Array),
     /// An object.
     Object(Object),
+    /// An object, and what its members are that are no properties.
+    Open(Object, &'static Schema),
     /// An object whose members have any name, and are this.
     Map(&'static Schema),
     /// One of several objects.

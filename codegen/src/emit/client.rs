@@ -24,6 +24,9 @@ const CHOICE: (&str, &str) = ("choice.rs", include_str!("../client/choice.rs"));
 /// What they share besides where a document has values of any kind.
 const OPEN: (&str, &str) = ("any.rs", include_str!("../client/any.rs"));
 
+/// What they share besides where an object keeps members that are no properties.
+const OBJECT: (&str, &str) = ("object.rs", include_str!("../client/object.rs"));
+
 /// What a client has where a form needs it.
 const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
 
@@ -31,12 +34,16 @@ const FORM: (&str, &str) = ("form.rs", include_str!("../client/form.rs"));
 const PATH: (&str, &str) = ("path.rs", include_str!("../client/path.rs"));
 
 /// What the modules of documents find in the one around them, of each file beside it.
-const USED: [(&str, &str); 6] = [
+const USED: [(&str, &str); 7] = [
     ("any", "pub use any::Any;"),
     ("any", "#[doc(hidden)]\npub use any::present;"),
     ("choice", "use choice::none_of;"),
     ("decimal", "pub use decimal::{Decimal, DecimalError};"),
     ("field", "pub use field::Field;"),
+    (
+        "object",
+        "#[doc(hidden)]\npub use object::{Members, Object, object};",
+    ),
     (
         "time",
         "pub use time::{is_writable, parse_rfc3339, rfc3339};",
@@ -88,7 +95,8 @@ pub(crate) fn modules(
     let shared = SHARED
         .into_iter()
         .chain(has_choice(&modules).then_some(CHOICE))
-        .chain(is_open(documents).then_some(OPEN));
+        .chain(is_open(documents).then_some(OPEN))
+        .chain(has_others(documents).then_some(OBJECT));
     let shared = shared.map(|file| ("codegen/runtime/src", file));
     let own = [
         has_form(documents).then_some(FORM),
@@ -145,6 +153,12 @@ fn is_open(documents: &[Document]) -> bool {
         schemas.any(Schema::has_any) || !document.tried().is_empty()
     };
     documents.iter().any(any)
+}
+
+/// Whether a document has an object that keeps members which are no properties.
+fn has_others(documents: &[Document]) -> bool {
+    let mut schemas = documents.iter().flat_map(|it| it.schemas.values());
+    schemas.any(|it| it.fields().1.is_some())
 }
 
 /// Whether a document has a form whose members are more than single values.

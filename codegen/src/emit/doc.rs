@@ -27,6 +27,9 @@ struct Tidy;
 
 impl VisitMut for Tidy {
     fn visit_attributes_mut(&mut self, attributes: &mut Vec<Attribute>) {
+        if !attributes.iter().any(|it| it.path().is_ident("doc")) {
+            return;
+        }
         let tidied = std::mem::take(attributes).into_iter().flat_map(split);
         attributes.extend(tidied);
     }

@@ -31,8 +31,9 @@ fn renamings(schema: &Schema) -> Vec<Renaming> {
     let Kind::Object { properties, .. } = &schema.kind else {
         return Vec::new();
     };
-    let fields = names::fields(properties.keys().map(String::as_str));
+    let (fields, extra) = schema.fields();
     let mut taken: HashSet<String> = fields.iter().cloned().collect();
+    taken.extend(extra.map(str::to_owned));
     let mut renamings = Vec::new();
     for (old, schema) in fields.into_iter().zip(properties.values()) {
         let Kind::Ref(component) = &schema.kind else {

@@ -6,22 +6,29 @@
 //! 3. A body that is taken by value, as enumerations are, is written like any other.
 //! 4. A list in a query is expected as it is sent: its name with each item.
 //! 5. A text or bytes are answered as such, not as JSON, and JSON by the name that the document has for it.
+//! 6. Of several bodies, an answer has the one of its status; where the caller says the status, the type of them all.
+//!    progenitor, which was shown bytes, asks for a `serde_json::Value`, in which numbers are rounded.
 //!
-//! An answer of several bodies stays as progenitor has it: whoever makes one gives a `serde_json::Value`, in which
-//! numbers are rounded, and gives null for no body. Of requests, progenitor compares JSON and texts. Bodies that are
-//! forms, parts or bytes are matched by what `into_inner` gives.
+//! Of requests, progenitor compares JSON and texts. Bodies that are forms, parts or bytes are matched by what
+//! `into_inner` gives. What the client finds where a redirect leads is given as JSON.
 
 use std::collections::HashMap;
 
+use indexmap::IndexSet;
+use quote::format_ident;
 use serde_json::Value;
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, ExprLit, ExprMethodCall, FnArg, ImplItemFn, Item, Lit, LitStr, Type, parse_quote};
+use syn::{
+    Expr, ExprLit, ExprMethodCall, FnArg, Ident, ImplItemFn, Item, Lit, LitStr, PatType, Type,
+    parse_quote,
+};
 
 use crate::model::{Content, Document, JSON, Kind, Location, Operation, Status};
+use crate::names;
 
-use super::bodies;
 use super::patch::{self, Shared};
+use super::{bodies, several};
 
 /// Step 1, in the prepared document.
 pub(super) fn named(mut prepared: Value) -> Value {
@@ -66,6 +73,7 @@ pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
                 operation,
                 is_answer,
                 is_value: false,
+                is_typed: false,
                 json_type: None,
             }
             .visit_item_impl_mut(item);
@@ -80,6 +88,8 @@ struct Mock<'a> {
     is_answer: bool,
     /// Whether what is visited has a body that is no reference.
     is_value: bool,
+    /// Whether what is visited got the type of its body from here.
+    is_typed: bool,
     /// The media type of what is visited, if it is JSON by another name.
     json_type: Option<&'a str>,
 }
@@ -90,6 +100,59 @@ impl<'a> Mock<'a> {
         let mut with = self.operation.answers();
         let with = with.find(|it| it.status == Status::Code(code))?;
         with.content.as_ref()?.json_type()
+    }
+
+    /// The body of an answer, where the operation has several.
+    fn one_of_several(&self, function: &str, code: Option<u16>) -> Option<OneOf<'a>> {
+        let operation = self.operation;
+        let any = |name: String, bodies: IndexSet<Option<&str>>| OneOf::Any {
+            ty: format_ident!("{}", names::of_type(&name)),
+            may_be_none: bodies.contains(&None),
+        };
+        match (code, function) {
+            (Some(code), _) if !operation.success_bodies().is_empty() => {
+                let mut successes = operation.successes();
+                let answer = successes.find(|it| it.status == Status::Code(code))?;
+                Some(answer.schema().map_or(OneOf::Nothing, OneOf::Component))
+            }
+            (None, "success") => Some(any(operation.success_schema()?, operation.success_bodies())),
+            (None, "client_error" | "server_error") if several::has_several(operation) => {
+                Some(any(operation.error_schema()?, operation.error_bodies()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Step 6.
+    fn give_type(&mut self, function: &mut ImplItemFn, code: Option<u16>) {
+        let name = function.sig.ident.to_string();
+        let given = self.one_of_several(&name, code).filter(|_| self.is_answer);
+        self.is_typed = given.is_some();
+        let ty = match given {
+            None => return,
+            Some(OneOf::Nothing) => {
+                function.sig.inputs = function.sig.inputs.iter().take(1).cloned().collect();
+                function.block = parse_quote!({ Self(self.0.status(#code)) });
+                return;
+            }
+            Some(OneOf::Component(component)) => format_ident!("{}", names::of_type(component)),
+            Some(OneOf::Any { ty, may_be_none }) => {
+                let answer = function.block.stmts.pop();
+                if may_be_none {
+                    let nothing = several::variant(None);
+                    function.block.stmts.push(parse_quote! {
+                        if matches!(value, types::#ty::#nothing) {
+                            return Self(self.0.status(status));
+                        }
+                    });
+                }
+                function.block.stmts.extend(answer);
+                ty
+            }
+        };
+        if let Some(value) = value_of(function) {
+            *value.ty = parse_quote!(&types::#ty);
+        }
     }
 
     fn is_list(&self, name: &str) -> bool {
@@ -117,17 +180,15 @@ impl<'a> Mock<'a> {
 
 impl VisitMut for Mock<'_> {
     fn visit_impl_item_fn_mut(&mut self, function: &mut ImplItemFn) {
-        let value = function.sig.inputs.iter_mut().find_map(|it| match it {
-            FnArg::Typed(it) if it.pat == parse_quote!(value) => Some(it),
-            _ => None,
-        });
-        self.json_type = status(&mut function.block)
+        let status = status(&mut function.block);
+        self.give_type(function, status);
+        let value = value_of(function);
+        self.json_type = status
             .filter(|_| self.is_answer)
             .and_then(|code| self.json_type(code));
         self.is_value = value
             .as_ref()
             .is_some_and(|it| !matches!(*it.ty, Type::Reference(_)));
-        let status = status(&mut function.block);
         let media_type = status
             .filter(|_| self.is_answer)
             .and_then(|it| self.media_type(it));
@@ -147,13 +208,13 @@ impl VisitMut for Mock<'_> {
         }
     }
 
-    /// Steps 2 to 4.
+    /// Steps 2 to 4, and 6.
     fn visit_expr_mut(&mut self, expression: &mut Expr) {
         visit_mut::visit_expr_mut(self, expression);
         let Expr::MethodCall(call) = expression else {
             return;
         };
-        if call.method == "json_body_obj" {
+        if call.method == "json_body_obj" || (self.is_typed && call.method == "json_body") {
             let value = &call.args;
             let value: Expr = match self.is_value {
                 true => parse_quote!(&#value),
@@ -163,7 +224,7 @@ impl VisitMut for Mock<'_> {
             if self.is_answer {
                 let text: Expr = parse_quote!(::serde_json::to_vec(#value).expect("it is JSON"));
                 call.args = Punctuated::from_iter([text]);
-                call.method = quote::format_ident!("body");
+                call.method = format_ident!("body");
             } else {
                 call.args = Punctuated::from_iter([value]);
             }
@@ -180,6 +241,25 @@ impl VisitMut for Mock<'_> {
             };
         }
     }
+}
+
+/// Which of several bodies an answer has.
+enum OneOf<'a> {
+    Component(&'a str),
+    Nothing,
+    /// The one that the caller says, by the type of all.
+    Any {
+        ty: Ident,
+        may_be_none: bool,
+    },
+}
+
+/// What a function is given as a body.
+fn value_of(function: &mut ImplItemFn) -> Option<&mut PatType> {
+    function.sig.inputs.iter_mut().find_map(|it| match it {
+        FnArg::Typed(it) if it.pat == parse_quote!(value) => Some(it),
+        _ => None,
+    })
 }
 
 /// The status that a function answers with.

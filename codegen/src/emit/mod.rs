@@ -2,9 +2,9 @@
 //!
 //! 1. [`prepare`] makes the document that progenitor should see.
 //! 2. [`types`] has progenitor make Rust of it, [`patch`]es that, its texts in [`checked`] and [`strings`],
-//!    the client's names in [`members`], how the server's are read in [`reading`], its [`bodies`], [`paths`] and answers of [`several`] kinds, and adds
-//!    the types that this crate makes by
-//!    itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
+//!    the client's names in [`members`] and what it may leave out in [`others`], how the server's are read in
+//!    [`reading`], its [`bodies`], [`paths`] and answers of [`several`] kinds, and adds the types that this crate makes
+//!    by itself ([`scalars`], [`formats`], [`one_of`], [`open`]).
 //!    Mocks are put right in [`mock`].
 //! 3. For the server, [`schemas`] makes the types tell dropshot their published schemas, and
 //!    [`server`] makes the trait, the requests and the answers.
@@ -18,6 +18,7 @@ mod members;
 mod mock;
 mod one_of;
 mod open;
+mod others;
 mod patch;
 mod paths;
 mod prepare;

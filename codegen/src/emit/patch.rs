@@ -14,6 +14,7 @@
 //! 9. Newtypes over strings behave like strings, and enumerations say what there is ([`strings`]).
 //! 10. No member of the client is called `type_` that could have a better name ([`members`]).
 //! 11. The server's types are read by its runtime, which costs less to compile than what serde derives ([`reading`]).
+//!     So are the client's that keep members which are no properties, and these may be left out ([`others`]).
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,8 +27,8 @@ use syn::{
 use crate::model::{Document, Format, Kind};
 use crate::names;
 
-use super::prepare::{self, MARKER};
-use super::{checked, members, reading, strings, values};
+use super::prepare::{self, MARKED, MARKER};
+use super::{checked, members, others, reading, strings, values};
 
 /// Patches a whole file.
 pub(super) fn file(file: &mut syn::File, document: &Document, shared: &Shared) {
@@ -114,10 +115,15 @@ impl VisitMut for Mender<'_> {
             items.extend(hidden);
             values::put_back(items, self.document);
             checked::strings(items);
-            strings::convenient(items, &self.shared.path(self.modules.len()));
+            let shared = self.shared.path(self.modules.len());
+            strings::convenient(items, &shared);
             match self.shared {
-                Shared::Parent => members::named(items, self.document),
-                Shared::Runtime => reading::by_the_runtime(items),
+                Shared::Parent => {
+                    reading::with_others(items, &shared);
+                    others::may_be_left_out(items, self.document);
+                    members::named(items, self.document);
+                }
+                Shared::Runtime => reading::by_the_runtime(items, &shared),
             }
         }
         self.modules.pop();
@@ -170,10 +176,9 @@ impl VisitMut for Mender<'_> {
 
     fn visit_lit_str_mut(&mut self, literal: &mut syn::LitStr) {
         // progenitor names types in messages, too.
-        let marked = format!(":: {MARKER} :: types :: ");
         let text = literal.value();
-        if text.contains(&marked) {
-            *literal = syn::LitStr::new(&text.replace(&marked, ""), literal.span());
+        if text.contains(MARKED) {
+            *literal = syn::LitStr::new(&text.replace(MARKED, ""), literal.span());
         }
     }
 
@@ -189,16 +194,18 @@ impl Mender<'_> {
     /// Turns `::patch::X` into the path of `X`, as seen from the module around it; for the server,
     /// `::regress::X` into the one of its runtime.
     fn resolve(&self, path: &mut Path) {
-        let mut segments = path.segments.iter();
-        let Some(first) = segments.next().filter(|_| path.leading_colon.is_some()) else {
+        let first = path.segments.first();
+        let Some(first) = first.filter(|_| path.leading_colon.is_some()) else {
             return;
         };
-        let rest: Vec<_> = segments.cloned().collect();
-        if first.ident == "regress" && matches!(self.shared, Shared::Runtime) {
-            *path = parse_quote!(::openapi_dropshot_runtime::schema::#(#rest)::*);
+        let is_regress = first.ident == "regress" && matches!(self.shared, Shared::Runtime);
+        // Nearly all others begin with `::std`.
+        if !is_regress && first.ident != MARKER {
             return;
         }
-        if first.ident != MARKER {
+        let rest: Vec<_> = path.segments.iter().skip(1).cloned().collect();
+        if is_regress {
+            *path = parse_quote!(::openapi_dropshot_runtime::schema::#(#rest)::*);
             return;
         }
         *path = match rest.as_slice() {
@@ -261,11 +268,13 @@ impl Mender<'_> {
     fn order(&self, item: &mut ItemStruct) {
         let name = self.components.get(&item.ident.to_string());
         let schema = name.and_then(|it| self.document.schemas.get(*it));
-        let Some(Kind::Object { properties, .. }) = schema.map(|it| &it.kind) else {
+        let Some((schema, Kind::Object { properties, .. })) = schema.map(|it| (it, &it.kind))
+        else {
             return;
         };
-        let fields = names::fields(properties.keys().map(String::as_str));
-        let places: HashMap<&str, usize> = fields.iter().map(String::as_str).zip(0..).collect();
+        let (fields, extra) = schema.fields();
+        let all = fields.iter().map(String::as_str).chain(extra);
+        let places: HashMap<&str, usize> = all.zip(0..).collect();
         let place = |it: &Field| {
             let name = it.ident.as_ref().map(Ident::to_string);
             name.and_then(|it| places.get(it.as_str()).copied())

@@ -22,8 +22,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{
-    Body, Content, Document, Format, JSON, Kind, Limit, Location, Operation, Parameter, Response,
-    Schema, Status, Text,
+    Body, Content, Document, Format, JSON, Kind, Limit, Location, Operation, OrNull, Others,
+    Parameter, Response, Schema, Status, Text,
 };
 use crate::names;
 
@@ -31,6 +31,9 @@ use super::several;
 
 /// The crate that does not exist, whose items are rewritten later.
 pub(super) const MARKER: &str = "patch";
+
+/// What its types begin with, as tokens are written.
+pub(super) const MARKED: &str = ":: patch :: types :: ";
 
 /// Whether this crate emits the type of the component by itself.
 pub(super) fn is_own(schema: &Schema) -> bool {
@@ -169,7 +172,7 @@ fn prepared_answer(answer: &Response) -> Value {
         Some(Content::Json {
             component: schema, ..
         }) => {
-            let schema = body(schema, answer.nullable);
+            let schema = body(schema, answer.null);
             value["content"] = json!({ "application/json": { "schema": schema } });
         }
         // progenitor hands over the bytes.
@@ -180,10 +183,10 @@ fn prepared_answer(answer: &Response) -> Value {
 }
 
 /// A reference to the component of a body, which may be null.
-fn body(component: &str, nullable: bool) -> Value {
-    match nullable {
-        true => marker("Nullable", Some(reference(component))),
-        false => reference(component),
+fn body(component: &str, null: OrNull) -> Value {
+    match null {
+        OrNull::Here | OrNull::ByComponent => marker("Nullable", Some(reference(component))),
+        OrNull::Never => reference(component),
     }
 }
 
@@ -194,7 +197,7 @@ fn request_content(body: &Body) -> Value {
     let bytes = json!({ "type": "string", "format": "binary" });
     let (media_type, schema) = match &body.content {
         Content::Json { component, .. } => match body.required {
-            true => (JSON, self::body(component, body.nullable)),
+            true => (JSON, self::body(component, body.null)),
             false => (JSON, marker("Optional", Some(reference(component)))),
         },
         Content::Form(name) => match body.required {
@@ -225,9 +228,9 @@ fn component(document: &Document, schema: &Schema) -> Value {
         Kind::Object {
             properties,
             required,
-            additional,
+            others,
         } => {
-            let fields = names::fields(properties.keys().map(String::as_str));
+            let (fields, _) = schema.fields();
             let seen = |name: &String| {
                 let at = properties.get_index_of(name).unwrap_or_default();
                 seen_field(name, &fields[at]).to_owned()
@@ -242,7 +245,11 @@ fn component(document: &Document, schema: &Schema) -> Value {
                 "type": "object",
                 "properties": members,
                 "required": required,
-                "additionalProperties": additional,
+                "additionalProperties": match others {
+                    Others::Refused => json!(false),
+                    Others::Ignored => json!(true),
+                    Others::Kept(schema) => item(document, schema),
+                },
             })
         }
         Kind::Array { items, .. } => json!({ "type": "array", "items": item(document, items) }),

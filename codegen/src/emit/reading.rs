@@ -7,24 +7,39 @@
 use std::collections::HashSet;
 
 use quote::quote;
-use syn::{Attribute, Expr, ExprPath, Field, Fields, Ident, Item, ItemStruct, LitStr, Type};
-use syn::{meta::ParseNestedMeta, parse_quote, parse2};
+use syn::{Attribute, Expr, ExprPath, Field, Fields, FieldsNamed, Ident, Item, ItemStruct, LitStr};
+use syn::{Path, Type, meta::ParseNestedMeta, parse_quote};
 
 use super::patch::{argument, underive};
 use super::strings;
 
-/// Patches the types of a module.
-pub(super) fn by_the_runtime(items: &mut Vec<Item>) {
+/// Patches the types of a module. `shared` is the path of the runtime, as seen from there.
+pub(super) fn by_the_runtime(items: &mut Vec<Item>, shared: &Path) {
     let of_texts = strings::implementors(items, "FromStr");
+    patched(items, |item| match item {
+        Item::Struct(it) => object(it, shared),
+        Item::Enum(it) if strings::is_of_texts(it, &of_texts) => {
+            let was_derived = underive(&mut it.attrs, "Deserialize");
+            was_derived.then(|| deserialize(&it.ident, "text", shared))
+        }
+        _ => None,
+    });
+}
+
+/// Patches those types alone that keep the members that are no properties: serde would read these from a buffer, which
+/// holds no exact decimal. `shared` is the path of what both sides share.
+pub(super) fn with_others(items: &mut Vec<Item>, shared: &Path) {
+    let keeps = |it: &ItemStruct| it.fields.iter().any(|it| Told::of(it).is_rest);
+    patched(items, |item| match item {
+        Item::Struct(it) if keeps(it) => object(it, shared),
+        _ => None,
+    });
+}
+
+/// Adds what is made of an item behind it.
+fn patched(items: &mut Vec<Item>, made: impl Fn(&mut Item) -> Option<Vec<Item>>) {
     for mut item in std::mem::take(items) {
-        let added = match &mut item {
-            Item::Struct(it) => object(it),
-            Item::Enum(it) if strings::is_of_texts(it, &of_texts) => {
-                let was_derived = underive(&mut it.attrs, "Deserialize");
-                was_derived.then(|| deserialize(&it.ident, "text"))
-            }
-            _ => None,
-        };
+        let added = made(&mut item);
         items.push(item);
         items.extend(added.into_iter().flatten());
     }
@@ -41,6 +56,8 @@ struct Told {
     keeps_null: bool,
     /// Whether it has to be there though its type is an `Option`.
     is_required: bool,
+    /// Whether it keeps the members that are no properties.
+    is_rest: bool,
     /// Whether they say something that the runtime does not know.
     has_more: bool,
 }
@@ -69,6 +86,7 @@ impl Told {
                 self.default = Some(Some(text()?.parse()?));
             }
             Some("default") => self.default = Some(None),
+            Some("flatten") => self.is_rest = true,
             _ => self.has_more = true,
         }
         Ok(())
@@ -98,7 +116,7 @@ impl Told {
 }
 
 /// How an object is read; nothing where it needs more of serde.
-fn object(item: &mut ItemStruct) -> Option<Vec<Item>> {
+fn object(item: &mut ItemStruct, shared: &Path) -> Option<Vec<Item>> {
     let Fields::Named(fields) = &mut item.fields else {
         return None;
     };
@@ -111,48 +129,93 @@ fn object(item: &mut ItemStruct) -> Option<Vec<Item>> {
         return None;
     }
     item.attrs.retain(|it| !it.path().is_ident("serde"));
+    let ident = &item.ident;
+    let mut added = deserialize(ident, "object", shared);
+    added.push(members(ident, fields, &told, is_closed, shared));
+    for (field, told) in fields.named.iter_mut().zip(told) {
+        field.attrs.retain(|it| !it.path().is_ident("serde"));
+        match told.is_rest {
+            true => added.push(rest(ident, field, shared)),
+            false => field.attrs.extend(told.written()),
+        }
+    }
+    Some(added)
+}
+
+/// How the members of an object become its fields.
+fn members(
+    ident: &Ident,
+    fields: &FieldsNamed,
+    told: &[Told],
+    is_closed: bool,
+    shared: &Path,
+) -> Item {
+    let all = fields.named.iter().zip(told);
     // A field has an identifier.
-    let idents: Vec<Ident> = fields
-        .named
-        .iter()
-        .filter_map(|it| it.ident.clone())
-        .collect();
-    let names = told.iter().zip(&idents).map(|(told, ident)| {
+    let all = all.filter_map(|(field, told)| Some((field.ident.as_ref()?, &field.ty, told)));
+    let (rest, listed): (Vec<_>, Vec<_>) = all.partition(|(_, _, told)| told.is_rest);
+    let names = listed.iter().map(|(ident, _, told)| {
         let name = told.name.as_ref().map(LitStr::value);
         name.unwrap_or_else(|| ident.to_string())
     });
-    let values = fields.named.iter().zip(&told).zip(&idents).enumerate();
-    let values = values.map(|(at, ((field, told), ident))| told.value(ident, &field.ty, at));
-    let last = idents.len() - 1;
-    let numbers = (0..last).map(syn::Index::from).map(|at| quote!(#at));
-    let numbers = numbers.chain([quote!(_)]);
-    let ident = &item.ident;
+    let values = listed.iter().enumerate();
+    let values = values.map(|(at, (ident, ty, told))| told.value(ident, ty, at));
+    let idents: Vec<_> = listed.iter().map(|(ident, ..)| ident).collect();
+    let rest: Vec<_> = rest.iter().map(|(ident, ..)| ident).collect();
+    let keeps = rest.first().map(|_| {
+        quote!(
+            const KEEPS_OTHERS: bool = true;
+        )
+    });
+    let numbers = (0..listed.len())
+        .map(syn::Index::from)
+        .map(|at| quote!(#at));
+    let mut numbers: Vec<_> = numbers.collect();
+    if let (Some(last), true) = (numbers.last_mut(), rest.is_empty()) {
+        *last = quote!(_);
+    }
     // No member is called `members_` or `at_`: only keywords are given an underscore.
-    let how = quote! {
-        impl<'de> ::openapi_dropshot_runtime::Object<'de> for #ident {
+    parse_quote! {
+        impl<'de> #shared::Object<'de> for #ident {
             const MEMBERS: &'static [&'static str] = &[#(#names),*];
             const IS_CLOSED: bool = #is_closed;
+            #keeps
             fn of<A: ::serde::de::MapAccess<'de>>(
-                mut members_: ::openapi_dropshot_runtime::Members<A>,
+                mut members_: #shared::Members<A>,
             ) -> ::std::result::Result<Self, A::Error> {
                 #(let mut #idents = ::std::option::Option::None;)*
+                #(let mut #rest = ::std::collections::BTreeMap::new();)*
                 while let ::std::option::Option::Some(at_) = members_.next()? {
                     match at_ {
                         #(#numbers => members_.read(&mut #idents)?,)*
+                        #(_ => members_.keep(&mut #rest)?,)*
                     }
                 }
-                ::std::result::Result::Ok(Self { #(#idents: #values),* })
+                ::std::result::Result::Ok(Self { #(#idents: #values,)* #(#rest),* })
             }
         }
-    };
-    let mut added = deserialize(ident, "object");
-    // What is quoted above is an item.
-    added.extend(parse2::<Item>(how));
-    for (field, told) in fields.named.iter_mut().zip(told) {
-        field.attrs.retain(|it| !it.path().is_ident("serde"));
-        field.attrs.extend(told.written());
     }
-    Some(added)
+}
+
+/// How the field of all members that are no properties is written: without those that are called like a property,
+/// which would be there twice.
+fn rest(ident: &Ident, field: &mut Field, shared: &Path) -> Item {
+    let with = format!("{ident}::others_");
+    let written = parse_quote!(#[serde(flatten, serialize_with = #with)]);
+    field.attrs.push(written);
+    let ty = &field.ty;
+    parse_quote! {
+        impl #ident {
+            fn others_<S: ::serde::Serializer>(
+                others: &#ty,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                let names = <Self as #shared::Object>::MEMBERS;
+                let others = others.iter().filter(|(name, _)| !names.contains(&name.as_str()));
+                serializer.collect_map(others)
+            }
+        }
+    }
 }
 
 /// Whether serde is told to refuse other members; nothing where it is told something else.
@@ -170,14 +233,14 @@ fn closed(attributes: &[Attribute]) -> Option<bool> {
 }
 
 /// `Deserialize` by a function of the runtime.
-fn deserialize(ident: &Ident, by: &str) -> Vec<Item> {
+fn deserialize(ident: &Ident, by: &str, shared: &Path) -> Vec<Item> {
     let by = quote::format_ident!("{by}");
     vec![parse_quote! {
         impl<'de> ::serde::Deserialize<'de> for #ident {
             fn deserialize<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::std::result::Result<Self, D::Error> {
-                ::openapi_dropshot_runtime::#by(deserializer)
+                #shared::#by(deserializer)
             }
         }
     }]

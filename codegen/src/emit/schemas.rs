@@ -77,8 +77,10 @@ fn collect<'a>(document: &'a Document, schema: &'a Schema, found: &mut Vec<&'a s
         Kind::Union(alternatives) => alternatives.iter().for_each(|it| add(&it.schema)),
         Kind::Array { items, .. } => collect(document, items, found),
         Kind::Map(values) => collect(document, values, found),
-        Kind::Object { properties, .. } => {
-            let all = properties.values();
+        Kind::Object {
+            properties, others, ..
+        } => {
+            let all = properties.values().chain(others.kept());
             all.for_each(|it| collect(document, it, found));
         }
         _ => {}

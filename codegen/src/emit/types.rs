@@ -37,14 +37,14 @@ pub(super) fn file(
         file.items
             .retain(|item| matches!(item, Item::Mod(module) if module.ident == "types"));
     }
-    let own = syn::parse2::<syn::File>(own_types(document, side, &shared.path(1)))
+    let mut own = syn::parse2::<syn::File>(own_types(document, side, &shared.path(1)))
         .map_err(|error| refused(document, &error.to_string()))?;
     for item in &mut file.items {
         if let Item::Mod(module) = item
             && module.ident == "types"
             && let Some((_, items)) = &mut module.content
         {
-            items.extend(own.items.iter().cloned());
+            items.append(&mut own.items);
         }
     }
     if side != Side::Server {

@@ -93,12 +93,24 @@ pub struct Body {
     pub description: Option<String>,
     /// How it is written.
     pub content: Content,
-    /// Whether it may be null where it stands; only of JSON.
-    pub nullable: bool,
+    /// Whether it may be null; only of JSON.
+    pub null: OrNull,
     /// Whether it has to be there; always so where it is bytes, a text or multipart, or may be null.
     pub required: bool,
     /// Where in the document it is.
     pub pointer: Pointer,
+}
+
+/// Whether a body may be null, and what says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OrNull {
+    /// It is never null.
+    #[default]
+    Never,
+    /// What stands beside the reference to its component.
+    Here,
+    /// Its component.
+    ByComponent,
 }
 
 /// How a body is written, and which component describes it.
@@ -183,8 +195,8 @@ pub struct Response {
     pub headers: Vec<Header>,
     /// How its body is written; `None` where it has none, as all answers to HEAD. An error's is JSON.
     pub content: Option<Content>,
-    /// Whether it may be null where it stands; only of a success in JSON.
-    pub nullable: bool,
+    /// Whether it may be null; only of a success in JSON, and not of several that differ.
+    pub null: OrNull,
     /// What can be done next.
     pub links: Vec<Link>,
     /// Where in the document it is.

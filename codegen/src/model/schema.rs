@@ -5,7 +5,7 @@ use serde_json::Value;
 
 #[cfg(doc)]
 use super::Document;
-use super::Pointer;
+use super::{Others, Pointer};
 use crate::names;
 
 /// A schema, and where it stands.
@@ -66,8 +66,8 @@ pub enum Kind {
         properties: IndexMap<String, Schema>,
         /// The names of those that have to be there, each of them a property.
         required: Vec<String>,
-        /// Whether members that `properties` does not name are tolerated (and ignored).
-        additional: bool,
+        /// What members are that `properties` does not name.
+        others: Others,
     },
     /// An object whose members have any name.
     Map(Box<Schema>),
@@ -120,7 +120,7 @@ pub enum Limit {
 pub struct Alternative {
     /// What tells it from the others: no value has the signs of two.
     pub sign: Sign,
-    /// The component, which is not nullable.
+    /// The component. Its null is that of the list.
     pub schema: String,
 }
 
@@ -338,7 +338,12 @@ impl Schema {
     pub(crate) fn has_any(&self) -> bool {
         match &self.kind {
             Kind::Any => true,
-            Kind::Object { properties, .. } => properties.values().any(Schema::has_any),
+            Kind::Object {
+                properties, others, ..
+            } => properties
+                .values()
+                .chain(others.kept())
+                .any(Schema::has_any),
             Kind::Array { items: inner, .. } | Kind::Map(inner) => inner.has_any(),
             _ => false,
         }
@@ -361,7 +366,12 @@ impl Schema {
         while let Some(schema) = open.pop() {
             match &schema.kind {
                 Kind::Ref(name) => found.push(name.as_str()),
-                Kind::Object { properties, .. } => open.extend(properties.values()),
+                Kind::Object {
+                    properties, others, ..
+                } => {
+                    open.extend(properties.values());
+                    open.extend(others.kept().filter(|_| elsewhere));
+                }
                 Kind::Array { items: inner, .. } | Kind::Map(inner) if elsewhere => {
                     open.push(inner);
                 }

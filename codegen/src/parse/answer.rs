@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::{Content, Header, Location, Method, Pointer, Response, Status};
+use crate::model::{Content, Header, Location, Method, OrNull, Pointer, Response, Status};
 use crate::names::part;
 
 use super::content;
@@ -73,7 +73,7 @@ pub(super) fn all(
     }
     if method == Method::Head {
         for answer in successes.iter_mut().chain(&mut errors) {
-            (answer.content, answer.nullable) = (None, false);
+            (answer.content, answer.null) = (None, OrNull::Never);
         }
     }
     if whole && successes.is_empty() {
@@ -108,8 +108,7 @@ fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) 
     };
     let is_2xx = |answer: &Response| matches!(answer.status, Status::Code(200..300));
     for answer in further {
-        let has_same_body =
-            answer.content == success.content && answer.nullable == success.nullable;
+        let has_same_body = answer.content == success.content && answer.null == success.null;
         let can_be_one = has_same_body || (is_json(answer) && is_json(success));
         let remedy = if !is_2xx(answer) || !is_2xx(success) {
             "write only successes of 200 to 299, or an operation for each"
@@ -128,7 +127,7 @@ fn check_further(reader: &Reader<'_>, success: &Response, further: &[Response]) 
 
 /// Whether its body is JSON that is never null, or none.
 fn is_json(answer: &Response) -> bool {
-    matches!(answer.content, None | Some(Content::Json { .. })) && !answer.nullable
+    matches!(answer.content, None | Some(Content::Json { .. })) && answer.null == OrNull::Never
 }
 
 fn is_success(status: Status) -> bool {
@@ -145,7 +144,7 @@ fn is_anything(answer: &Response) -> bool {
 fn check_errors(reader: &Reader<'_>, errors: &[Response]) {
     for answer in errors {
         match answer.content {
-            _ if answer.nullable => reader.refuse(
+            _ if answer.null != OrNull::Never => reader.refuse(
                 &answer.pointer,
                 "an error may not be null",
                 "remove `nullable`",
@@ -227,7 +226,7 @@ pub(super) fn one<'a>(
         status,
         description: description?,
         headers: headers?,
-        nullable: body.as_ref().is_some_and(|(_, nullable)| *nullable),
+        null: body.as_ref().map(|(_, null)| *null).unwrap_or_default(),
         content: body.map(|(content, _)| content),
         links,
         pointer: place.pointer,

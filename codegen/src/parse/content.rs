@@ -9,14 +9,18 @@
 
 use serde_json::{Value, json};
 
-use crate::model::{Content, JSON, Kind, OfForm, Operation, Schema};
+use crate::model::{Content, JSON, Kind, OfForm, Operation, OrNull, Others, Pointer, Schema};
 
 use super::answer;
 use super::graph::{self, Schemas};
 use super::reader::{self, Keywords, Place, Reader};
 use super::schema;
 
-const MEDIA_TYPE: Keywords = Keywords::new("a media type", &["schema"], &["example", "examples"]);
+const MEDIA_TYPE: Keywords = Keywords::new(
+    "a media type",
+    &["schema", "encoding"],
+    &["example", "examples"],
+);
 
 /// Whose body it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub(super) fn all<'a>(
     holder: &Place<'a>,
     side: Side,
     name: &str,
-) -> Option<(Content, bool)> {
+) -> Option<(Content, OrNull)> {
     let Some(content) = holder.get("content") else {
         reader.missing(holder, "content");
         return None;
@@ -60,9 +64,16 @@ fn one<'a>(
     place: Place<'a>,
     side: Side,
     name: &str,
-) -> Option<(Content, bool)> {
+) -> Option<(Content, OrNull)> {
     let place = reader.object(place, &MEDIA_TYPE)?;
     answer::examples(reader, &place);
+    if let Some(encoding) = place.get("encoding").filter(|it| *it.value != json!({})) {
+        reader.refuse(
+            &encoding.pointer,
+            "an `encoding` that says something is not understood",
+            "remove it: a list is written as the name with each item, and what else is no single value as JSON",
+        );
+    }
     // Where nothing is said, it is anything.
     let schema = place.get("schema").unwrap_or(Place {
         value: reader.anything,
@@ -87,7 +98,13 @@ fn one<'a>(
                 component,
                 media_type,
             };
-            return Some((content, nullable));
+            // What the component says of null is known once all are read.
+            let null = if nullable {
+                OrNull::Here
+            } else {
+                OrNull::Never
+            };
+            return Some((content, null));
         }
         ("application/x-www-form-urlencoded", Side::Request) => never_null().map(Content::Form),
         ("text/plain", _) if !is_of_bytes(&place) => never_null().map(Content::Text),
@@ -105,7 +122,7 @@ fn one<'a>(
         _ => check_bytes(reader, &place, "nothing looks into bytes")
             .then(|| Content::Bytes(media.to_owned())),
     };
-    content.map(|content| (content, false))
+    content.map(|content| (content, OrNull::Never))
 }
 
 /// The component that a body is: the one that it refers to, or the one that is made of it; and whether it may be null
@@ -209,13 +226,40 @@ fn check_null(reader: &Reader<'_>, schemas: &Schemas, member: &Schema) {
     }
 }
 
-/// Refuses bodies that are not what their media type can say: no component of one is null; a form is an object, and a
-/// text is a string.
+/// Says of bodies in JSON whether their components let them be null.
+pub(super) fn admit_null(schemas: &Schemas, operation: &mut Operation) {
+    let nullable = |content: &Content| match content {
+        Content::Json { component, .. } => schemas.get(component).is_some_and(|it| it.nullable),
+        _ => false,
+    };
+    let successes = std::iter::once(&mut operation.success).chain(&mut operation.further);
+    let answers = successes.filter_map(|it| Some((it.content.as_ref()?, &mut it.null)));
+    let body = operation
+        .body
+        .iter_mut()
+        .map(|it| (&it.content, &mut it.null));
+    for (content, null) in answers.chain(body) {
+        if *null == OrNull::Never && nullable(content) {
+            *null = OrNull::ByComponent;
+        }
+    }
+}
+
+/// The bodies of an operation: how they are written, where, and whether they may be null.
+fn bodies(operation: &Operation) -> impl Iterator<Item = (&Content, &Pointer, bool)> {
+    let is_one = operation.success_bodies().is_empty();
+    let successes = operation.successes().map(move |it| (it, is_one));
+    let errors = operation.errors.iter().map(|it| (it, false));
+    let answers = successes.chain(errors);
+    let answers = answers.filter_map(|(it, null)| Some((it.content.as_ref()?, &it.pointer, null)));
+    let body = operation.body.iter();
+    answers.chain(body.map(|it| (&it.content, &it.pointer, true)))
+}
+
+/// Refuses bodies that are not what their media type can say: none but JSON is null; a form is an object, and a text is
+/// a string.
 pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operation) {
-    let answers = operation.answers();
-    let answers = answers.filter_map(|it| Some((it.content.as_ref()?, &it.pointer)));
-    let body = operation.body.iter().map(|it| (&it.content, &it.pointer));
-    for (content, pointer) in answers.chain(body) {
+    for (content, pointer, may_be_null) in bodies(operation) {
         let Some(name) = content.schema() else {
             continue;
         };
@@ -223,21 +267,33 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, operation: &Operatio
             continue;
         };
         let body = operation.body.as_ref().filter(|it| it.pointer == *pointer);
-        if body.is_some_and(|it| !it.required) && matches!(schema.kind, Kind::Any) {
+        let is_null = schema.nullable || matches!(schema.kind, Kind::Any);
+        if body.is_some_and(|it| !it.required) && is_null {
             reader.refuse(
                 pointer,
                 "a body that may be left out, and be null besides, is not understood",
-                "write `required: true`, or say what the body is",
+                "write `required: true`, or a schema that null does not pass",
             );
         }
-        if schema.nullable {
+        if schema.nullable && !(may_be_null && matches!(content, Content::Json { .. })) {
             reader.refuse(
                 pointer,
                 format!("the body `{name}` may be null"),
-                "remove `nullable` there; a body of JSON has it beside an `allOf` of one reference",
+                "remove `nullable` there: errors, forms, texts and one of several bodies are never null",
             );
         }
         match (content, &schema.kind) {
+            (
+                Content::Form(_),
+                Kind::Object {
+                    others: Others::Kept(_),
+                    ..
+                },
+            ) => reader.refuse(
+                pointer,
+                format!("the form `{name}` may have members of any name"),
+                "write all members of the form as properties, and `additionalProperties: false` or nothing",
+            ),
             (Content::Form(_), Kind::Object { properties, .. }) => {
                 for property in properties.values() {
                     check_null(reader, schemas, property);

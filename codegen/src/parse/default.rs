@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use crate::model::{Alternative, Format, Kind, Schema, Sign, Text};
+use crate::model::{Alternative, Format, Kind, Others, Schema, Sign, Text};
 
 use super::bounds;
 use super::limits;
@@ -26,8 +26,10 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas, schema: &Schema) {
     match &schema.kind {
         Kind::Array { items, .. } => check(reader, schemas, items),
         Kind::Map(values) => check(reader, schemas, values),
-        Kind::Object { properties, .. } => {
-            let all = properties.values();
+        Kind::Object {
+            properties, others, ..
+        } => {
+            let all = properties.values().chain(others.kept());
             all.for_each(|it| check(reader, schemas, it));
         }
         _ => {}
@@ -153,7 +155,7 @@ fn fault_of_object(
     let Kind::Object {
         properties,
         required,
-        additional,
+        others,
     } = kind
     else {
         return None;
@@ -163,9 +165,11 @@ fn fault_of_object(
     }
     members
         .iter()
-        .find_map(|(name, value)| match properties.get(name) {
-            Some(schema) => fault(schemas, schema, value),
-            None => (!additional).then_some("it has a member that is no property"),
+        .find_map(|(name, value)| match (properties.get(name), others) {
+            (Some(schema), _) => fault(schemas, schema, value),
+            (None, Others::Kept(schema)) => fault(schemas, schema, value),
+            (None, Others::Refused) => Some("it has a member that is no property"),
+            (None, Others::Ignored) => None,
         })
 }
 

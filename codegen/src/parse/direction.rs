@@ -74,7 +74,10 @@ fn marked<'a>(schema: &'a Schema, keyword: &str, schemas: &'a Schemas) -> Vec<&'
     let (mut found, mut open) = (Vec::new(), vec![schema]);
     while let Some(schema) = open.pop() {
         match &schema.kind {
-            Kind::Object { properties, .. } => {
+            Kind::Object {
+                properties, others, ..
+            } => {
+                open.extend(others.kept());
                 for property in properties.values() {
                     let made = match &property.kind {
                         Kind::Ref(name) => schemas.get(name),

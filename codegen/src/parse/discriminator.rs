@@ -11,6 +11,7 @@ use super::look::{requires, texts};
 use super::object::Members;
 use super::one_of::Union;
 use super::reader::{Keywords, Place, Reader};
+use super::schema;
 
 const DISCRIMINATOR: Keywords =
     Keywords::of_schema("a discriminator", &["propertyName", "mapping"]);
@@ -40,6 +41,9 @@ impl Union<'_, '_> {
                     if has && !requires(raw, &property) {
                         let pointer = discriminator.pointer.child("propertyName");
                         let required = Members::requiring(&property, pointer);
+                        // What is made of the variant is an object alone.
+                        let said = schema::said(reader, self.places.get(at)?, &variant)?;
+                        self.admit_null(said.nullable);
                         self.with_parts(at, &part(self.name, &value), &[required])?
                     } else {
                         variant.clone()

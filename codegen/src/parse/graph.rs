@@ -18,7 +18,7 @@ use super::trial;
 
 /// How many references may follow each other. What walks along them (types, checks, comparisons)
 /// recurses, and a generated type nested deeper than this has no reader.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 pub(super) type Schemas = IndexMap<String, Schema>;
 
@@ -28,11 +28,6 @@ pub(super) fn check(reader: &Reader<'_>, schemas: &Schemas) {
     }
     for schema in schemas.values() {
         default::check(reader, schemas, schema);
-        if let Kind::Union(alternatives) = &schema.kind {
-            for alternative in alternatives {
-                check_alternative(reader, schemas, &alternative.schema);
-            }
-        }
         if let Kind::OneOf {
             discriminator,
             mapping,
@@ -171,18 +166,6 @@ fn circles<'a>(schemas: &'a Schemas, waiting: &HashMap<&str, usize>) -> Vec<Vec<
     found
 }
 
-/// An alternative is not null: nothing would tell whose null it is.
-fn check_alternative(reader: &Reader<'_>, schemas: &Schemas, name: &str) {
-    let may_be_null = |it: &&Schema| it.nullable || matches!(it.kind, Kind::Null);
-    if let Some(schema) = schemas.get(name).filter(may_be_null) {
-        reader.refuse(
-            &schema.pointer,
-            "the component is a variant of a `oneOf`, and may be null",
-            "remove `nullable`, or the alternative that is null",
-        );
-    }
-}
-
 /// The variant says by itself which variant it is.
 fn check_variant(
     reader: &Reader<'_>,
@@ -207,13 +190,6 @@ fn check_variant(
         );
         return;
     };
-    if schema.nullable {
-        reader.refuse(
-            &schema.pointer,
-            "the component is a variant of a `oneOf`, and may be null",
-            "remove `nullable`",
-        );
-    }
     if !required.iter().any(|it| it == discriminator) {
         reader.refuse(
             &schema.pointer,

@@ -51,6 +51,19 @@ fn put_together(reader: &Reader<'_>, schema: &Value, looks: &mut usize) -> Value
 /// The texts that a schema lists, if it is an enumeration of strings.
 pub(super) fn texts(reader: &Reader<'_>, schema: &Value) -> Option<Vec<String>> {
     let schema = followed(reader, schema);
+    let is_null = schema.get("nullable").is_some_and(|it| it == true);
+    texts_or_null(reader, schema).filter(|_| !is_null)
+}
+
+/// Whether a schema, its references followed, lists texts by its own words, null left aside.
+pub(super) fn is_enumeration(reader: &Reader<'_>, schema: &Value) -> bool {
+    let schema = followed(reader, schema);
+    schema.get("allOf").is_none() && listed(schema).is_some()
+}
+
+/// What [`texts`] are, null left aside.
+fn texts_or_null(reader: &Reader<'_>, schema: &Value) -> Option<Vec<String>> {
+    let schema = followed(reader, schema);
     if schema.get("allOf").is_some() {
         return listed(&flat(reader, schema));
     }
@@ -72,12 +85,13 @@ fn followed<'a>(reader: &Reader<'a>, mut schema: &'a Value) -> &'a Value {
 
 fn listed(schema: &Value) -> Option<Vec<String>> {
     let is_text = schema.get("type").is_none_or(|it| it == "string");
-    if !is_text || schema.get("nullable").is_some_and(|it| it == true) {
+    if !is_text {
         return None;
     }
     let list = schema.get("enum")?.as_array()?;
     let text = |it: &Value| it.as_str().map(str::to_owned);
-    let texts: Option<Vec<String>> = list.iter().map(text).collect();
+    let values = list.iter().filter(|it| !it.is_null());
+    let texts: Option<Vec<String>> = values.map(text).collect();
     texts.filter(|it| !it.is_empty())
 }
 
@@ -102,7 +116,7 @@ pub(super) fn kind_of(schema: &Value) -> Option<&'static str> {
 pub(super) fn sign(reader: &Reader<'_>, raw: &[Value], at: usize) -> Option<Sign> {
     let schema = &raw[at];
     Some(match schema.get("type")?.as_str()? {
-        "string" => match texts(reader, schema) {
+        "string" => match texts_or_null(reader, schema) {
             Some(texts) => Sign::Text(texts),
             None => Sign::String,
         },

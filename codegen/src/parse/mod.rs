@@ -8,7 +8,7 @@
 //!    becomes a component ([`made`]).
 //! 4. [`operation`], [`answer`], [`content`], [`security`], [`link`] and [`paths`]: operations.
 //! 5. [`graph`]: schemas among each other, and as operations use them; [`trial`]: alternatives that nothing
-//!    but their schemas tells apart; [`default`]: their defaults;
+//!    but their schemas tells apart; [`null`]: which of them admit null; [`default`]: their defaults;
 //!    [`direction`]: what goes one way only.
 //! 6. [`names`]: what would collide in Rust.
 //!
@@ -33,6 +33,7 @@ mod made;
 /// As the runtime has it: a link to its file, which `cargo package` follows.
 mod multiple;
 mod names;
+mod null;
 mod object;
 mod one_of;
 mod operation;
@@ -215,8 +216,12 @@ fn whole(reader: &Reader<'_>, module: &str) -> Option<Document> {
             "write at least one",
         );
     }
-    let operations = operation::all(reader, &paths, &shared);
+    let mut operations = operation::all(reader, &paths, &shared);
     schemas.extend(reader.made.take());
+    null::check(reader, &mut schemas);
+    operations
+        .iter_mut()
+        .for_each(|it| content::admit_null(&schemas, it));
     graph::check(reader, &schemas);
     graph::check_operations(reader, &schemas, &operations);
     direction::check(reader, &schemas, &operations);

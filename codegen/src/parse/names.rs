@@ -281,7 +281,9 @@ pub(super) fn check_module(reader: &Reader<'_>, module: &str) {
     let mut scope = Scope::new(
         reader,
         "module",
-        &["any", "choice", "decimal", "field", "form", "path", "time"],
+        &[
+            "any", "choice", "decimal", "field", "form", "object", "path", "time",
+        ],
     );
     scope.add(module, value, &Pointer::default());
 }

@@ -8,7 +8,7 @@
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use crate::model::{Kind, Pointer, Schema};
+use crate::model::{Kind, Others, Pointer, Schema};
 use crate::names::part;
 
 use super::reader::{Keywords, Place, Reader};
@@ -33,8 +33,7 @@ const OBJECT: Keywords = Keywords::of_schema(
 pub(super) struct Members {
     pub(super) properties: IndexMap<String, Schema>,
     pub(super) required: Vec<(String, Pointer)>,
-    /// Whether there are no others.
-    pub(super) closed: bool,
+    pub(super) others: Others,
 }
 
 impl Members {
@@ -134,37 +133,29 @@ pub(super) fn members(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Opt
         }
         found.required.push((name, pointer));
     }
-    found.closed = match place.get("additionalProperties") {
-        None => false,
-        Some(additional) if additional.value.as_object().is_some_and(|it| it.is_empty()) => false,
+    found.others = match place.get("additionalProperties") {
+        None => Others::Ignored,
         Some(additional) if additional.value.is_object() => {
-            reader.refuse(
-                &additional.pointer,
-                "an object with both properties and a schema for its other members is not understood",
-                "write `additionalProperties: false` or leave it out, or put the other members into a \
-                 property of their own, an object without `properties`",
-            );
-            return None;
+            let schema = schema::inline(reader, additional, &part(name, "value"))?;
+            match schema.kind {
+                // Nobody keeps what may be anything, whichever way it is written.
+                Kind::Any => Others::Ignored,
+                _ => Others::Kept(Box::new(schema)),
+            }
         }
-        Some(additional) => !reader.expect(&additional, "`true` or `false`", Value::as_bool)?,
+        Some(additional) => {
+            match reader.expect(&additional, "`true` or `false`", Value::as_bool)? {
+                true => Others::Ignored,
+                false => Others::Refused,
+            }
+        }
     };
     is_whole.then_some(found)
 }
 
 /// The object of all these parts.
 pub(super) fn whole(reader: &Reader<'_>, pointer: &Pointer, parts: Vec<Members>) -> Option<Kind> {
-    let all: Vec<&String> = parts.iter().flat_map(|it| it.properties.keys()).collect();
-    for closed in parts.iter().filter(|it| it.closed) {
-        if let Some(other) = all.iter().find(|it| !closed.properties.contains_key(**it)) {
-            reader.refuse(
-                pointer,
-                format!("one part tolerates no other members, and another part has `{other}`"),
-                "remove `additionalProperties: false` from the parts",
-            );
-            return None;
-        }
-    }
-    let additional = parts.iter().all(|it| !it.closed);
+    let others = others(reader, pointer, &parts)?;
     let mut properties: IndexMap<String, Schema> = IndexMap::new();
     let mut required: Vec<(String, Pointer)> = Vec::new();
     for part in parts {
@@ -196,11 +187,46 @@ pub(super) fn whole(reader: &Reader<'_>, pointer: &Pointer, parts: Vec<Members>)
         }
         is_property
     });
+    if let (true, Others::Kept(values)) = (properties.is_empty(), &others) {
+        return Some(Kind::Map(values.clone()));
+    }
     Some(Kind::Object {
         properties,
         required: required.into_iter().map(|(name, _)| name).collect(),
-        additional,
+        others,
     })
+}
+
+/// What the other members of the object of all these parts are.
+fn others(reader: &Reader<'_>, pointer: &Pointer, parts: &[Members]) -> Option<Others> {
+    let all: Vec<&String> = parts.iter().flat_map(|it| it.properties.keys()).collect();
+    let mut others = Others::Ignored;
+    for part in parts {
+        let other = all.iter().find(|it| !part.properties.contains_key(**it));
+        others = match (&part.others, other, others) {
+            (Others::Ignored, _, so_far) => so_far,
+            (Others::Refused, Some(other), _) => {
+                reader.refuse(
+                    pointer,
+                    format!("one part tolerates no other members, and another part has `{other}`"),
+                    "remove `additionalProperties: false` from the parts",
+                );
+                return None;
+            }
+            // The members of other parts would have to pass it besides.
+            (Others::Kept(_), Some(_), _) | (Others::Kept(_), _, Others::Kept(_)) => {
+                reader.refuse(
+                    pointer,
+                    "a part has a schema for all members but its properties, and other parts say more of them",
+                    "write one schema that says all of it",
+                );
+                return None;
+            }
+            (_, None, Others::Refused) => Others::Refused,
+            (said, None, _) => said.clone(),
+        };
+    }
+    Some(others)
 }
 
 /// Which of two descriptions of one member says what both say.

@@ -13,8 +13,10 @@
 //! meant, and `oneOf` and `anyOf` are the same. What a tag or a sign is, the text of the document decides before
 //! alternatives are read, since those that stand inline are named after it.
 //!
-//! An alternative that is null alone makes the whole nullable. What stands beside the list is part of
-//! each alternative ([`super::parts`]).
+//! An alternative that is null, alone or besides, makes the whole nullable ([`super::null`]). What stands beside the
+//! list is part of each alternative ([`super::parts`]).
+
+use std::cell::Cell;
 
 use indexmap::IndexMap;
 use serde_json::{Value, json};
@@ -22,8 +24,9 @@ use serde_json::{Value, json};
 use crate::model::{Alternative, Kind, Schema, Sign, Text};
 use crate::names::part;
 
-use super::look::{are_apart, flat, is_null, kind_of, requires, sign, texts};
+use super::look::{are_apart, flat, is_enumeration, is_null, kind_of, requires, sign, texts};
 use super::names;
+use super::null;
 use super::object::{self, Members};
 use super::parts;
 use super::reader::{Keywords, Place, Reader};
@@ -38,6 +41,7 @@ const ONE_OF: Keywords = Keywords::of_schema(
         "discriminator",
         "nullable",
         "default",
+        "format",
         "type",
         "properties",
         "required",
@@ -48,6 +52,7 @@ const ONE_OF: Keywords = Keywords::of_schema(
 /// A `oneOf` or an `anyOf`, and whether it admits null.
 pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option<Said> {
     let place = reader.object(place.clone(), &ONE_OF)?;
+    check_format(reader, &place);
     let beside = parts::MEMBERS.iter().filter(|it| place.get(it).is_some());
     let beside: Vec<_> = beside.copied().collect();
     let list = place.get("oneOf").or_else(|| place.get("anyOf"))?;
@@ -60,6 +65,23 @@ pub(super) fn read(reader: &Reader<'_>, place: &Place<'_>, name: &str) -> Option
         false => Some(vec![parts::own(reader, &place, name)?]),
     };
     with(reader, &place, name, parts)
+}
+
+/// A `format` beside a list tells readers something, unless it is one that limits values: of which alternatives, the
+/// standard leaves open.
+fn check_format(reader: &Reader<'_>, place: &Place<'_>) {
+    if let Some(format) = reader
+        .text(place, "format")
+        .filter(|it| scalar::is_kept(it))
+    {
+        let pointer = place.pointer.child("format");
+        reader.refuse_limit(
+            &pointer,
+            pointer.clone(),
+            format!("`format: {format}` stands beside a list of alternatives"),
+            "write it in the alternatives that it is for",
+        );
+    }
 }
 
 /// A list of alternatives each of which has these parts besides.
@@ -89,17 +111,16 @@ pub(super) fn with(
         .map(|it| (flat(reader, it.value), it.clone()))
         .filter(|(raw, _)| !is_null(raw) || parts.is_some())
         .unzip();
-    let nullable = places.len() < all.len();
-    if let (true, [only]) = (nullable, places.as_slice()) {
-        let schema = match only.get("$ref") {
-            Some(_) => schema::said(reader, only, &reader.reference(only, "schemas")?)?,
-            None => schema::any(reader, only.clone(), name)?,
-        };
-        return Some(Said {
-            kind: schema.kind,
-            limits: schema.limits,
-            nullable: true,
-        });
+    let is_exclusive = place.get("oneOf").is_some();
+    let listed = null::List {
+        pointer: list.pointer.clone(),
+        // What stands beside the list may admit null, whatever the alternatives say.
+        is_exclusive: is_exclusive && !reader.flag(place, "nullable"),
+        nulls: all.len() - places.len(),
+        components: Vec::new(),
+    };
+    if let (1.., [only]) = (listed.nulls, places.as_slice()) {
+        return or_null(reader, name, only, listed);
     }
     let union = Union {
         reader,
@@ -107,10 +128,36 @@ pub(super) fn with(
         places: &places,
         raw: &raw,
         parts,
-        is_exclusive: place.get("oneOf").is_some(),
+        is_exclusive,
+        nulls: Cell::new(listed.nulls),
     };
     let kind = union.kind(place.get("discriminator"))?;
-    Some(Said::plain(kind, nullable))
+    let nulls = union.nulls.get();
+    let components = null::alternatives(&kind).into_iter().map(str::to_owned);
+    reader.lists.borrow_mut().push(null::List {
+        nulls,
+        components: components.collect(),
+        ..listed
+    });
+    Some(Said::plain(kind, nulls > 0))
+}
+
+/// What the only alternative says that is not null.
+fn or_null(reader: &Reader<'_>, name: &str, only: &Place<'_>, list: null::List) -> Option<Said> {
+    let schema = match only.get("$ref") {
+        Some(_) => schema::said(reader, only, &reader.reference(only, "schemas")?)?,
+        None => schema::any(reader, only.clone(), name)?,
+    };
+    let said = Said {
+        kind: schema.kind,
+        limits: schema.limits,
+        nullable: true,
+    };
+    reader.lists.borrow_mut().push(null::List {
+        nulls: list.nulls + usize::from(schema.nullable),
+        ..list
+    });
+    Some(said)
 }
 
 /// The alternatives of one list.
@@ -125,6 +172,8 @@ pub(super) struct Union<'u, 'a> {
     parts: Option<Vec<Members>>,
     /// Whether a value may pass one alternative only.
     is_exclusive: bool,
+    /// How many alternatives admit null by their own words.
+    nulls: Cell<usize>,
 }
 
 impl Union<'_, '_> {
@@ -141,9 +190,9 @@ impl Union<'_, '_> {
             }
             return self.discriminated(discriminator);
         }
-        let is_enumeration = |it| texts(self.reader, it).is_some();
-        if self.parts.is_none() && self.raw.iter().all(is_enumeration) {
-            return enumeration(self.reader, self.places);
+        let is_enumeration = |it: &Place<'_>| is_enumeration(self.reader, it.value);
+        if self.parts.is_none() && self.places.iter().all(is_enumeration) {
+            return self.enumeration();
         }
         match self.tag() {
             Some((tag, values)) => self.tagged(tag, values),
@@ -156,20 +205,21 @@ impl Union<'_, '_> {
         let (reader, place) = (self.reader, self.places.get(at)?);
         let Some(parts) = &self.parts else {
             let schema = schema::inline(reader, place.clone(), name)?;
-            if schema.nullable {
-                reader.refuse(
-                    &place.pointer,
-                    "an alternative may not be null besides",
-                    "write `nullable` beside the list",
-                );
-                return None;
-            }
             return Some(match schema.kind {
-                Kind::Ref(name) => name,
+                Kind::Ref(name) => {
+                    self.admit_null(schema.nullable);
+                    name
+                }
+                // Its component says whether it admits null.
                 _ => reader.made.add(name, schema),
             });
         };
         self.with_parts(at, name, parts)
+    }
+
+    /// Notes that an alternative admits null by its own words, if it does.
+    pub(super) fn admit_null(&self, does: bool) {
+        self.nulls.set(self.nulls.get() + usize::from(does));
     }
 
     /// The component of an alternative that has these parts besides.
@@ -285,32 +335,36 @@ fn are_disjoint<'v>(values: impl Iterator<Item = &'v String>) -> bool {
     values.into_iter().all(|it| seen.insert(it))
 }
 
-/// Step 2.
-fn enumeration(reader: &Reader<'_>, alternatives: &[Place<'_>]) -> Option<Kind> {
-    let mut values = Vec::new();
-    for place in alternatives {
-        let inner = reader.follow(place.clone(), "schemas")?;
-        let Kind::String(text) = scalar::string(reader, &inner)? else {
-            return None;
-        };
-        let plain = Text {
-            enumeration: text.enumeration.clone(),
-            ..Text::default()
-        };
-        if text != plain {
-            reader.refuse(
-                &place.pointer,
-                "an enumeration with limits is not understood as an alternative",
-                "remove the limits: the values say it all",
-            );
-            return None;
+impl Union<'_, '_> {
+    /// Step 2.
+    fn enumeration(&self) -> Option<Kind> {
+        let reader = self.reader;
+        let mut values = Vec::new();
+        for place in self.places {
+            let inner = reader.follow(place.clone(), "schemas")?;
+            let Kind::String(text) = scalar::string(reader, &inner)? else {
+                return None;
+            };
+            self.admit_null(reader.flag(&inner, "nullable"));
+            let plain = Text {
+                enumeration: text.enumeration.clone(),
+                ..Text::default()
+            };
+            if text != plain {
+                reader.refuse(
+                    &place.pointer,
+                    "an enumeration with limits is not understood as an alternative",
+                    "remove the limits: the values say it all",
+                );
+                return None;
+            }
+            let pointer = &place.pointer;
+            values.extend(text.enumeration.into_iter().map(|it| (it, pointer.clone())));
         }
-        let pointer = &place.pointer;
-        values.extend(text.enumeration.into_iter().map(|it| (it, pointer.clone())));
+        names::check_variants(reader, &values);
+        Some(Kind::String(Text {
+            enumeration: values.into_iter().map(|(value, _)| value).collect(),
+            ..Text::default()
+        }))
     }
-    names::check_variants(reader, &values);
-    Some(Kind::String(Text {
-        enumeration: values.into_iter().map(|(value, _)| value).collect(),
-        ..Text::default()
-    }))
 }

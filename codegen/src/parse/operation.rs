@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use crate::model::{
-    Body, Content, Location, Method, Operation, Parameter, Required, Response, Schema,
+    Body, Content, Location, Method, Operation, OrNull, Parameter, Required, Response, Schema,
     SecurityScheme, Tag,
 };
 use crate::names::part;
@@ -355,8 +355,8 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str
     let place = reader.follow(place, "requestBodies")?;
     let place = reader.object(place, &REQUEST_BODY)?;
     let required = reader.flag(&place, "required");
-    let (content, nullable) = content::all(reader, &place, content::Side::Request, name)?;
-    if !required && nullable {
+    let (content, null) = content::all(reader, &place, content::Side::Request, name)?;
+    if !required && null != OrNull::Never {
         reader.refuse(
             &place.pointer,
             "a body that may be left out, and null besides, is not understood",
@@ -376,7 +376,7 @@ pub(super) fn request_body<'a>(reader: &Reader<'a>, place: Place<'a>, name: &str
     Some(Body {
         description: reader.text(&place, "description"),
         content,
-        nullable,
+        null,
         required,
         pointer: place.pointer,
     })

@@ -178,14 +178,14 @@ fn as_members(reader: &Reader<'_>, pointer: &Pointer, schema: Schema) -> Option<
         Kind::Object {
             properties,
             required,
-            additional,
+            others,
         } => Some(Members {
             properties,
             required: required
                 .into_iter()
                 .map(|it| (it, pointer.clone()))
                 .collect(),
-            closed: !additional,
+            others,
         }),
         Kind::Map(values) if matches!(values.kind, Kind::Any) => Some(Members::default()),
         _ => {

@@ -15,6 +15,7 @@ use crate::{Problem, Problems};
 pub(super) use super::keywords::{Keywords, TOLD};
 use super::lenient;
 use super::made::Made;
+use super::null::List;
 use super::remedy;
 
 /// What reads a document: its root, for references, and the problems found so far.
@@ -28,6 +29,8 @@ pub(super) struct Reader<'a> {
     pub(super) anything: &'a Value,
     /// The components that are made of inline schemas.
     pub(super) made: Made,
+    /// The lists of alternatives.
+    pub(super) lists: RefCell<Vec<List>>,
 }
 
 /// What stands in the way of reading.
@@ -107,6 +110,7 @@ impl<'a> Reader<'a> {
             limits: RefCell::default(),
             anything: ANYTHING.get_or_init(|| Value::Object(serde_json::Map::new())),
             made: Made::default(),
+            lists: RefCell::default(),
         }
     }
 

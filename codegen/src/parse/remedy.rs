@@ -22,7 +22,6 @@ pub(super) fn for_keyword(keyword: &str) -> &'static str {
             "remove it: parameters are single values, written the usual way of their place"
         }
         "content" => "write `schema`",
-        "encoding" => "remove it: nothing here is written another way",
         "callbacks" | "webhooks" => "remove it, and tell it in the description",
         "options" | "trace" => "remove it: the server answers these methods itself",
         "operationRef" => "write `operationId`: the operation is one of this document",

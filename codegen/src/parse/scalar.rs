@@ -72,6 +72,14 @@ const FORMATS: &[(&str, Format)] = &[
     ("uri-reference", Format::Uri),
 ];
 
+/// Whether something is checked of values of this format.
+pub(super) fn is_kept(format: &str) -> bool {
+    let of_texts = FORMATS
+        .iter()
+        .any(|(name, it)| *name == format && *it != Format::Uri);
+    of_texts || WIDTHS.iter().any(|(name, _)| *name == format) || format == "byte"
+}
+
 /// What `format: byte` says (RFC 4648, section 4).
 const BASE64: &str = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 

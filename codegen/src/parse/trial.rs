@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 
-use crate::model::{Alternative, Bounds, Kind, Schema, Sign, Text};
+use crate::model::{Alternative, Bounds, Kind, Others, Schema, Sign, Text};
 
 use super::reader::Reader;
 
@@ -97,7 +97,7 @@ fn swallowed<'a>(schemas: &'a Schemas, union: &'a Schema) -> Option<&'a str> {
         Some(Kind::Map(values)) if matches!(values.kind, Kind::Any) => Some("object"),
         Some(Kind::Object {
             properties,
-            additional: true,
+            others: Others::Ignored,
             ..
         }) if properties.is_empty() => Some("object"),
         _ => None,
@@ -140,7 +140,9 @@ fn has_limits(schema: &Schema) -> bool {
             unique_items,
         } => min_items.is_some() || max_items.is_some() || *unique_items || has_limits(items),
         Kind::Map(values) => has_limits(values),
-        Kind::Object { properties, .. } => properties.values().any(has_limits),
+        Kind::Object {
+            properties, others, ..
+        } => properties.values().chain(others.kept()).any(has_limits),
         _ => false,
     }
 }

@@ -159,6 +159,11 @@ fn by_narrowness(answers: &Value) -> Vec<&String> {
 fn request_body(body: Value) -> Value {
     let mut body = plain_json(body);
     body["required"] = true.into();
+    let content = body["content"].as_object_mut().into_iter().flatten();
+    for (_, media) in content {
+        // What is accepted of it says nothing.
+        media.as_object_mut().map(|it| it.remove("encoding"));
+    }
     let bytes = json!({ "schema": { "type": "string", "format": "binary" } });
     let media = body["content"].as_object().into_iter().flatten().next();
     let Some((media, content)) = media else {

@@ -24,7 +24,7 @@
 //!    bodies. Of bodies it knows JSON, forms, and bytes, which in an answer are anything; all of requests are required.
 //!    Other media types, and bodies that may be left out, are written so, and of a list in a query what its items are.
 //! 2. Both are brought into one writing: `required` is a set, which dropshot sorts; it writes every bound of a number
-//!    with a fraction, and neither discriminators nor an empty list of properties. It writes a description beside a
+//!    with a fraction, and neither discriminators, nor a format of alternatives, nor an empty list of properties. It writes a description beside a
 //!    `$ref` with an `allOf`, and the types that go without saying.
 //! 3. `drift` compares the rest. Anything but a trivial difference fails, and so does what it gives up on, but for an
 //!    `allOf` of several.
@@ -163,6 +163,9 @@ fn rewrite(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.remove("discriminator");
+            if members.contains_key("oneOf") || members.contains_key("anyOf") {
+                members.remove("format");
+            }
             if members
                 .get("properties")
                 .is_some_and(|it| it == &Value::Object(Map::new()))

@@ -269,3 +269,48 @@ fn texts_of_several_kinds_stand_in_parameters() {
     assert_eq!(GetPetXWay::try_from("up").unwrap().to_string(), "up");
     assert!(GetPetXWay::try_from("left").is_err());
 }
+
+#[test]
+fn members_that_are_no_properties_have_their_own_type_and_stay_exact() {
+    hold!(open, client_open, Prices,
+        r#"{"currency":"EUR","kind":"net","extra":null,"Nut":0.10,"bolt":1.0000000000000000000001}"# => true,
+        r#"{"currency":"EUR","kind":"net"}"# => true,
+        r#"{"currency":"EUR","kind":"net","":7}"# => true,
+        r#"{"currency":"EUR","kind":"net","extra":"7"}"# => false,
+        r#"{"currency":"EUR","kind":"net","bolt":"7"}"# => false,
+        r#"{"currency":"EUR","kind":"net","bolt":null}"# => false,
+        r#"{"currency":"EURO","kind":"net"}"# => false,
+        r#"{"kind":1,"currency":"EUR"}"# => false,
+        r#"{"bolt":7}"# => false,
+        "[]" => false,
+    );
+    hold!(open, client_open, Words,
+        r#"{"type":"fr","a":null,"b":{"word":"mot"}}"# => true,
+        "{}" => true,
+        r#"{"type":"de"}"# => false,
+        r#"{"a":{}}"# => false,
+    );
+    let text = r#"{"currency":"EUR","kind":"net","bolt":"7"}"#;
+    assert_eq!(told(&open::schemas::Prices, text), "/bolt type");
+    let twice = r#"{"currency":"EUR","kind":"net","bolt":7,"bolt":7}"#;
+    let error = serde_json::from_str::<client_open::types::Prices>(twice).unwrap_err();
+    assert!(
+        error.to_string().starts_with("duplicate field `bolt`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_property_goes_before_another_member_of_its_name() {
+    use client_open::types::Prices;
+    let built = Prices::builder().currency("EUR").kind("net");
+    let built = Prices::try_from(built).unwrap();
+    assert!(built.extra.is_empty() && built.extra_2.is_absent());
+    let extra = ["kind", "nut"].map(|it| (it.to_owned(), 7.into()));
+    let both = Prices {
+        extra: extra.into(),
+        ..built
+    };
+    let text = serde_json::to_string(&both).unwrap();
+    assert_eq!(text, r#"{"currency":"EUR","kind":"net","nut":7}"#);
+}

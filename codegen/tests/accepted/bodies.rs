@@ -330,6 +330,76 @@ pub mod types {
                 })
         }
     }
+    /// `MaybeReason`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct MaybeReason {
+        pub why: ::std::string::String,
+    }
+    impl<'de> ::serde::Deserialize<'de> for MaybeReason {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for MaybeReason {
+        const MEMBERS: &'static [&'static str] = &["why"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut why = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut why)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                why: members_.required(why, 0)?,
+            })
+        }
+    }
+    /// `OneOrNoneString`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    #[serde(transparent)]
+    pub struct OneOrNoneString(pub ::std::string::String);
+    impl ::std::ops::Deref for OneOrNoneString {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<OneOrNoneString> for ::std::string::String {
+        fn from(value: OneOrNoneString) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<::std::string::String> for OneOrNoneString {
+        fn from(value: ::std::string::String) -> Self {
+            Self(value)
+        }
+    }
+    impl ::std::fmt::Display for OneOrNoneString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for OneOrNoneString {
+        type Err = ::std::convert::Infallible;
+        fn from_str(value: &str) -> ::std::result::Result<Self, Self::Err> {
+            Ok(Self(value.to_string()))
+        }
+    }
     /// `Reason`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Reason {
@@ -389,6 +459,53 @@ pub mod types {
             fn from(value: String) -> Self {
                 Self(value.into())
             }
+        }
+    }
+    /// `OneOrNone`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum OneOrNone {
+        #[allow(missing_docs)]
+        MaybeReason(MaybeReason),
+        #[allow(missing_docs)]
+        String(OneOrNoneString),
+    }
+    impl ::std::convert::From<MaybeReason> for OneOrNone {
+        fn from(value: MaybeReason) -> Self {
+            Self::MaybeReason(value)
+        }
+    }
+    impl ::std::convert::From<OneOrNoneString> for OneOrNone {
+        fn from(value: OneOrNoneString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for OneOrNone {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                b'{' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get())
+                        .map(Self::MaybeReason)
+                }
+                b'"' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::String)
+                }
+                _ => {
+                    return Err(
+                        D::Error::custom(
+                            "this is none of the alternatives of `OneOrNone`",
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
         }
     }
     /// The body of an answer: which one it is, its status says.
@@ -616,6 +733,91 @@ pub mod types {
             other == self
         }
     }
+    impl ::std::convert::From<&str> for OneOrNoneString {
+        fn from(value: &str) -> Self {
+            Self(value.to_owned())
+        }
+    }
+    impl OneOrNoneString {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for OneOrNoneString {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for OneOrNoneString {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for OneOrNoneString {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<OneOrNoneString> for str {
+        fn eq(&self, other: &OneOrNoneString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for OneOrNoneString {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<OneOrNoneString> for &str {
+        fn eq(&self, other: &OneOrNoneString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for OneOrNoneString {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<OneOrNoneString> for ::std::string::String {
+        fn eq(&self, other: &OneOrNoneString) -> bool {
+            other == self
+        }
+    }
+}
+impl ::schemars::JsonSchema for types::MaybeReason {
+    fn schema_name() -> ::std::string::String {
+        "MaybeReason".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "MaybeReason").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"why\":{\"type\":\"string\"}},\"required\":[\"why\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::OneOrNone {
+    fn schema_name() -> ::std::string::String {
+        "OneOrNone".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "OneOrNone").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::MaybeReason>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"anyOf\":[{\"$ref\":\"#/components/schemas/MaybeReason\"},{\"type\":\"string\"}]}",
+        )
+    }
 }
 impl ::schemars::JsonSchema for types::Reason {
     fn schema_name() -> ::std::string::String {
@@ -661,6 +863,22 @@ impl ::schemars::JsonSchema for types::Failure {
         ::openapi_dropshot_runtime::document_schema(
             "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"}},\"required\":[\"message\"]}",
         )
+    }
+}
+impl ::schemars::JsonSchema for types::OneOrNoneString {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "OneOrNoneString".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "OneOrNoneString").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
     }
 }
 impl ::schemars::JsonSchema for types::FormName {
@@ -763,6 +981,45 @@ impl ::schemars::JsonSchema for types::ReasonOrNothing {
 #[allow(non_upper_case_globals)]
 pub mod schemas {
     use openapi_dropshot_runtime::schema::*;
+    /// The schema `MaybeReason`.
+    pub static MaybeReason: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "why",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::String(Text {
+                            min_length: 0,
+                            max_length: ::std::option::Option::None,
+                            pattern: ::std::option::Option::None,
+                            format: ::std::option::Option::None,
+                            enumeration: &[],
+                        }),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: true,
+    };
+    /// The schema `OneOrNone`.
+    pub static OneOrNone: Schema = Schema {
+        kind: Kind::Union(
+            &[
+                Alternative {
+                    sign: Sign::Object,
+                    schema: &MaybeReason,
+                },
+                Alternative {
+                    sign: Sign::String,
+                    schema: &OneOrNoneString,
+                },
+            ],
+        ),
+        nullable: true,
+    };
     /// The schema `Reason`.
     pub static Reason: Schema = Schema {
         kind: Kind::Object(Object {
@@ -919,6 +1176,17 @@ pub mod schemas {
                 },
             ],
             additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `OneOrNoneString`.
+    pub static OneOrNoneString: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &[],
         }),
         nullable: false,
     };
@@ -1717,6 +1985,47 @@ pub static OPEN_OLD_CHANNEL: openapi_dropshot_runtime::Operation = openapi_drops
     further: &[],
     errors: &[],
 };
+/// `PUT /perhaps`
+pub static PUT_MAYBE: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "put_maybe",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/perhaps",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::MaybeReason),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What came.",
+        headers: &[],
+        component: ::std::option::Option::Some("OneOrNone"),
+        json_type: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Not done.",
+            headers: &[],
+            component: ::std::option::Option::Some("Failure"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
 /// Every operation of the document, in its order.
 pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
     &GET_ROOT,
@@ -1736,6 +2045,7 @@ pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
     &GET_ANYTHING,
     &OPEN_CHANNEL,
     &OPEN_OLD_CHANNEL,
+    &PUT_MAYBE,
 ];
 /// A checked request for `get_root`.
 #[derive(Clone, Debug)]
@@ -2284,6 +2594,38 @@ impl openapi_dropshot_runtime::Request for OpenOldChannelRequest {
         body: Self::Body,
     ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
         Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `put_maybe`.
+#[derive(Clone, Debug)]
+pub struct PutMaybeRequest {
+    /// The body.
+    pub body: ::std::option::Option<types::MaybeReason>,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for PutMaybeRequest {
+    type Headers = ();
+    type Body = openapi_dropshot_runtime::Optional<types::MaybeReason>;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &PUT_MAYBE
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body: body.0 })
     }
     fn parameter_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -2894,6 +3236,37 @@ impl openapi_dropshot_runtime::Success for OpenOldChannelAnswer {
         ::std::vec![]
     }
 }
+/// The success of `put_maybe`: 200.
+///
+/// What came.
+#[derive(Clone, Debug)]
+pub struct PutMaybeAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: ::std::option::Option<types::OneOrNone>,
+}
+impl PutMaybeAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: ::std::option::Option<types::OneOrNone>) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for PutMaybeAnswer {
+    type Shape = dropshot::HttpResponseOk<types::OneOrNone>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// The operations of "Files" 1.0.0.
 ///
 /// A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.
@@ -3130,6 +3503,16 @@ pub trait BodiesApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `PUT /perhaps`
+    fn put_maybe(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<PutMaybeRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            PutMaybeAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
 }
 /// The operations of each path.
 static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
@@ -3144,6 +3527,7 @@ static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
     &[&GET_ANYTHING],
     &[&OPEN_CHANNEL],
     &[&OPEN_OLD_CHANNEL],
+    &[&PUT_MAYBE],
 ];
 /// Adds the operations of an implementation of [`BodiesApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
@@ -3331,6 +3715,16 @@ pub fn register<A: BodiesApi>(
             Ok(Success::into_answer(answer))
         }),
     )?;
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<PutMaybeRequest, PutMaybeAnswer>(&PUT_MAYBE),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::put_maybe(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
     openapi_dropshot_runtime::register_absent_methods(
         api,
         Description::of::<GetRootRequest, GetRootAnswer>(&GET_ROOT),
@@ -3409,6 +3803,13 @@ pub fn register<A: BodiesApi>(
         >(&OPEN_OLD_CHANNEL),
         PATHS[10usize],
         A::unlisted,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<PutMaybeRequest, PutMaybeAnswer>(&PUT_MAYBE),
+        PATHS[11usize],
+        A::failure,
         A::answered,
     )?;
     Ok(())

@@ -68,6 +68,15 @@ fn bodies_go_out_with_their_media_types() {
         request.ends_with("\r\n\r\nnull") && null.is_none(),
         "{request}"
     );
+    let (request, null) = exchange(answer, async |url| {
+        let client = bodies::Client::new(&url);
+        let answer = client.put_maybe().body(None).send().await.unwrap();
+        answer.into_inner()
+    });
+    assert!(
+        request.ends_with("\r\n\r\nnull") && null.is_none(),
+        "{request}"
+    );
     let (request, _) = exchange("200 OK\r\n\r\n{}", async |url| {
         let form = reqwest::multipart::Form::new().text("name", "value");
         let client = bodies::Client::new(&url);

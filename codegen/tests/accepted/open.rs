@@ -50,6 +50,286 @@ pub mod types {
             Self(value)
         }
     }
+    /// `Language`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Language {
+        #[serde(rename = "en")]
+        En,
+        #[serde(rename = "fr")]
+        Fr,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Language {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for Language {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::En => f.write_str("en"),
+                Self::Fr => f.write_str("fr"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Language {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "en" => Ok(Self::En),
+                "fr" => Ok(Self::Fr),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Language {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Language {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// Limits: at least 1 members.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Lists {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        #[serde(flatten, serialize_with = "Lists::others_")]
+        pub extra: ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::std::vec::Vec<Lists>,
+        >,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Lists {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Lists {
+        const MEMBERS: &'static [&'static str] = &["name"];
+        const IS_CLOSED: bool = false;
+        const KEEPS_OTHERS: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            let mut extra = ::std::collections::BTreeMap::new();
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut name)?,
+                    _ => members_.keep(&mut extra)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: name.unwrap_or_default(),
+                extra,
+            })
+        }
+    }
+    impl Lists {
+        fn others_<S: ::serde::Serializer>(
+            others: &::std::collections::BTreeMap<
+                ::std::string::String,
+                ::std::vec::Vec<Lists>,
+            >,
+            serializer: S,
+        ) -> ::std::result::Result<S::Ok, S::Error> {
+            let names = <Self as ::openapi_dropshot_runtime::Object>::MEMBERS;
+            let others = others
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()));
+            serializer.collect_map(others)
+        }
+    }
+    /// `Only`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct Only(pub ::std::collections::BTreeMap<::std::string::String, i64>);
+    impl ::std::ops::Deref for Only {
+        type Target = ::std::collections::BTreeMap<::std::string::String, i64>;
+        fn deref(&self) -> &::std::collections::BTreeMap<::std::string::String, i64> {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<Only>
+    for ::std::collections::BTreeMap<::std::string::String, i64> {
+        fn from(value: Only) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<::std::collections::BTreeMap<::std::string::String, i64>>
+    for Only {
+        fn from(
+            value: ::std::collections::BTreeMap<::std::string::String, i64>,
+        ) -> Self {
+            Self(value)
+        }
+    }
+    /// Its own members, and prices by their names.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Prices {
+        pub currency: PricesCurrency,
+        pub kind: ::std::string::String,
+        #[serde(
+            rename = "extra",
+            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
+        )]
+        pub extra_2: ::openapi_dropshot_runtime::Field<
+            ::openapi_dropshot_runtime::Decimal,
+        >,
+        #[serde(flatten, serialize_with = "Prices::others_")]
+        pub extra: ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Decimal,
+        >,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Prices {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Prices {
+        const MEMBERS: &'static [&'static str] = &["currency", "kind", "extra"];
+        const IS_CLOSED: bool = false;
+        const KEEPS_OTHERS: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut currency = ::std::option::Option::None;
+            let mut kind = ::std::option::Option::None;
+            let mut extra_2 = ::std::option::Option::None;
+            let mut extra = ::std::collections::BTreeMap::new();
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut currency)?,
+                    1 => members_.read(&mut kind)?,
+                    2 => members_.read(&mut extra_2)?,
+                    _ => members_.keep(&mut extra)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                currency: members_.required(currency, 0)?,
+                kind: members_.required(kind, 1)?,
+                extra_2: extra_2.unwrap_or_default(),
+                extra,
+            })
+        }
+    }
+    impl Prices {
+        fn others_<S: ::serde::Serializer>(
+            others: &::std::collections::BTreeMap<
+                ::std::string::String,
+                ::openapi_dropshot_runtime::Decimal,
+            >,
+            serializer: S,
+        ) -> ::std::result::Result<S::Ok, S::Error> {
+            let names = <Self as ::openapi_dropshot_runtime::Object>::MEMBERS;
+            let others = others
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()));
+            serializer.collect_map(others)
+        }
+    }
+    /// `PricesCurrency`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct PricesCurrency(::std::string::String);
+    impl ::std::ops::Deref for PricesCurrency {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<PricesCurrency> for ::std::string::String {
+        fn from(value: PricesCurrency) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for PricesCurrency {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl PricesCurrency {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 3usize && value.chars().count() > 3usize {
+                return Err("longer than 3 characters".into());
+            }
+            if value.chars().count() < 3usize {
+                return Err("shorter than 3 characters".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PricesCurrency {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for PricesCurrency {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for PricesCurrency {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
+        }
+    }
     /// `PutThingError`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -220,6 +500,100 @@ pub mod types {
                 mode: mode.unwrap_or_default(),
                 never: never.unwrap_or_default(),
             })
+        }
+    }
+    /// `SetListsError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetListsError(
+        pub ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    );
+    impl ::std::ops::Deref for SetListsError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        > {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetListsError>
+    for ::std::collections::BTreeMap<
+        ::std::string::String,
+        ::openapi_dropshot_runtime::Any,
+    > {
+        fn from(value: SetListsError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    > for SetListsError {
+        fn from(
+            value: ::std::collections::BTreeMap<
+                ::std::string::String,
+                ::openapi_dropshot_runtime::Any,
+            >,
+        ) -> Self {
+            Self(value)
+        }
+    }
+    /// `SetPricesError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetPricesError(
+        pub ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    );
+    impl ::std::ops::Deref for SetPricesError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        > {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetPricesError>
+    for ::std::collections::BTreeMap<
+        ::std::string::String,
+        ::openapi_dropshot_runtime::Any,
+    > {
+        fn from(value: SetPricesError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::openapi_dropshot_runtime::Any,
+        >,
+    > for SetPricesError {
+        fn from(
+            value: ::std::collections::BTreeMap<
+                ::std::string::String,
+                ::openapi_dropshot_runtime::Any,
+            >,
+        ) -> Self {
+            Self(value)
         }
     }
     /// `Thing`
@@ -494,6 +868,89 @@ pub mod types {
             value.parse()
         }
     }
+    /// What each name leads to may be null, and is a type of its own.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Words {
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub type_: ::std::option::Option<Language>,
+        #[serde(flatten, serialize_with = "Words::others_")]
+        pub extra: ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::std::option::Option<WordsValue>,
+        >,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Words {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Words {
+        const MEMBERS: &'static [&'static str] = &["type"];
+        const IS_CLOSED: bool = false;
+        const KEEPS_OTHERS: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut type_ = ::std::option::Option::None;
+            let mut extra = ::std::collections::BTreeMap::new();
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut type_)?,
+                    _ => members_.keep(&mut extra)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                type_: type_.unwrap_or_default(),
+                extra,
+            })
+        }
+    }
+    impl Words {
+        fn others_<S: ::serde::Serializer>(
+            others: &::std::collections::BTreeMap<
+                ::std::string::String,
+                ::std::option::Option<WordsValue>,
+            >,
+            serializer: S,
+        ) -> ::std::result::Result<S::Ok, S::Error> {
+            let names = <Self as ::openapi_dropshot_runtime::Object>::MEMBERS;
+            let others = others
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()));
+            serializer.collect_map(others)
+        }
+    }
+    /// `WordsValue`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WordsValue {
+        pub word: ::std::string::String,
+    }
+    impl<'de> ::serde::Deserialize<'de> for WordsValue {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for WordsValue {
+        const MEMBERS: &'static [&'static str] = &["word"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut word = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut word)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                word: members_.required(word, 0)?,
+            })
+        }
+    }
     /// Error types.
     pub mod error {
         /// Error from a `TryFrom` or `FromStr` implementation.
@@ -601,9 +1058,74 @@ pub mod types {
             value.0
         }
     }
+    impl ::std::fmt::Display for PricesCurrency {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
     impl ::std::fmt::Display for ThingEncoded {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
+        }
+    }
+    impl Language {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::En, Self::Fr];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::En => "en",
+                Self::Fr => "fr",
+            }
+        }
+    }
+    impl PricesCurrency {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for PricesCurrency {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for PricesCurrency {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for PricesCurrency {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PricesCurrency> for str {
+        fn eq(&self, other: &PricesCurrency) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for PricesCurrency {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PricesCurrency> for &str {
+        fn eq(&self, other: &PricesCurrency) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for PricesCurrency {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PricesCurrency> for ::std::string::String {
+        fn eq(&self, other: &PricesCurrency) -> bool {
+            other == self
         }
     }
     impl ThingEncoded {
@@ -713,6 +1235,83 @@ impl ::schemars::JsonSchema for types::Same {
         )
     }
 }
+impl ::schemars::JsonSchema for types::Prices {
+    fn schema_name() -> ::std::string::String {
+        "Prices".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Prices").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"description\":\"Its own members, and prices by their names.\",\"type\":\"object\",\"required\":[\"currency\",\"kind\"],\"properties\":{\"currency\":{\"type\":\"string\",\"minLength\":3,\"maxLength\":3},\"kind\":{\"type\":\"string\"},\"extra\":{\"type\":\"number\",\"nullable\":true}},\"additionalProperties\":{\"type\":\"number\"}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Words {
+    fn schema_name() -> ::std::string::String {
+        "Words".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Words").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Language>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"description\":\"What each name leads to may be null, and is a type of its own.\",\"type\":\"object\",\"properties\":{\"type\":{\"$ref\":\"#/components/schemas/Language\"}},\"additionalProperties\":{\"type\":\"object\",\"nullable\":true,\"required\":[\"word\"],\"properties\":{\"word\":{\"type\":\"string\"}}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Language {
+    fn schema_name() -> ::std::string::String {
+        "Language".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Language").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"en\",\"fr\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Lists {
+    fn schema_name() -> ::std::string::String {
+        "Lists".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Lists").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Lists>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"minProperties\":1,\"properties\":{\"name\":{\"type\":\"string\"}},\"additionalProperties\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Lists\"}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Only {
+    fn schema_name() -> ::std::string::String {
+        "Only".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Only").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":{\"type\":\"integer\"}}",
+        )
+    }
+}
 impl ::schemars::JsonSchema for types::ThingEmpty {
     fn is_referenceable() -> bool {
         false
@@ -783,6 +1382,42 @@ impl ::schemars::JsonSchema for types::ThingNever {
         ::openapi_dropshot_runtime::document_schema("{\"not\":{}}")
     }
 }
+impl ::schemars::JsonSchema for types::PricesCurrency {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "PricesCurrency".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "PricesCurrency").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"minLength\":3,\"maxLength\":3}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::WordsValue {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "WordsValue".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "WordsValue").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"nullable\":true,\"required\":[\"word\"],\"properties\":{\"word\":{\"type\":\"string\"}}}",
+        )
+    }
+}
 impl ::schemars::JsonSchema for types::PutThingResponse {
     fn is_referenceable() -> bool {
         false
@@ -824,6 +1459,38 @@ impl ::schemars::JsonSchema for types::AddThingError {
     }
     fn schema_id() -> ::std::borrow::Cow<'static, str> {
         concat!(module_path!(), "::", "AddThingError").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
+    }
+}
+impl ::schemars::JsonSchema for types::SetPricesError {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "SetPricesError".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "SetPricesError").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema("{\"type\":\"object\"}")
+    }
+}
+impl ::schemars::JsonSchema for types::SetListsError {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "SetListsError".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "SetListsError").into()
     }
     fn json_schema(
         _generator: &mut ::schemars::r#gen::SchemaGenerator,
@@ -1164,6 +1831,153 @@ pub mod schemas {
         }),
         nullable: false,
     };
+    /// The schema `Prices`.
+    pub static Prices: Schema = Schema {
+        kind: Kind::Open(
+            Object {
+                properties: &[
+                    Property {
+                        name: "currency",
+                        required: true,
+                        schema: Schema {
+                            kind: Kind::Ref(&PricesCurrency),
+                            nullable: false,
+                        },
+                    },
+                    Property {
+                        name: "kind",
+                        required: true,
+                        schema: Schema {
+                            kind: Kind::String(Text {
+                                min_length: 0,
+                                max_length: ::std::option::Option::None,
+                                pattern: ::std::option::Option::None,
+                                format: ::std::option::Option::None,
+                                enumeration: &[],
+                            }),
+                            nullable: false,
+                        },
+                    },
+                    Property {
+                        name: "extra",
+                        required: false,
+                        schema: Schema {
+                            kind: Kind::Number(Bounds {
+                                minimum: ::std::option::Option::None,
+                                maximum: ::std::option::Option::None,
+                            }),
+                            nullable: true,
+                        },
+                    },
+                ],
+                additional: true,
+            },
+            &Schema {
+                kind: Kind::Number(Bounds {
+                    minimum: ::std::option::Option::None,
+                    maximum: ::std::option::Option::None,
+                }),
+                nullable: false,
+            },
+        ),
+        nullable: false,
+    };
+    /// The schema `Words`.
+    pub static Words: Schema = Schema {
+        kind: Kind::Open(
+            Object {
+                properties: &[
+                    Property {
+                        name: "type",
+                        required: false,
+                        schema: Schema {
+                            kind: Kind::Ref(&Language),
+                            nullable: false,
+                        },
+                    },
+                ],
+                additional: true,
+            },
+            &Schema {
+                kind: Kind::Ref(&WordsValue),
+                nullable: false,
+            },
+        ),
+        nullable: false,
+    };
+    /// The schema `Language`.
+    pub static Language: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["en", "fr"],
+        }),
+        nullable: false,
+    };
+    /// The schema `Lists`.
+    pub static Lists: Schema = Schema {
+        kind: Kind::Limited(
+            &Schema {
+                kind: Kind::Open(
+                    Object {
+                        properties: &[
+                            Property {
+                                name: "name",
+                                required: false,
+                                schema: Schema {
+                                    kind: Kind::String(Text {
+                                        min_length: 0,
+                                        max_length: ::std::option::Option::None,
+                                        pattern: ::std::option::Option::None,
+                                        format: ::std::option::Option::None,
+                                        enumeration: &[],
+                                    }),
+                                    nullable: false,
+                                },
+                            },
+                        ],
+                        additional: true,
+                    },
+                    &Schema {
+                        kind: Kind::Array(Array {
+                            items: &Schema {
+                                kind: Kind::Ref(&Lists),
+                                nullable: false,
+                            },
+                            min_items: 0,
+                            max_items: ::std::option::Option::None,
+                            unique_items: false,
+                        }),
+                        nullable: false,
+                    },
+                ),
+                nullable: false,
+            },
+            &[Limit::MinProperties(1)],
+        ),
+        nullable: false,
+    };
+    /// The schema `Only`.
+    pub static Only: Schema = Schema {
+        kind: Kind::Map(
+            &Schema {
+                kind: Kind::Integer(Bounds {
+                    minimum: ::std::option::Option::Some(Bound {
+                        value: "-9223372036854775808",
+                        exclusive: false,
+                    }),
+                    maximum: ::std::option::Option::Some(Bound {
+                        value: "9223372036854775807",
+                        exclusive: false,
+                    }),
+                }),
+                nullable: false,
+            },
+        ),
+        nullable: false,
+    };
     /// The schema `ThingEmpty`.
     pub static ThingEmpty: Schema = Schema {
         kind: Kind::Object(Object {
@@ -1203,6 +2017,40 @@ pub mod schemas {
         kind: Kind::Never,
         nullable: false,
     };
+    /// The schema `PricesCurrency`.
+    pub static PricesCurrency: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 3,
+            max_length: ::std::option::Option::Some(3),
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &[],
+        }),
+        nullable: false,
+    };
+    /// The schema `WordsValue`.
+    pub static WordsValue: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "word",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::String(Text {
+                            min_length: 0,
+                            max_length: ::std::option::Option::None,
+                            pattern: ::std::option::Option::None,
+                            format: ::std::option::Option::None,
+                            enumeration: &[],
+                        }),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: true,
+    };
     /// The schema `PutThingResponse`.
     pub static PutThingResponse: Schema = Schema {
         kind: Kind::Any,
@@ -1220,6 +2068,26 @@ pub mod schemas {
     };
     /// The schema `AddThingError`.
     pub static AddThingError: Schema = Schema {
+        kind: Kind::Map(
+            &Schema {
+                kind: Kind::Any,
+                nullable: false,
+            },
+        ),
+        nullable: false,
+    };
+    /// The schema `SetPricesError`.
+    pub static SetPricesError: Schema = Schema {
+        kind: Kind::Map(
+            &Schema {
+                kind: Kind::Any,
+                nullable: false,
+            },
+        ),
+        nullable: false,
+    };
+    /// The schema `SetListsError`.
+    pub static SetListsError: Schema = Schema {
         kind: Kind::Map(
             &Schema {
                 kind: Kind::Any,
@@ -1316,10 +2184,94 @@ pub static ADD_THING: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         },
     ],
 };
+/// `PUT /prices`
+pub static SET_PRICES: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "set_prices",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/prices",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Prices),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What came of it.",
+        headers: &[],
+        component: ::std::option::Option::Some("Words"),
+        json_type: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetPricesError"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetPricesError"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
+/// `PUT /lists`
+pub static SET_LISTS: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "set_lists",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/lists",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Lists),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What came of it.",
+        headers: &[],
+        component: ::std::option::Option::Some("Only"),
+        json_type: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetListsError"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("SetListsError"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
 /// Every operation of the document, in its order.
 pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
     &PUT_THING,
     &ADD_THING,
+    &SET_PRICES,
+    &SET_LISTS,
 ];
 /// A checked request for `put_thing`.
 #[derive(Clone, Debug)]
@@ -1365,6 +2317,70 @@ impl openapi_dropshot_runtime::Request for AddThingRequest {
     type Body = ::std::option::Option<types::Thing>;
     fn operation() -> &'static openapi_dropshot_runtime::Operation {
         &ADD_THING
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `set_prices`.
+#[derive(Clone, Debug)]
+pub struct SetPricesRequest {
+    /// The body.
+    pub body: types::Prices,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for SetPricesRequest {
+    type Headers = ();
+    type Body = types::Prices;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &SET_PRICES
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `set_lists`.
+#[derive(Clone, Debug)]
+pub struct SetListsRequest {
+    /// The body.
+    pub body: types::Lists,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for SetListsRequest {
+    type Headers = ();
+    type Body = types::Lists;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &SET_LISTS
     }
     fn headers(
         headers: &openapi_dropshot_runtime::Parameters<'_>,
@@ -1447,6 +2463,68 @@ impl openapi_dropshot_runtime::Success for AddThingAnswer {
         ::std::vec![]
     }
 }
+/// The success of `set_prices`: 200.
+///
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct SetPricesAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: types::Words,
+}
+impl SetPricesAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: types::Words) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for SetPricesAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Words>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `set_lists`: 200.
+///
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct SetListsAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: types::Only,
+}
+impl SetListsAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: types::Only) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for SetListsAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Only>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
 /// The operations of "Open" 1.
 ///
 /// A handler gets an unchecked request and checks it itself, once it knows that the caller may be told what is wrong with it. It answers the operation's one success, or an error.
@@ -1487,6 +2565,22 @@ pub trait OpenApi: Sized + Send + Sync + 'static {
         operation: &'static openapi_dropshot_runtime::Operation,
         rejection: openapi_dropshot_runtime::Rejection<Self::Error>,
     ) -> openapi_dropshot_runtime::ErrorAnswer<types::AddThingError>;
+    /// Puts into the document's words why a request has no success: an error of the service, or
+    /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
+    /// of another type, a panic).
+    fn set_prices_error(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static openapi_dropshot_runtime::Operation,
+        rejection: openapi_dropshot_runtime::Rejection<Self::Error>,
+    ) -> openapi_dropshot_runtime::ErrorAnswer<types::SetPricesError>;
+    /// Puts into the document's words why a request has no success: an error of the service, or
+    /// what the runtime found wrong (violations, an absent method, a body too large, too slow or
+    /// of another type, a panic).
+    fn set_lists_error(
+        context: &dropshot::RequestContext<Self::Context>,
+        operation: &'static openapi_dropshot_runtime::Operation,
+        rejection: openapi_dropshot_runtime::Rejection<Self::Error>,
+    ) -> openapi_dropshot_runtime::ErrorAnswer<types::SetListsError>;
     /// Does all the work for a request, from the admission to the answer, unless overridden as it is: the place
     /// for what that work is done within, such as a trace.
     #[allow(unused_variables)]
@@ -1532,9 +2626,33 @@ pub trait OpenApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `PUT /prices`
+    fn set_prices(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<SetPricesRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            SetPricesAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
+    /// `PUT /lists`
+    fn set_lists(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<SetListsRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            SetListsAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
 }
 /// The operations of each path.
-static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&PUT_THING, &ADD_THING]];
+static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
+    &[&PUT_THING, &ADD_THING],
+    &[&SET_PRICES],
+    &[&SET_LISTS],
+];
 /// Adds the operations of an implementation of [`OpenApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
 /// When the description holds an endpoint already that is in the way.
@@ -1562,11 +2680,45 @@ pub fn register<A: OpenApi>(
             Ok(Success::into_answer(answer))
         }),
     )?;
+    way_3::<
+        A,
+    >(
+        api,
+        Description::of::<SetPricesRequest, SetPricesAnswer>(&SET_PRICES),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::set_prices(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
+    way_4::<
+        A,
+    >(
+        api,
+        Description::of::<SetListsRequest, SetListsAnswer>(&SET_LISTS),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::set_lists(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
     openapi_dropshot_runtime::register_absent_methods(
         api,
         Description::of::<PutThingRequest, PutThingAnswer>(&PUT_THING),
         PATHS[0usize],
         A::put_thing_error,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<SetPricesRequest, SetPricesAnswer>(&SET_PRICES),
+        PATHS[1usize],
+        A::set_prices_error,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<SetListsRequest, SetListsAnswer>(&SET_LISTS),
+        PATHS[2usize],
+        A::set_lists_error,
         A::answered,
     )?;
     Ok(())
@@ -1607,6 +2759,48 @@ fn way_2<A: OpenApi>(
             openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
             operation), | caller | handler(& context, caller, request), | rejection |
             A::add_thing_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `set_prices_error` words.
+fn way_3<A: OpenApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::set_prices_error(& context, operation, rejection), | answer, latency |
+            A::answered(& context, operation, answer, latency),)
+        );
+        A::within(&context, operation, work).await
+    };
+    api.register(openapi_dropshot_runtime::endpoint(description, serve))
+}
+/// Registers an operation whose callers `public` admits, and whose errors `set_lists_error` words.
+fn way_4<A: OpenApi>(
+    api: &mut dropshot::ApiDescription<A::Context>,
+    description: openapi_dropshot_runtime::Description,
+    handler: openapi_dropshot_runtime::Handler<A::Context, (), A::Error>,
+) -> ::std::result::Result<(), dropshot::ApiDescriptionRegisterError> {
+    let operation = description.operation();
+    let serve = move |
+        context: dropshot::RequestContext<A::Context>,
+        request: openapi_dropshot_runtime::Captured|
+    async move {
+        let work = ::std::pin::pin!(
+            openapi_dropshot_runtime::serve(& context, operation, || A::public(& context,
+            operation), | caller | handler(& context, caller, request), | rejection |
+            A::set_lists_error(& context, operation, rejection), | answer, latency |
             A::answered(& context, operation, answer, latency),)
         );
         A::within(&context, operation, work).await

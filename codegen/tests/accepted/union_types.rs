@@ -156,3 +156,39 @@ fn null_alone_is_a_type() {
         "{}"
     ));
 }
+
+#[test]
+fn null_of_an_alternative_is_that_of_the_list() {
+    for (text, good) in [
+        (r#"{"step":null,"measure":null}"#, true),
+        (
+            r#"{"step":{"kind":"jump","height":null},"measure":10.0}"#,
+            true,
+        ),
+        (
+            r#"{"step":{"kind":"pause"},"measure":"low","grade":null,"move":null,"next":null,"owner":null}"#,
+            true,
+        ),
+        (
+            r#"{"step":{"kind":"walk"},"measure":"high","grade":"b","move":{"how":"sprint"},"next":true,"owner":{"host":"h"}}"#,
+            true,
+        ),
+        (
+            r#"{"step":{"kind":"walk"},"measure":1,"next":2,"owner":"me"}"#,
+            true,
+        ),
+        (r#"{"step":null}"#, false),
+        (r#"{"step":null,"measure":11}"#, false),
+        (r#"{"step":null,"measure":null,"grade":"c"}"#, false),
+        (r#"{"step":null,"measure":null,"move":{}}"#, false),
+        (r#"{"step":{"kind":null},"measure":null}"#, false),
+    ] {
+        let (server, client) = (
+            passes::<server::Plan>(&schemas::Plan, text),
+            passes::<client::Plan>(&schemas::Plan, text),
+        );
+        assert_eq!((server, client), (good, good), "{text}");
+    }
+    let none: client::Plan = serde_json::from_str(r#"{"step":null,"measure":null}"#).unwrap();
+    assert!(none.step.is_none() && none.measure.is_none() && none.grade.is_absent());
+}

@@ -207,6 +207,169 @@ pub mod types {
                 })
         }
     }
+    /// `Crawl`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Crawl {
+        pub how: CrawlHow,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Crawl {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Crawl {
+        const MEMBERS: &'static [&'static str] = &["how"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut how = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut how)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                how: members_.required(how, 0)?,
+            })
+        }
+    }
+    /// `CrawlHow`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum CrawlHow {
+        #[serde(rename = "crawl")]
+        Crawl,
+    }
+    impl<'de> ::serde::Deserialize<'de> for CrawlHow {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for CrawlHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Crawl => f.write_str("crawl"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for CrawlHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "crawl" => Ok(Self::Crawl),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// Texts that are listed, and null.
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Grade {
+        #[serde(rename = "a")]
+        A,
+        #[serde(rename = "b")]
+        B,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Grade {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for Grade {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::A => f.write_str("a"),
+                Self::B => f.write_str("b"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Grade {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "a" => Ok(Self::A),
+                "b" => Ok(Self::B),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Grade {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Grade {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Group`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Group {
@@ -309,6 +472,444 @@ pub mod types {
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             value.parse()
+        }
+    }
+    /// `Jump`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Jump {
+        pub kind: JumpKind,
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
+        pub height: ::openapi_dropshot_runtime::Field<Measure>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Jump {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Jump {
+        const MEMBERS: &'static [&'static str] = &["kind", "height"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut kind = ::std::option::Option::None;
+            let mut height = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut kind)?,
+                    _ => members_.read(&mut height)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                kind: members_.required(kind, 0)?,
+                height: height.unwrap_or_default(),
+            })
+        }
+    }
+    /// `JumpKind`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum JumpKind {
+        #[serde(rename = "jump")]
+        Jump,
+    }
+    impl<'de> ::serde::Deserialize<'de> for JumpKind {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for JumpKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Jump => f.write_str("jump"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for JumpKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "jump" => Ok(Self::Jump),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for JumpKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for JumpKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `MeasureString`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum MeasureString {
+        #[serde(rename = "low")]
+        Low,
+        #[serde(rename = "high")]
+        High,
+    }
+    impl<'de> ::serde::Deserialize<'de> for MeasureString {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for MeasureString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Low => f.write_str("low"),
+                Self::High => f.write_str("high"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for MeasureString {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "low" => Ok(Self::Low),
+                "high" => Ok(Self::High),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for MeasureString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for MeasureString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `MoveSprint`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct MoveSprint {
+        pub how: SprintHow,
+    }
+    impl<'de> ::serde::Deserialize<'de> for MoveSprint {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for MoveSprint {
+        const MEMBERS: &'static [&'static str] = &["how"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut how = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut how)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                how: members_.required(how, 0)?,
+            })
+        }
+    }
+    /// `Pause`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Pause {
+        pub kind: PauseKind,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Pause {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Pause {
+        const MEMBERS: &'static [&'static str] = &["kind"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut kind = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut kind)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                kind: members_.required(kind, 0)?,
+            })
+        }
+    }
+    /// `PauseKind`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum PauseKind {
+        #[serde(rename = "pause")]
+        Pause,
+    }
+    impl<'de> ::serde::Deserialize<'de> for PauseKind {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for PauseKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Pause => f.write_str("pause"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for PauseKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "pause" => Ok(Self::Pause),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PauseKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for PauseKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `Plan`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Plan {
+        pub step: ::std::option::Option<Step>,
+        pub measure: ::std::option::Option<Measure>,
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
+        pub grade: ::openapi_dropshot_runtime::Field<Grade>,
+        #[serde(
+            rename = "move",
+            skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent"
+        )]
+        pub move_: ::openapi_dropshot_runtime::Field<Move>,
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
+        pub next: ::openapi_dropshot_runtime::Field<PlanNext>,
+        #[serde(skip_serializing_if = "::openapi_dropshot_runtime::Field::is_absent")]
+        pub owner: ::openapi_dropshot_runtime::Field<PlanOwner>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Plan {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Plan {
+        const MEMBERS: &'static [&'static str] = &[
+            "step",
+            "measure",
+            "grade",
+            "move",
+            "next",
+            "owner",
+        ];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut step = ::std::option::Option::None;
+            let mut measure = ::std::option::Option::None;
+            let mut grade = ::std::option::Option::None;
+            let mut move_ = ::std::option::Option::None;
+            let mut next = ::std::option::Option::None;
+            let mut owner = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut step)?,
+                    1 => members_.read(&mut measure)?,
+                    2 => members_.read(&mut grade)?,
+                    3 => members_.read(&mut move_)?,
+                    4 => members_.read(&mut next)?,
+                    _ => members_.read(&mut owner)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                step: members_.required(step, 0)?,
+                measure: members_.required(measure, 1)?,
+                grade: grade.unwrap_or_default(),
+                move_: move_.unwrap_or_default(),
+                next: next.unwrap_or_default(),
+                owner: owner.unwrap_or_default(),
+            })
+        }
+    }
+    /// `PlanNextBoolean`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct PlanNextBoolean(pub bool);
+    impl ::std::ops::Deref for PlanNextBoolean {
+        type Target = bool;
+        fn deref(&self) -> &bool {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<PlanNextBoolean> for bool {
+        fn from(value: PlanNextBoolean) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<bool> for PlanNextBoolean {
+        fn from(value: bool) -> Self {
+            Self(value)
+        }
+    }
+    impl ::std::fmt::Display for PlanNextBoolean {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for PlanNextBoolean {
+        type Err = <bool as ::std::str::FromStr>::Err;
+        fn from_str(value: &str) -> ::std::result::Result<Self, Self::Err> {
+            Ok(Self(value.parse()?))
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PlanNextBoolean {
+        type Error = <bool as ::std::str::FromStr>::Err;
+        fn try_from(value: &str) -> ::std::result::Result<Self, Self::Error> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<String> for PlanNextBoolean {
+        type Error = <bool as ::std::str::FromStr>::Err;
+        fn try_from(value: String) -> ::std::result::Result<Self, Self::Error> {
+            value.parse()
+        }
+    }
+    /// `PlanOwnerString`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    #[serde(transparent)]
+    pub struct PlanOwnerString(pub ::std::string::String);
+    impl ::std::ops::Deref for PlanOwnerString {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<PlanOwnerString> for ::std::string::String {
+        fn from(value: PlanOwnerString) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<::std::string::String> for PlanOwnerString {
+        fn from(value: ::std::string::String) -> Self {
+            Self(value)
+        }
+    }
+    impl ::std::fmt::Display for PlanOwnerString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for PlanOwnerString {
+        type Err = ::std::convert::Infallible;
+        fn from_str(value: &str) -> ::std::result::Result<Self, Self::Err> {
+            Ok(Self(value.to_string()))
         }
     }
     /// `Reason`
@@ -737,6 +1338,200 @@ pub mod types {
             })
         }
     }
+    /// `Sprint`
+    #[derive(::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    pub struct Sprint {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub how: ::std::option::Option<SprintHow>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Sprint {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for Sprint {
+        const MEMBERS: &'static [&'static str] = &["how"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut how = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    _ => members_.read(&mut how)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                how: how.unwrap_or_default(),
+            })
+        }
+    }
+    /// `SprintHow`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum SprintHow {
+        #[serde(rename = "sprint")]
+        Sprint,
+    }
+    impl<'de> ::serde::Deserialize<'de> for SprintHow {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for SprintHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Sprint => f.write_str("sprint"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for SprintHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "sprint" => Ok(Self::Sprint),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `StepWalk`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct StepWalk {
+        pub kind: StepWalkKind,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub to: ::std::option::Option<Target>,
+    }
+    impl<'de> ::serde::Deserialize<'de> for StepWalk {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::object(deserializer)
+        }
+    }
+    impl<'de> ::openapi_dropshot_runtime::Object<'de> for StepWalk {
+        const MEMBERS: &'static [&'static str] = &["kind", "to"];
+        const IS_CLOSED: bool = false;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: ::openapi_dropshot_runtime::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut kind = ::std::option::Option::None;
+            let mut to = ::std::option::Option::None;
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut kind)?,
+                    _ => members_.read(&mut to)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                kind: members_.required(kind, 0)?,
+                to: to.unwrap_or_default(),
+            })
+        }
+    }
+    /// `StepWalkKind`
+    #[derive(
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum StepWalkKind {
+        #[serde(rename = "walk")]
+        Walk,
+    }
+    impl<'de> ::serde::Deserialize<'de> for StepWalkKind {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            ::openapi_dropshot_runtime::text(deserializer)
+        }
+    }
+    impl ::std::fmt::Display for StepWalkKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Walk => f.write_str("walk"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for StepWalkKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "walk" => Ok(Self::Walk),
+                _ => {
+                    Err(
+                        ::openapi_dropshot_runtime::none_of(
+                                value,
+                                Self::ALL.iter().map(Self::as_str),
+                            )
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for StepWalkKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for StepWalkKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Target`
     #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Target {
@@ -1055,6 +1850,170 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    /// Null, by one of its alternatives.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Measure {
+        #[allow(missing_docs)]
+        Number(MeasureNumber),
+        #[allow(missing_docs)]
+        String(MeasureString),
+    }
+    impl ::std::convert::From<MeasureNumber> for Measure {
+        fn from(value: MeasureNumber) -> Self {
+            Self::Number(value)
+        }
+    }
+    impl ::std::convert::From<MeasureString> for Measure {
+        fn from(value: MeasureString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Measure {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                b'"' => {
+                    let text: ::std::string::String = ::serde_json::from_str(raw.get())
+                        .map_err(D::Error::custom)?;
+                    match text.as_str() {
+                        "low" | "high" => {
+                            ::openapi_dropshot_runtime::json::read(raw.get())
+                                .map(Self::String)
+                        }
+                        _ => {
+                            return Err(
+                                D::Error::custom(
+                                    "this is none of the alternatives of `Measure`",
+                                ),
+                            );
+                        }
+                    }
+                }
+                b'-' | b'0'..=b'9' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Number)
+                }
+                _ => {
+                    return Err(
+                        D::Error::custom("this is none of the alternatives of `Measure`"),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// Null, by an alternative that is a component, and by one that says it beside a reference.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Step {
+        #[allow(missing_docs)]
+        Pause(Pause),
+        #[allow(missing_docs)]
+        Walk(StepWalk),
+        #[allow(missing_docs)]
+        Jump(Jump),
+    }
+    impl ::std::convert::From<Pause> for Step {
+        fn from(value: Pause) -> Self {
+            Self::Pause(value)
+        }
+    }
+    impl ::std::convert::From<StepWalk> for Step {
+        fn from(value: StepWalk) -> Self {
+            Self::Walk(value)
+        }
+    }
+    impl ::std::convert::From<Jump> for Step {
+        fn from(value: Jump) -> Self {
+            Self::Jump(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Step {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["kind"])
+                .map_err(D::Error::custom)?;
+            match tag.as_str() {
+                "pause" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Pause)
+                }
+                "walk" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Walk)
+                }
+                "jump" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Jump)
+                }
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `kind` of `Step`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// Null, by a variant that may leave the discriminator out, which it has to have here.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Move {
+        #[allow(missing_docs)]
+        Sprint(MoveSprint),
+        #[allow(missing_docs)]
+        Crawl(Crawl),
+    }
+    impl ::std::convert::From<MoveSprint> for Move {
+        fn from(value: MoveSprint) -> Self {
+            Self::Sprint(value)
+        }
+    }
+    impl ::std::convert::From<Crawl> for Move {
+        fn from(value: Crawl) -> Self {
+            Self::Crawl(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Move {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let tag = ::openapi_dropshot_runtime::tag(raw.get(), &["how"])
+                .map_err(D::Error::custom)?;
+            match tag.as_str() {
+                "sprint" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Sprint)
+                }
+                "crawl" => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Crawl)
+                }
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `how` of `Move`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     impl ::std::fmt::Display for RecordAData {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1238,6 +2197,224 @@ pub mod types {
             value.parse()
         }
     }
+    /// `MeasureNumber`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct MeasureNumber(::openapi_dropshot_runtime::Decimal);
+    impl ::std::convert::TryFrom<::openapi_dropshot_runtime::Decimal> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::openapi_dropshot_runtime::Decimal,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            if value
+                > *{
+                    static LIMIT: ::std::sync::LazyLock<
+                        ::openapi_dropshot_runtime::Decimal,
+                    > = ::std::sync::LazyLock::new(|| ::openapi_dropshot_runtime::Decimal::from(
+                        10i64,
+                    ));
+                    &*LIMIT
+                }
+            {
+                return Err(format!("{value} is more than 10").into());
+            }
+            Ok(Self(value))
+        }
+    }
+    impl ::std::convert::TryFrom<i32> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: i32,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
+        }
+    }
+    impl ::std::convert::TryFrom<i64> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: i64,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
+        }
+    }
+    impl ::std::convert::TryFrom<u32> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: u32,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
+        }
+    }
+    impl ::std::convert::TryFrom<u64> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: u64,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<::openapi_dropshot_runtime::Decimal>::from(value))
+        }
+    }
+    impl ::std::fmt::Display for MeasureNumber {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for MeasureNumber {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            let value: ::openapi_dropshot_runtime::Decimal = value
+                .parse()
+                .map_err(|e| format!("{value:?}: {e}"))?;
+            Self::try_from(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for MeasureNumber {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            let value: ::openapi_dropshot_runtime::Decimal = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
+        }
+    }
+    impl ::std::ops::Deref for MeasureNumber {
+        type Target = ::openapi_dropshot_runtime::Decimal;
+        fn deref(&self) -> &::openapi_dropshot_runtime::Decimal {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<MeasureNumber> for ::openapi_dropshot_runtime::Decimal {
+        fn from(value: MeasureNumber) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `PlanNext`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum PlanNext {
+        #[allow(missing_docs)]
+        Measure(Measure),
+        #[allow(missing_docs)]
+        Boolean(PlanNextBoolean),
+    }
+    impl ::std::convert::From<Measure> for PlanNext {
+        fn from(value: Measure) -> Self {
+            Self::Measure(value)
+        }
+    }
+    impl ::std::convert::From<PlanNextBoolean> for PlanNext {
+        fn from(value: PlanNextBoolean) -> Self {
+            Self::Boolean(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for PlanNext {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                _ => {
+                    let mut fitting = [
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Measure),
+                        ::openapi_dropshot_runtime::json::read(raw.get())
+                            .ok()
+                            .map(Self::Boolean),
+                    ]
+                        .into_iter()
+                        .flatten();
+                    match (fitting.next(), fitting.next()) {
+                        (Some(only), None) => Ok(only),
+                        (None, _) => {
+                            Err(
+                                ::serde_json::Error::custom(
+                                    "this is none of the alternatives of `PlanNext`",
+                                ),
+                            )
+                        }
+                        _ => {
+                            Err(
+                                ::serde_json::Error::custom(
+                                    "this could be more than one of the alternatives of `PlanNext`",
+                                ),
+                            )
+                        }
+                    }
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// `PlanOwner`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum PlanOwner {
+        #[allow(missing_docs)]
+        Target(Target),
+        #[allow(missing_docs)]
+        String(PlanOwnerString),
+    }
+    impl ::std::convert::From<Target> for PlanOwner {
+        fn from(value: Target) -> Self {
+            Self::Target(value)
+        }
+    }
+    impl ::std::convert::From<PlanOwnerString> for PlanOwner {
+        fn from(value: PlanOwnerString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for PlanOwner {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                b'{' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::Target)
+                }
+                b'"' => {
+                    ::openapi_dropshot_runtime::json::read(raw.get()).map(Self::String)
+                }
+                _ => {
+                    return Err(
+                        D::Error::custom(
+                            "this is none of the alternatives of `PlanOwner`",
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     /// `RefusalResponse`
     #[derive(
         ::serde::Deserialize,
@@ -1304,6 +2481,27 @@ pub mod types {
             other == self
         }
     }
+    impl CrawlHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Crawl];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Crawl => "crawl",
+            }
+        }
+    }
+    impl Grade {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::A, Self::B];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::A => "a",
+                Self::B => "b",
+            }
+        }
+    }
     impl GroupType {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Group];
@@ -1312,6 +2510,91 @@ pub mod types {
             match self {
                 Self::Group => "group",
             }
+        }
+    }
+    impl JumpKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Jump];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Jump => "jump",
+            }
+        }
+    }
+    impl MeasureString {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Low, Self::High];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Low => "low",
+                Self::High => "high",
+            }
+        }
+    }
+    impl PauseKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Pause];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Pause => "pause",
+            }
+        }
+    }
+    impl ::std::convert::From<&str> for PlanOwnerString {
+        fn from(value: &str) -> Self {
+            Self(value.to_owned())
+        }
+    }
+    impl PlanOwnerString {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for PlanOwnerString {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for PlanOwnerString {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for PlanOwnerString {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PlanOwnerString> for str {
+        fn eq(&self, other: &PlanOwnerString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for PlanOwnerString {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PlanOwnerString> for &str {
+        fn eq(&self, other: &PlanOwnerString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for PlanOwnerString {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PlanOwnerString> for ::std::string::String {
+        fn eq(&self, other: &PlanOwnerString) -> bool {
+            other == self
         }
     }
     impl Reason {
@@ -1354,6 +2637,26 @@ pub mod types {
             match self {
                 Self::Missing => "Missing",
                 Self::Gone => "Gone",
+            }
+        }
+    }
+    impl SprintHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Sprint];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Sprint => "sprint",
+            }
+        }
+    }
+    impl StepWalkKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Walk];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Walk => "walk",
             }
         }
     }
@@ -1467,6 +2770,152 @@ impl ::schemars::JsonSchema for types::Tree {
         let _ = generator.subschema_for::<types::Tree>();
         ::openapi_dropshot_runtime::document_schema(
             "{\"type\":\"object\",\"required\":[\"branches\"],\"properties\":{\"branches\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/components/schemas/Tree\"}},\"named\":{\"type\":\"object\",\"nullable\":true,\"additionalProperties\":{\"$ref\":\"#/components/schemas/Tree\"}}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Measure {
+    fn schema_name() -> ::std::string::String {
+        "Measure".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Measure").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"description\":\"Null, by one of its alternatives.\",\"format\":\"length\",\"oneOf\":[{\"type\":\"number\",\"maximum\":10,\"nullable\":true},{\"type\":\"string\",\"enum\":[\"low\",\"high\"]}]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Grade {
+    fn schema_name() -> ::std::string::String {
+        "Grade".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Grade").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"description\":\"Texts that are listed, and null.\",\"anyOf\":[{\"type\":\"string\",\"enum\":[\"a\",null],\"nullable\":true},{\"type\":\"string\",\"enum\":[\"b\"]}]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Step {
+    fn schema_name() -> ::std::string::String {
+        "Step".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Step").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Pause>();
+        let _ = generator.subschema_for::<types::Target>();
+        let _ = generator.subschema_for::<types::Jump>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"description\":\"Null, by an alternative that is a component, and by one that says it beside a reference.\",\"anyOf\":[{\"$ref\":\"#/components/schemas/Pause\"},{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"walk\"]},\"to\":{\"$ref\":\"#/components/schemas/Target\"}}},{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Jump\"}]}]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Pause {
+    fn schema_name() -> ::std::string::String {
+        "Pause".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Pause").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"nullable\":true,\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"pause\"]}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Jump {
+    fn schema_name() -> ::std::string::String {
+        "Jump".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Jump").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Measure>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"jump\"]},\"height\":{\"$ref\":\"#/components/schemas/Measure\"}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Move {
+    fn schema_name() -> ::std::string::String {
+        "Move".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Move").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Crawl>();
+        let _ = generator.subschema_for::<types::Sprint>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"description\":\"Null, by a variant that may leave the discriminator out, which it has to have here.\",\"oneOf\":[{\"$ref\":\"#/components/schemas/Sprint\"},{\"$ref\":\"#/components/schemas/Crawl\"}],\"discriminator\":{\"propertyName\":\"how\"}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Sprint {
+    fn schema_name() -> ::std::string::String {
+        "Sprint".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Sprint").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"nullable\":true,\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"sprint\"]}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Crawl {
+    fn schema_name() -> ::std::string::String {
+        "Crawl".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Crawl").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"required\":[\"how\"],\"properties\":{\"how\":{\"type\":\"string\",\"enum\":[\"crawl\"]}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::Plan {
+    fn schema_name() -> ::std::string::String {
+        "Plan".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "Plan").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Step>();
+        let _ = generator.subschema_for::<types::Measure>();
+        let _ = generator.subschema_for::<types::Grade>();
+        let _ = generator.subschema_for::<types::Move>();
+        let _ = generator.subschema_for::<types::Target>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"required\":[\"step\",\"measure\"],\"properties\":{\"step\":{\"$ref\":\"#/components/schemas/Step\"},\"measure\":{\"$ref\":\"#/components/schemas/Measure\"},\"grade\":{\"$ref\":\"#/components/schemas/Grade\"},\"move\":{\"$ref\":\"#/components/schemas/Move\"},\"next\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]},\"owner\":{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}}}",
         )
     }
 }
@@ -1744,6 +3193,240 @@ impl ::schemars::JsonSchema for types::AnythingObject {
         )
     }
 }
+impl ::schemars::JsonSchema for types::MeasureNumber {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "MeasureNumber".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "MeasureNumber").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"number\",\"maximum\":10,\"nullable\":true}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::MeasureString {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "MeasureString".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "MeasureString").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"low\",\"high\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::StepWalkKind {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "StepWalkKind".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "StepWalkKind").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"walk\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::StepWalk {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "StepWalk".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "StepWalk").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Target>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"object\",\"required\":[\"kind\"],\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"walk\"]},\"to\":{\"$ref\":\"#/components/schemas/Target\"}}}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::PauseKind {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "PauseKind".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "PauseKind").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"pause\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::JumpKind {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "JumpKind".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "JumpKind").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"jump\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::SprintHow {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "SprintHow".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "SprintHow").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"sprint\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::MoveSprint {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "MoveSprint".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "MoveSprint").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Sprint>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"allOf\":[{\"$ref\":\"#/components/schemas/Sprint\"}],\"of\":\"Move\"}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::CrawlHow {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "CrawlHow".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "CrawlHow").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"type\":\"string\",\"enum\":[\"crawl\"]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::PlanNextBoolean {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "PlanNextBoolean".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "PlanNextBoolean").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema("{\"type\":\"boolean\"}")
+    }
+}
+impl ::schemars::JsonSchema for types::PlanNext {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "PlanNext".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "PlanNext").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Measure>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"oneOf\":[{\"$ref\":\"#/components/schemas/Measure\"},{\"type\":\"boolean\"}]}",
+        )
+    }
+}
+impl ::schemars::JsonSchema for types::PlanOwnerString {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "PlanOwnerString".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "PlanOwnerString").into()
+    }
+    fn json_schema(
+        _generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        ::openapi_dropshot_runtime::document_schema("{\"type\":\"string\"}")
+    }
+}
+impl ::schemars::JsonSchema for types::PlanOwner {
+    fn is_referenceable() -> bool {
+        false
+    }
+    fn schema_name() -> ::std::string::String {
+        "PlanOwner".to_owned()
+    }
+    fn schema_id() -> ::std::borrow::Cow<'static, str> {
+        concat!(module_path!(), "::", "PlanOwner").into()
+    }
+    fn json_schema(
+        generator: &mut ::schemars::r#gen::SchemaGenerator,
+    ) -> ::schemars::schema::Schema {
+        let _ = generator.subschema_for::<types::Target>();
+        ::openapi_dropshot_runtime::document_schema(
+            "{\"oneOf\":[{\"nullable\":true,\"allOf\":[{\"$ref\":\"#/components/schemas/Target\"}]},{\"type\":\"string\"}]}",
+        )
+    }
+}
 impl ::schemars::JsonSchema for types::RefusalResponse {
     fn is_referenceable() -> bool {
         false
@@ -1970,6 +3653,182 @@ pub mod schemas {
         }),
         nullable: false,
     };
+    /// The schema `Measure`.
+    pub static Measure: Schema = Schema {
+        kind: Kind::Union(
+            &[
+                Alternative {
+                    sign: Sign::Number,
+                    schema: &MeasureNumber,
+                },
+                Alternative {
+                    sign: Sign::Text(&["low", "high"]),
+                    schema: &MeasureString,
+                },
+            ],
+        ),
+        nullable: true,
+    };
+    /// The schema `Grade`.
+    pub static Grade: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["a", "b"],
+        }),
+        nullable: true,
+    };
+    /// The schema `Step`.
+    pub static Step: Schema = Schema {
+        kind: Kind::OneOf(OneOf {
+            discriminator: "kind",
+            variants: &[("pause", &Pause), ("walk", &StepWalk), ("jump", &Jump)],
+        }),
+        nullable: true,
+    };
+    /// The schema `Pause`.
+    pub static Pause: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "kind",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&PauseKind),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: true,
+    };
+    /// The schema `Jump`.
+    pub static Jump: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "kind",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&JumpKind),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "height",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Measure),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `Move`.
+    pub static Move: Schema = Schema {
+        kind: Kind::OneOf(OneOf {
+            discriminator: "how",
+            variants: &[("sprint", &MoveSprint), ("crawl", &Crawl)],
+        }),
+        nullable: true,
+    };
+    /// The schema `Sprint`.
+    pub static Sprint: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "how",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&SprintHow),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: true,
+    };
+    /// The schema `Crawl`.
+    pub static Crawl: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "how",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&CrawlHow),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `Plan`.
+    pub static Plan: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "step",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&Step),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "measure",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&Measure),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "grade",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Grade),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "move",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Move),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "next",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&PlanNext),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "owner",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&PlanOwner),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
     /// The schema `RecordAType`.
     pub static RecordAType: Schema = Schema {
         kind: Kind::String(Text {
@@ -2176,6 +4035,173 @@ pub mod schemas {
         ),
         nullable: false,
     };
+    /// The schema `MeasureNumber`.
+    pub static MeasureNumber: Schema = Schema {
+        kind: Kind::Number(Bounds {
+            minimum: ::std::option::Option::None,
+            maximum: ::std::option::Option::Some(Bound {
+                value: "10",
+                exclusive: false,
+            }),
+        }),
+        nullable: true,
+    };
+    /// The schema `MeasureString`.
+    pub static MeasureString: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["low", "high"],
+        }),
+        nullable: false,
+    };
+    /// The schema `StepWalkKind`.
+    pub static StepWalkKind: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["walk"],
+        }),
+        nullable: false,
+    };
+    /// The schema `StepWalk`.
+    pub static StepWalk: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "kind",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&StepWalkKind),
+                        nullable: false,
+                    },
+                },
+                Property {
+                    name: "to",
+                    required: false,
+                    schema: Schema {
+                        kind: Kind::Ref(&Target),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `PauseKind`.
+    pub static PauseKind: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["pause"],
+        }),
+        nullable: false,
+    };
+    /// The schema `JumpKind`.
+    pub static JumpKind: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["jump"],
+        }),
+        nullable: false,
+    };
+    /// The schema `SprintHow`.
+    pub static SprintHow: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["sprint"],
+        }),
+        nullable: false,
+    };
+    /// The schema `MoveSprint`.
+    pub static MoveSprint: Schema = Schema {
+        kind: Kind::Object(Object {
+            properties: &[
+                Property {
+                    name: "how",
+                    required: true,
+                    schema: Schema {
+                        kind: Kind::Ref(&SprintHow),
+                        nullable: false,
+                    },
+                },
+            ],
+            additional: true,
+        }),
+        nullable: false,
+    };
+    /// The schema `CrawlHow`.
+    pub static CrawlHow: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &["crawl"],
+        }),
+        nullable: false,
+    };
+    /// The schema `PlanNextBoolean`.
+    pub static PlanNextBoolean: Schema = Schema {
+        kind: Kind::Boolean,
+        nullable: false,
+    };
+    /// The schema `PlanNext`.
+    pub static PlanNext: Schema = Schema {
+        kind: Kind::Union(
+            &[
+                Alternative {
+                    sign: Sign::Fits { alone: true },
+                    schema: &Measure,
+                },
+                Alternative {
+                    sign: Sign::Fits { alone: true },
+                    schema: &PlanNextBoolean,
+                },
+            ],
+        ),
+        nullable: true,
+    };
+    /// The schema `PlanOwnerString`.
+    pub static PlanOwnerString: Schema = Schema {
+        kind: Kind::String(Text {
+            min_length: 0,
+            max_length: ::std::option::Option::None,
+            pattern: ::std::option::Option::None,
+            format: ::std::option::Option::None,
+            enumeration: &[],
+        }),
+        nullable: false,
+    };
+    /// The schema `PlanOwner`.
+    pub static PlanOwner: Schema = Schema {
+        kind: Kind::Union(
+            &[
+                Alternative {
+                    sign: Sign::Object,
+                    schema: &Target,
+                },
+                Alternative {
+                    sign: Sign::String,
+                    schema: &PlanOwnerString,
+                },
+            ],
+        ),
+        nullable: true,
+    };
     /// The schema `RefusalResponse`.
     pub static RefusalResponse: Schema = Schema {
         kind: Kind::Null,
@@ -2281,8 +4307,53 @@ pub static ADD_VALUE: openapi_dropshot_runtime::Operation = openapi_dropshot_run
         },
     ],
 };
+/// `PUT /plans`
+pub static MAKE_PLAN: openapi_dropshot_runtime::Operation = openapi_dropshot_runtime::Operation {
+    id: "make_plan",
+    method: openapi_dropshot_runtime::http::Method::PUT,
+    path: "/plans",
+    summary: ::std::option::Option::None,
+    description: ::std::option::Option::None,
+    tags: &[],
+    deprecated: false,
+    security: &[],
+    parameters: &[],
+    body: ::std::option::Option::Some(openapi_dropshot_runtime::Body {
+        media_type: "application/json",
+        required: true,
+        schema: ::std::option::Option::Some(&schemas::Plan),
+    }),
+    success: openapi_dropshot_runtime::Listed {
+        status: openapi_dropshot_runtime::Status::Code(200u16),
+        description: "What came of it.",
+        headers: &[],
+        component: ::std::option::Option::Some("Measure"),
+        json_type: ::std::option::Option::None,
+    },
+    further: &[],
+    errors: &[
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(4u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
+        },
+        openapi_dropshot_runtime::Listed {
+            status: openapi_dropshot_runtime::Status::Class(5u16),
+            description: "Why not.",
+            headers: &[],
+            component: ::std::option::Option::Some("Refusal"),
+            json_type: ::std::option::Option::None,
+        },
+    ],
+};
 /// Every operation of the document, in its order.
-pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[&REFUSAL, &ADD_VALUE];
+pub static OPERATIONS: &[&openapi_dropshot_runtime::Operation] = &[
+    &REFUSAL,
+    &ADD_VALUE,
+    &MAKE_PLAN,
+];
 /// A checked request for `refusal`.
 #[derive(Clone, Debug)]
 pub struct RefusalRequest {
@@ -2327,6 +4398,38 @@ impl openapi_dropshot_runtime::Request for AddValueRequest {
     type Body = types::AddValueBody;
     fn operation() -> &'static openapi_dropshot_runtime::Operation {
         &ADD_VALUE
+    }
+    fn headers(
+        headers: &openapi_dropshot_runtime::Parameters<'_>,
+    ) -> ::std::result::Result<Self::Headers, openapi_dropshot_runtime::RequestError> {
+        Ok(())
+    }
+    fn build(
+        path: &openapi_dropshot_runtime::Parameters<'_>,
+        query: &openapi_dropshot_runtime::Parameters<'_>,
+        headers: Self::Headers,
+        body: Self::Body,
+    ) -> ::std::result::Result<Self, openapi_dropshot_runtime::RequestError> {
+        Ok(Self { body })
+    }
+    fn parameter_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// A checked request for `make_plan`.
+#[derive(Clone, Debug)]
+pub struct MakePlanRequest {
+    /// The body.
+    pub body: types::Plan,
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Request for MakePlanRequest {
+    type Headers = ();
+    type Body = types::Plan;
+    fn operation() -> &'static openapi_dropshot_runtime::Operation {
+        &MAKE_PLAN
     }
     fn headers(
         headers: &openapi_dropshot_runtime::Parameters<'_>,
@@ -2401,6 +4504,37 @@ impl openapi_dropshot_runtime::Success for AddValueAnswer {
         self,
     ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
         Ok(openapi_dropshot_runtime::Answer::empty(self.headers))
+    }
+    fn header_schemas(
+        generator: &mut schemars::r#gen::SchemaGenerator,
+    ) -> ::std::vec::Vec<schemars::schema::Schema> {
+        ::std::vec![]
+    }
+}
+/// The success of `make_plan`: 200.
+///
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct MakePlanAnswer {
+    headers: openapi_dropshot_runtime::http::HeaderMap,
+    body: ::std::option::Option<types::Measure>,
+}
+impl MakePlanAnswer {
+    /// An answer with what it has to have.
+    #[allow(clippy::new_without_default)]
+    #[must_use]
+    pub fn new(body: ::std::option::Option<types::Measure>) -> Self {
+        let headers = openapi_dropshot_runtime::http::HeaderMap::new();
+        Self { headers, body }
+    }
+}
+#[allow(unused_variables)]
+impl openapi_dropshot_runtime::Success for MakePlanAnswer {
+    type Shape = dropshot::HttpResponseOk<types::Measure>;
+    fn into_answer(
+        self,
+    ) -> ::std::result::Result<openapi_dropshot_runtime::Answer, serde_json::Error> {
+        openapi_dropshot_runtime::Answer::json(self.headers, &self.body)
     }
     fn header_schemas(
         generator: &mut schemars::r#gen::SchemaGenerator,
@@ -2485,9 +4619,22 @@ pub trait UnionsApi: Sized + Send + Sync + 'static {
             openapi_dropshot_runtime::Rejection<Self::Error>,
         >,
     > + Send;
+    /// `PUT /plans`
+    fn make_plan(
+        context: &dropshot::RequestContext<Self::Context>,
+        request: openapi_dropshot_runtime::Unchecked<MakePlanRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::std::result::Result<
+            MakePlanAnswer,
+            openapi_dropshot_runtime::Rejection<Self::Error>,
+        >,
+    > + Send;
 }
 /// The operations of each path.
-static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[&[&REFUSAL, &ADD_VALUE]];
+static PATHS: &[&[&openapi_dropshot_runtime::Operation]] = &[
+    &[&REFUSAL, &ADD_VALUE],
+    &[&MAKE_PLAN],
+];
 /// Adds the operations of an implementation of [`UnionsApi`] to a server, and for every method that one of their paths does not have, an unpublished endpoint that says so.
 /// # Errors
 /// When the description holds an endpoint already that is in the way.
@@ -2515,10 +4662,27 @@ pub fn register<A: UnionsApi>(
             Ok(Success::into_answer(answer))
         }),
     )?;
+    way_1::<
+        A,
+    >(
+        api,
+        Description::of::<MakePlanRequest, MakePlanAnswer>(&MAKE_PLAN),
+        |context, (), request| ::std::boxed::Box::pin(async move {
+            let answer = A::make_plan(context, request.unchecked()).await?;
+            Ok(Success::into_answer(answer))
+        }),
+    )?;
     openapi_dropshot_runtime::register_absent_methods(
         api,
         Description::of::<RefusalRequest, RefusalAnswer>(&REFUSAL),
         PATHS[0usize],
+        A::refusal_answer,
+        A::answered,
+    )?;
+    openapi_dropshot_runtime::register_absent_methods(
+        api,
+        Description::of::<MakePlanRequest, MakePlanAnswer>(&MAKE_PLAN),
+        PATHS[1usize],
         A::refusal_answer,
         A::answered,
     )?;

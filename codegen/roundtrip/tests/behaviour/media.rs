@@ -226,13 +226,16 @@ async fn a_body_may_be_left_out_where_the_document_says_so() {
 #[tokio::test]
 async fn a_body_is_null_where_the_document_says_so() {
     let server = Server::start();
-    for body in ["null", r#"{"why":"old"}"#] {
-        let answer = server.send("PUT /nothing", &[], body).await;
-        assert_eq!((answer.status, &*answer.body), (200, body));
-    }
-    for body in ["", "{}", "[]"] {
-        let answer = server.send("PUT /nothing", &[], body).await;
-        assert_eq!(answer.status, 400, "{body}");
+    // Beside the reference to its component, and in the component.
+    for path in ["PUT /nothing", "PUT /perhaps"] {
+        for body in ["null", r#"{"why":"old"}"#] {
+            let answer = server.send(path, &[], body).await;
+            assert_eq!((answer.status, &*answer.body), (200, body), "{path}");
+        }
+        for body in ["", "{}", "[]"] {
+            let answer = server.send(path, &[], body).await;
+            assert_eq!(answer.status, 400, "{path} {body}");
+        }
     }
 }
 

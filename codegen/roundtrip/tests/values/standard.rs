@@ -92,7 +92,7 @@ fn format(schema: &Value) -> Value {
     }
 }
 
-/// An alternative, which a discriminator asks for its tag.
+/// An alternative, which a discriminator asks for its tag. Null has none.
 fn part(part: &Value, schema: &Value, schemas: &Value) -> Value {
     let plain = translated(part, schemas);
     let Some(tag) = schema["discriminator"]["propertyName"].as_str() else {
@@ -113,9 +113,10 @@ fn part(part: &Value, schema: &Value, schemas: &Value) -> Value {
         (true, true) => listed.clone(),
         (true, false) => json!([name]),
     };
-    json!({ "allOf": [plain, {
+    let tagged = json!({ "allOf": [plain, {
         "type": "object",
         "required": [tag],
         "properties": { tag: { "enum": values } },
-    }] })
+    }] });
+    json!({ "anyOf": [tagged, { "allOf": [plain, { "type": "null" }] }] })
 }

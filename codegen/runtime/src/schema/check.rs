@@ -123,7 +123,10 @@ impl Check<'_> {
             (Kind::String(rules), Value::String(text)) => return self.text(rules, text, place),
             (Kind::Array(rules), Value::Array(items)) => return self.array(rules, items, place),
             (Kind::Object(rules), Value::Object(members)) => {
-                return self.object(rules, members, place);
+                return self.object(rules, None, members, place);
+            }
+            (Kind::Open(rules, others), Value::Object(members)) => {
+                return self.object(rules, Some(others), members, place);
             }
             (Kind::Map(values), Value::Object(members)) => {
                 for (name, value) in members {
@@ -145,7 +148,7 @@ impl Check<'_> {
             (Kind::Number(_), _) => "a number",
             (Kind::String(_), _) => "a string",
             (Kind::Array(_), _) => "an array",
-            (Kind::Object(_) | Kind::Map(_) | Kind::OneOf(_), _) => "an object",
+            (Kind::Object(_) | Kind::Open(..) | Kind::Map(_) | Kind::OneOf(_), _) => "an object",
         };
         let or_null = if schema.nullable { " or null" } else { "" };
         self.report(place, "type", || {
@@ -269,7 +272,13 @@ impl Check<'_> {
         }
     }
 
-    fn object(&mut self, rules: &Object, members: &Members<'_>, place: &Place<'_>) {
+    fn object(
+        &mut self,
+        rules: &Object,
+        others: Option<&Schema>,
+        members: &Members<'_>,
+        place: &Place<'_>,
+    ) {
         for property in rules.properties.iter().filter(|property| property.required) {
             if find(members, property.name).is_none() {
                 let place = Place::Member(place, property.name);
@@ -278,12 +287,10 @@ impl Check<'_> {
         }
         for (name, value) in members {
             let place = Place::Member(place, name);
-            match rules
-                .properties
-                .iter()
-                .find(|property| property.name == name)
-            {
-                Some(property) => self.value(&property.schema, value, &place),
+            let mut properties = rules.properties.iter();
+            let property = properties.find(|property| property.name == name);
+            match property.map(|it| &it.schema).or(others) {
+                Some(schema) => self.value(schema, value, &place),
                 None if rules.additional => {}
                 None => {
                     self.report(&place, "additionalProperties", || "is not a known member");

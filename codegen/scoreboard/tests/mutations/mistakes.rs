@@ -70,6 +70,9 @@ fn replacement(random: &mut Rng) -> Value {
         json!({"anyOf": [{"$ref": "#/components/schemas/Record"}, {"$ref": "#/components/schemas/Thing"}]}),
         json!({"oneOf": [{"type": "string", "format": "uuid"}, {"type": "string", "pattern": "^a"}, {}]}),
         json!({"properties": {"a": {"type": "string"}}, "oneOf": [{"required": ["a"]}, {"properties": {"b": {}}}]}),
+        json!({"type": "object", "properties": {"extra": {}}, "additionalProperties": {"type": "number"}}),
+        json!({"type": "object", "nullable": true, "required": ["a"], "properties": {"a": {"type": "string"}}}),
+        json!({"oneOf": [{"type": "string", "nullable": true}, {"$ref": "#/components/schemas/Record"}]}),
         json!({"$ref": "#/components/schemas/Failure"}),
         json!({"$ref": "#/components/schemas/Nothing"}),
         json!({"$ref": "#"}),
@@ -129,6 +132,9 @@ fn name(random: &mut Rng) -> String {
         "404",
         "parameters",
         "headers",
+        "encoding",
+        "content",
+        "schema",
     ];
     random.choice(names).unwrap_or_default().to_owned()
 }

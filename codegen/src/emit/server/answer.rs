@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::{component_type, described_schema, doc, ident, scalar_type};
-use crate::model::{Content, Header, Operation, Response, Status};
+use crate::model::{Content, Header, Operation, OrNull, Response, Status};
 use crate::names;
 
 /// dropshot adds it to every answer.
@@ -72,10 +72,18 @@ fn body(operation: &Operation) -> Option<TokenStream> {
     let ty = content
         .schema()
         .map_or(quote!(openapi_dropshot_runtime::RawBody), component_type);
-    Some(match operation.success.nullable {
-        true => quote!(::std::option::Option<#ty>),
-        false => ty,
+    Some(match operation.success.null {
+        OrNull::Here | OrNull::ByComponent => quote!(::std::option::Option<#ty>),
+        OrNull::Never => ty,
     })
+}
+
+/// The type whose schema is published for the body: a component that admits null says so itself.
+fn published(operation: &Operation) -> Option<TokenStream> {
+    match (&operation.success.null, operation.success.schema()) {
+        (OrNull::ByComponent, Some(component)) => Some(component_type(component)),
+        _ => body(operation),
+    }
 }
 
 /// Whether the body is bytes.
@@ -227,7 +235,7 @@ pub(super) fn setter(header: &Header) -> TokenStream {
 
 fn implementation(operation: &Operation) -> TokenStream {
     let name = format_ident!("{}Answer", operation.stem());
-    let shape = match (&operation.success.content, body(operation)) {
+    let shape = match (&operation.success.content, published(operation)) {
         (Some(Content::Bytes(_)), _) => quote!(dropshot::HttpResponseOk<dropshot::FreeformBody>),
         (Some(_), Some(ty)) => quote!(dropshot::HttpResponseOk<#ty>),
         _ => quote!(dropshot::HttpResponseDeleted),

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{ident, operation_static, optional, schema};
 use crate::Document;
-use crate::model::{Credential, Location, Operation, Parameter, Required, Response, Status};
+use crate::model::{
+    Credential, Location, Operation, OrNull, Parameter, Required, Response, Status,
+};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -83,14 +85,15 @@ fn one(document: &Document, operation: &Operation) -> TokenStream {
         let (media_type, required) = (body.content.media_type(), body.required);
         let schema = optional(body.content.schema().map(|name| {
             let name = ident(&names::of_type(name));
-            match body.nullable {
-                true => quote! {
+            match body.null {
+                OrNull::Here => quote! {
                     &openapi_dropshot_runtime::schema::Schema {
                         kind: openapi_dropshot_runtime::schema::Kind::Ref(&schemas::#name),
                         nullable: true,
                     }
                 },
-                false => quote!(&schemas::#name),
+                // Of its own null, the component's schema knows.
+                OrNull::Never | OrNull::ByComponent => quote!(&schemas::#name),
             }
         }));
         quote! {

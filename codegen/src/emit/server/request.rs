@@ -7,7 +7,7 @@ use super::{
     component_type, described_schema, doc, ident, operation, operation_static, scalar_type,
 };
 use crate::Document;
-use crate::model::{Content, Kind, Location, Operation, Parameter};
+use crate::model::{Content, Kind, Location, Operation, OrNull, Parameter};
 use crate::names;
 
 pub(super) fn tokens(document: &Document, operation: &Operation) -> TokenStream {
@@ -62,7 +62,7 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
     let ty = match &body.content {
         Content::Json {
             component: name, ..
-        } if body.nullable => {
+        } if body.null == OrNull::Here => {
             let ty = component_type(name);
             quote!(::std::option::Option<#ty>)
         }
@@ -75,7 +75,8 @@ fn body(operation: &Operation) -> Option<BodyField<'_>> {
         Content::Bytes(_) => quote!(openapi_dropshot_runtime::RequestBody),
     };
     let doc = body.description.as_deref().unwrap_or("The body.");
-    Some(match body.required {
+    // What is absent where it may be left out, and null where its component admits it, is none either way.
+    Some(match body.required && body.null != OrNull::ByComponent {
         true => BodyField {
             doc,
             field: ty.clone(),

@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::{ident, optional};
 use crate::Document;
-use crate::model::{Bound, Bounds, Format, Kind, Limit, Schema, Sign, Text, Width};
+use crate::model::{Bound, Bounds, Format, Kind, Limit, Others, Schema, Sign, Text, Width};
 use crate::names;
 
 pub(super) fn tokens(document: &Document) -> TokenStream {
@@ -87,14 +87,23 @@ fn kind(kind: &Kind) -> TokenStream {
         Kind::Object {
             properties,
             required,
-            additional,
+            others,
         } => {
             let properties = properties.iter().map(|(name, schema)| {
                 let required = required.contains(name);
                 let schema = value(schema);
                 quote!(Property { name: #name, required: #required, schema: #schema })
             });
-            quote!(Kind::Object(Object { properties: &[#(#properties),*], additional: #additional }))
+            let additional = !matches!(others, Others::Refused);
+            let object =
+                quote!(Object { properties: &[#(#properties),*], additional: #additional });
+            match others {
+                Others::Refused | Others::Ignored => quote!(Kind::Object(#object)),
+                Others::Kept(schema) => {
+                    let schema = value(schema);
+                    quote!(Kind::Open(#object, &#schema))
+                }
+            }
         }
         Kind::Map(values) => {
             let values = value(values);

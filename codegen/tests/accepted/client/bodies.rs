@@ -277,6 +277,57 @@ pub mod types {
                 })
         }
     }
+    /// `MaybeReason`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct MaybeReason {
+        pub why: ::std::string::String,
+    }
+    impl MaybeReason {
+        pub fn builder() -> builder::MaybeReason {
+            Default::default()
+        }
+    }
+    /// `OneOrNoneString`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    #[serde(transparent)]
+    pub struct OneOrNoneString(pub ::std::string::String);
+    impl ::std::ops::Deref for OneOrNoneString {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<OneOrNoneString> for ::std::string::String {
+        fn from(value: OneOrNoneString) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<::std::string::String> for OneOrNoneString {
+        fn from(value: ::std::string::String) -> Self {
+            Self(value)
+        }
+    }
+    impl ::std::fmt::Display for OneOrNoneString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for OneOrNoneString {
+        type Err = ::std::convert::Infallible;
+        fn from_str(value: &str) -> ::std::result::Result<Self, Self::Err> {
+            Ok(Self(value.to_string()))
+        }
+    }
     /// `Reason`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Reason {
@@ -485,6 +536,44 @@ pub mod types {
             }
         }
         #[derive(Clone, Debug)]
+        pub struct MaybeReason {
+            why: ::std::result::Result<::std::string::String, ::std::string::String>,
+        }
+        impl ::std::default::Default for MaybeReason {
+            fn default() -> Self {
+                Self {
+                    why: Err("no value supplied for why".to_string()),
+                }
+            }
+        }
+        impl MaybeReason {
+            pub fn why<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.why = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for why: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<MaybeReason> for super::MaybeReason {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: MaybeReason,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { why: value.why? })
+            }
+        }
+        impl ::std::convert::From<super::MaybeReason> for MaybeReason {
+            fn from(value: super::MaybeReason) -> Self {
+                Self { why: Ok(value.why) }
+            }
+        }
+        #[derive(Clone, Debug)]
         pub struct Reason {
             why: ::std::result::Result<::std::string::String, ::std::string::String>,
         }
@@ -553,6 +642,48 @@ pub mod types {
             fn from(value: String) -> Self {
                 Self(value.into())
             }
+        }
+    }
+    /// `OneOrNone`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum OneOrNone {
+        #[allow(missing_docs)]
+        MaybeReason(MaybeReason),
+        #[allow(missing_docs)]
+        String(OneOrNoneString),
+    }
+    impl ::std::convert::From<MaybeReason> for OneOrNone {
+        fn from(value: MaybeReason) -> Self {
+            Self::MaybeReason(value)
+        }
+    }
+    impl ::std::convert::From<OneOrNoneString> for OneOrNone {
+        fn from(value: OneOrNoneString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for OneOrNone {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                b'{' => ::serde_json::from_str(raw.get()).map(Self::MaybeReason),
+                b'"' => ::serde_json::from_str(raw.get()).map(Self::String),
+                _ => {
+                    return Err(
+                        D::Error::custom(
+                            "this is none of the alternatives of `OneOrNone`",
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
         }
     }
     /// The body of an answer: which one it is, its status says.
@@ -777,6 +908,60 @@ pub mod types {
     }
     impl ::std::cmp::PartialEq<GetFileName> for ::std::string::String {
         fn eq(&self, other: &GetFileName) -> bool {
+            other == self
+        }
+    }
+    impl ::std::convert::From<&str> for OneOrNoneString {
+        fn from(value: &str) -> Self {
+            Self(value.to_owned())
+        }
+    }
+    impl OneOrNoneString {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for OneOrNoneString {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for OneOrNoneString {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for OneOrNoneString {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<OneOrNoneString> for str {
+        fn eq(&self, other: &OneOrNoneString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for OneOrNoneString {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<OneOrNoneString> for &str {
+        fn eq(&self, other: &OneOrNoneString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for OneOrNoneString {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<OneOrNoneString> for ::std::string::String {
+        fn eq(&self, other: &OneOrNoneString) -> bool {
             other == self
         }
     }
@@ -1016,6 +1201,17 @@ impl Client {
     /// ```
     pub fn open_old_channel(&self) -> builder::OpenOldChannel<'_> {
         builder::OpenOldChannel::new(self)
+    }
+    /// Sends a `PUT` request to `/perhaps`
+    ///
+    /// ```ignore
+    /// let response = client.put_maybe()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn put_maybe(&self) -> builder::PutMaybe<'_> {
+        builder::PutMaybe::new(self)
     }
 }
 /// Types for composing operation parameters.
@@ -2206,6 +2402,82 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 101u16 => ResponseValue::upgrade(response).await,
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::put_maybe`]
+    ///
+    /// [`Client::put_maybe`]: super::Client::put_maybe
+    #[derive(Debug, Clone)]
+    pub struct PutMaybe<'a> {
+        client: &'a super::Client,
+        body: Result<::std::option::Option<types::MaybeReason>, String>,
+    }
+    impl<'a> PutMaybe<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Err("body was not initialized".to_string()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<::std::option::Option<types::MaybeReason>>,
+        {
+            self.body = value
+                .try_into()
+                .map_err(|_| {
+                    "conversion to `:: patch :: Nullable < MaybeReason , >` for body failed"
+                        .to_string()
+                });
+            self
+        }
+        /// Sends a `PUT` request to `/perhaps`
+        pub async fn send(
+            self,
+        ) -> Result<
+            ResponseValue<::std::option::Option<types::OneOrNone>>,
+            Error<types::Failure>,
+        > {
+            let Self { client, body } = self;
+            let body = body.map_err(Error::InvalidRequest)?;
+            let url = format!("{}/perhaps", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "put_maybe",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
                 _ => Err(Error::UnexpectedResponse(response)),
             }
         }

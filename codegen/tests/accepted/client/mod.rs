@@ -121,6 +121,7 @@ mod choice;
 mod decimal;
 mod field;
 mod form;
+mod object;
 mod path;
 mod time;
 
@@ -130,4 +131,6 @@ pub use any::present;
 use choice::none_of;
 pub use decimal::{Decimal, DecimalError};
 pub use field::Field;
+#[doc(hidden)]
+pub use object::{Members, Object, object};
 pub use time::{is_writable, parse_rfc3339, rfc3339};

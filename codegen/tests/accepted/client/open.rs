@@ -41,6 +41,285 @@ pub mod types {
             Self(value)
         }
     }
+    /// `Language`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Language {
+        #[serde(rename = "en")]
+        En,
+        #[serde(rename = "fr")]
+        Fr,
+    }
+    impl ::std::fmt::Display for Language {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::En => f.write_str("en"),
+                Self::Fr => f.write_str("fr"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Language {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "en" => Ok(Self::En),
+                "fr" => Ok(Self::Fr),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Language {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Language {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// Limits: at least 1 members.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Lists {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub name: ::std::option::Option<::std::string::String>,
+        #[serde(flatten, serialize_with = "Lists::others_")]
+        pub extra: ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::std::vec::Vec<Lists>,
+        >,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Lists {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            super::super::object(deserializer)
+        }
+    }
+    impl<'de> super::super::Object<'de> for Lists {
+        const MEMBERS: &'static [&'static str] = &["name"];
+        const IS_CLOSED: bool = false;
+        const KEEPS_OTHERS: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: super::super::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut name = ::std::option::Option::None;
+            let mut extra = ::std::collections::BTreeMap::new();
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut name)?,
+                    _ => members_.keep(&mut extra)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                name: name.unwrap_or_default(),
+                extra,
+            })
+        }
+    }
+    impl Lists {
+        fn others_<S: ::serde::Serializer>(
+            others: &::std::collections::BTreeMap<
+                ::std::string::String,
+                ::std::vec::Vec<Lists>,
+            >,
+            serializer: S,
+        ) -> ::std::result::Result<S::Ok, S::Error> {
+            let names = <Self as super::super::Object>::MEMBERS;
+            let others = others
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()));
+            serializer.collect_map(others)
+        }
+    }
+    impl Lists {
+        pub fn builder() -> builder::Lists {
+            Default::default()
+        }
+    }
+    /// `Only`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct Only(pub ::std::collections::BTreeMap<::std::string::String, i64>);
+    impl ::std::ops::Deref for Only {
+        type Target = ::std::collections::BTreeMap<::std::string::String, i64>;
+        fn deref(&self) -> &::std::collections::BTreeMap<::std::string::String, i64> {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<Only>
+    for ::std::collections::BTreeMap<::std::string::String, i64> {
+        fn from(value: Only) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<::std::collections::BTreeMap<::std::string::String, i64>>
+    for Only {
+        fn from(
+            value: ::std::collections::BTreeMap<::std::string::String, i64>,
+        ) -> Self {
+            Self(value)
+        }
+    }
+    /// Its own members, and prices by their names.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Prices {
+        pub currency: PricesCurrency,
+        pub kind: ::std::string::String,
+        #[serde(
+            rename = "extra",
+            skip_serializing_if = "super::super::Field::is_absent"
+        )]
+        pub extra_2: super::super::Field<super::super::Decimal>,
+        #[serde(flatten, serialize_with = "Prices::others_")]
+        pub extra: ::std::collections::BTreeMap<
+            ::std::string::String,
+            super::super::Decimal,
+        >,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Prices {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            super::super::object(deserializer)
+        }
+    }
+    impl<'de> super::super::Object<'de> for Prices {
+        const MEMBERS: &'static [&'static str] = &["currency", "kind", "extra"];
+        const IS_CLOSED: bool = false;
+        const KEEPS_OTHERS: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: super::super::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut currency = ::std::option::Option::None;
+            let mut kind = ::std::option::Option::None;
+            let mut extra_2 = ::std::option::Option::None;
+            let mut extra = ::std::collections::BTreeMap::new();
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut currency)?,
+                    1 => members_.read(&mut kind)?,
+                    2 => members_.read(&mut extra_2)?,
+                    _ => members_.keep(&mut extra)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                currency: members_.required(currency, 0)?,
+                kind: members_.required(kind, 1)?,
+                extra_2: extra_2.unwrap_or_default(),
+                extra,
+            })
+        }
+    }
+    impl Prices {
+        fn others_<S: ::serde::Serializer>(
+            others: &::std::collections::BTreeMap<
+                ::std::string::String,
+                super::super::Decimal,
+            >,
+            serializer: S,
+        ) -> ::std::result::Result<S::Ok, S::Error> {
+            let names = <Self as super::super::Object>::MEMBERS;
+            let others = others
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()));
+            serializer.collect_map(others)
+        }
+    }
+    impl Prices {
+        pub fn builder() -> builder::Prices {
+            Default::default()
+        }
+    }
+    /// `PricesCurrency`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct PricesCurrency(::std::string::String);
+    impl ::std::ops::Deref for PricesCurrency {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<PricesCurrency> for ::std::string::String {
+        fn from(value: PricesCurrency) -> Self {
+            value.0
+        }
+    }
+    impl ::std::str::FromStr for PricesCurrency {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(value)?;
+            Ok(Self(value.to_owned()))
+        }
+    }
+    impl PricesCurrency {
+        fn check(
+            value: &str,
+        ) -> ::std::result::Result<(), self::error::ConversionError> {
+            if value.len() > 3usize && value.chars().count() > 3usize {
+                return Err("longer than 3 characters".into());
+            }
+            if value.chars().count() < 3usize {
+                return Err("shorter than 3 characters".into());
+            }
+            Ok(())
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PricesCurrency {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for PricesCurrency {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::check(&value)?;
+            Ok(Self(value))
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for PricesCurrency {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            ::std::string::String::deserialize(deserializer)?
+                .try_into()
+                .map_err(|e: self::error::ConversionError| {
+                    <D::Error as ::serde::de::Error>::custom(e.to_string())
+                })
+        }
+    }
     /// `PutThingError`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     #[serde(transparent)]
@@ -120,6 +399,70 @@ pub mod types {
     impl Same {
         pub fn builder() -> builder::Same {
             Default::default()
+        }
+    }
+    /// `SetListsError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetListsError(
+        pub ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    );
+    impl ::std::ops::Deref for SetListsError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            super::super::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetListsError>
+    for ::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+        fn from(value: SetListsError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    > for SetListsError {
+        fn from(
+            value: ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+        ) -> Self {
+            Self(value)
+        }
+    }
+    /// `SetPricesError`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct SetPricesError(
+        pub ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    );
+    impl ::std::ops::Deref for SetPricesError {
+        type Target = ::std::collections::BTreeMap<
+            ::std::string::String,
+            super::super::Any,
+        >;
+        fn deref(
+            &self,
+        ) -> &::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<SetPricesError>
+    for ::std::collections::BTreeMap<::std::string::String, super::super::Any> {
+        fn from(value: SetPricesError) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<
+        ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+    > for SetPricesError {
+        fn from(
+            value: ::std::collections::BTreeMap<::std::string::String, super::super::Any>,
+        ) -> Self {
+            Self(value)
         }
     }
     /// `Thing`
@@ -313,8 +656,258 @@ pub mod types {
             value.parse()
         }
     }
+    /// What each name leads to may be null, and is a type of its own.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Words {
+        #[serde(rename = "type", skip_serializing_if = "::std::option::Option::is_none")]
+        pub language: ::std::option::Option<Language>,
+        #[serde(flatten, serialize_with = "Words::others_")]
+        pub extra: ::std::collections::BTreeMap<
+            ::std::string::String,
+            ::std::option::Option<WordsValue>,
+        >,
+    }
+    impl<'de> ::serde::Deserialize<'de> for Words {
+        fn deserialize<D: ::serde::Deserializer<'de>>(
+            deserializer: D,
+        ) -> ::std::result::Result<Self, D::Error> {
+            super::super::object(deserializer)
+        }
+    }
+    impl<'de> super::super::Object<'de> for Words {
+        const MEMBERS: &'static [&'static str] = &["type"];
+        const IS_CLOSED: bool = false;
+        const KEEPS_OTHERS: bool = true;
+        fn of<A: ::serde::de::MapAccess<'de>>(
+            mut members_: super::super::Members<A>,
+        ) -> ::std::result::Result<Self, A::Error> {
+            let mut language = ::std::option::Option::None;
+            let mut extra = ::std::collections::BTreeMap::new();
+            while let ::std::option::Option::Some(at_) = members_.next()? {
+                match at_ {
+                    0 => members_.read(&mut language)?,
+                    _ => members_.keep(&mut extra)?,
+                }
+            }
+            ::std::result::Result::Ok(Self {
+                language: language.unwrap_or_default(),
+                extra,
+            })
+        }
+    }
+    impl Words {
+        fn others_<S: ::serde::Serializer>(
+            others: &::std::collections::BTreeMap<
+                ::std::string::String,
+                ::std::option::Option<WordsValue>,
+            >,
+            serializer: S,
+        ) -> ::std::result::Result<S::Ok, S::Error> {
+            let names = <Self as super::super::Object>::MEMBERS;
+            let others = others
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()));
+            serializer.collect_map(others)
+        }
+    }
+    impl Words {
+        pub fn builder() -> builder::Words {
+            Default::default()
+        }
+    }
+    /// `WordsValue`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct WordsValue {
+        pub word: ::std::string::String,
+    }
+    impl WordsValue {
+        pub fn builder() -> builder::WordsValue {
+            Default::default()
+        }
+    }
     /// Types for composing complex structures.
     pub mod builder {
+        #[derive(Clone, Debug)]
+        pub struct Lists {
+            name: ::std::result::Result<
+                ::std::option::Option<::std::string::String>,
+                ::std::string::String,
+            >,
+            extra: ::std::result::Result<
+                ::std::collections::BTreeMap<
+                    ::std::string::String,
+                    ::std::vec::Vec<super::Lists>,
+                >,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Lists {
+            fn default() -> Self {
+                Self {
+                    name: Ok(Default::default()),
+                    extra: Ok(::std::default::Default::default()),
+                }
+            }
+        }
+        impl Lists {
+            pub fn name<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<::std::string::String>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.name = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for name: {e}")
+                    });
+                self
+            }
+            pub fn extra<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::collections::BTreeMap<
+                        ::std::string::String,
+                        ::std::vec::Vec<super::Lists>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.extra = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for extra: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Lists> for super::Lists {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Lists,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    name: value.name?,
+                    extra: value.extra?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Lists> for Lists {
+            fn from(value: super::Lists) -> Self {
+                Self {
+                    name: Ok(value.name),
+                    extra: Ok(value.extra),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Prices {
+            currency: ::std::result::Result<
+                super::PricesCurrency,
+                ::std::string::String,
+            >,
+            extra_2: ::std::result::Result<
+                super::super::super::Field<super::super::super::Decimal>,
+                ::std::string::String,
+            >,
+            kind: ::std::result::Result<::std::string::String, ::std::string::String>,
+            extra: ::std::result::Result<
+                ::std::collections::BTreeMap<
+                    ::std::string::String,
+                    super::super::super::Decimal,
+                >,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Prices {
+            fn default() -> Self {
+                Self {
+                    currency: Err("no value supplied for currency".to_string()),
+                    extra_2: Ok(Default::default()),
+                    kind: Err("no value supplied for kind".to_string()),
+                    extra: Ok(::std::default::Default::default()),
+                }
+            }
+        }
+        impl Prices {
+            pub fn currency<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::PricesCurrency>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.currency = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for currency: {e}")
+                    });
+                self
+            }
+            pub fn extra_2<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    super::super::super::Field<super::super::super::Decimal>,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.extra_2 = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for extra_2: {e}")
+                    });
+                self
+            }
+            pub fn kind<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.kind = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for kind: {e}")
+                    });
+                self
+            }
+            pub fn extra<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::collections::BTreeMap<
+                        ::std::string::String,
+                        super::super::super::Decimal,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.extra = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for extra: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Prices> for super::Prices {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Prices,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    currency: value.currency?,
+                    extra_2: value.extra_2?,
+                    kind: value.kind?,
+                    extra: value.extra?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Prices> for Prices {
+            fn from(value: super::Prices) -> Self {
+                Self {
+                    currency: Ok(value.currency),
+                    extra_2: Ok(value.extra_2),
+                    kind: Ok(value.kind),
+                    extra: Ok(value.extra),
+                }
+            }
+        }
         #[derive(Clone, Debug)]
         pub struct Same {
             any: ::std::result::Result<super::super::super::Any, ::std::string::String>,
@@ -990,6 +1583,116 @@ pub mod types {
                 Self {}
             }
         }
+        #[derive(Clone, Debug)]
+        pub struct Words {
+            language: ::std::result::Result<
+                ::std::option::Option<super::Language>,
+                ::std::string::String,
+            >,
+            extra: ::std::result::Result<
+                ::std::collections::BTreeMap<
+                    ::std::string::String,
+                    ::std::option::Option<super::WordsValue>,
+                >,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Words {
+            fn default() -> Self {
+                Self {
+                    language: Ok(Default::default()),
+                    extra: Ok(::std::default::Default::default()),
+                }
+            }
+        }
+        impl Words {
+            pub fn language<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Language>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.language = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for language: {e}")
+                    });
+                self
+            }
+            pub fn extra<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<
+                    ::std::collections::BTreeMap<
+                        ::std::string::String,
+                        ::std::option::Option<super::WordsValue>,
+                    >,
+                >,
+                T::Error: ::std::fmt::Display,
+            {
+                self.extra = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for extra: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Words> for super::Words {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Words,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    language: value.language?,
+                    extra: value.extra?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Words> for Words {
+            fn from(value: super::Words) -> Self {
+                Self {
+                    language: Ok(value.language),
+                    extra: Ok(value.extra),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct WordsValue {
+            word: ::std::result::Result<::std::string::String, ::std::string::String>,
+        }
+        impl ::std::default::Default for WordsValue {
+            fn default() -> Self {
+                Self {
+                    word: Err("no value supplied for word".to_string()),
+                }
+            }
+        }
+        impl WordsValue {
+            pub fn word<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::string::String>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.word = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for word: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<WordsValue> for super::WordsValue {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: WordsValue,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { word: value.word? })
+            }
+        }
+        impl ::std::convert::From<super::WordsValue> for WordsValue {
+            fn from(value: super::WordsValue) -> Self {
+                Self { word: Ok(value.word) }
+            }
+        }
     }
     /// Error types.
     pub mod error {
@@ -1098,9 +1801,74 @@ pub mod types {
             value.0
         }
     }
+    impl ::std::fmt::Display for PricesCurrency {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
     impl ::std::fmt::Display for ThingEncoded {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
+        }
+    }
+    impl Language {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::En, Self::Fr];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::En => "en",
+                Self::Fr => "fr",
+            }
+        }
+    }
+    impl PricesCurrency {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for PricesCurrency {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for PricesCurrency {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for PricesCurrency {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PricesCurrency> for str {
+        fn eq(&self, other: &PricesCurrency) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for PricesCurrency {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PricesCurrency> for &str {
+        fn eq(&self, other: &PricesCurrency) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for PricesCurrency {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PricesCurrency> for ::std::string::String {
+        fn eq(&self, other: &PricesCurrency) -> bool {
+            other == self
         }
     }
     impl ThingEncoded {
@@ -1236,6 +2004,28 @@ impl Client {
     /// ```
     pub fn add_thing(&self) -> builder::AddThing<'_> {
         builder::AddThing::new(self)
+    }
+    /// Sends a `PUT` request to `/prices`
+    ///
+    /// ```ignore
+    /// let response = client.set_prices()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn set_prices(&self) -> builder::SetPrices<'_> {
+        builder::SetPrices::new(self)
+    }
+    /// Sends a `PUT` request to `/lists`
+    ///
+    /// ```ignore
+    /// let response = client.set_lists()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn set_lists(&self) -> builder::SetLists<'_> {
+        builder::SetLists::new(self)
     }
 }
 /// Types for composing operation parameters.
@@ -1379,6 +2169,168 @@ pub mod builder {
                 .build()?;
             let info = OperationInfo {
                 operation_id: "add_thing",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::set_prices`]
+    ///
+    /// [`Client::set_prices`]: super::Client::set_prices
+    #[derive(Debug, Clone)]
+    pub struct SetPrices<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Prices, String>,
+    }
+    impl<'a> SetPrices<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Prices>,
+            <V as std::convert::TryInto<types::Prices>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Prices` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Prices) -> types::builder::Prices,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/prices`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Words>, Error<types::SetPricesError>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Prices::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/prices", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "set_prices",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::set_lists`]
+    ///
+    /// [`Client::set_lists`]: super::Client::set_lists
+    #[derive(Debug, Clone)]
+    pub struct SetLists<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Lists, String>,
+    }
+    impl<'a> SetLists<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Lists>,
+            <V as std::convert::TryInto<types::Lists>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Lists` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Lists) -> types::builder::Lists,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/lists`
+        pub async fn send(
+            self,
+        ) -> Result<ResponseValue<types::Only>, Error<types::SetListsError>> {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Lists::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/lists", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "set_lists",
             };
             client.pre(&mut request, &info).await?;
             let result = client.exec(request, &info).await;

@@ -195,6 +195,132 @@ pub mod types {
                 })
         }
     }
+    /// `Crawl`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Crawl {
+        pub how: CrawlHow,
+    }
+    impl Crawl {
+        pub fn builder() -> builder::Crawl {
+            Default::default()
+        }
+    }
+    /// `CrawlHow`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum CrawlHow {
+        #[serde(rename = "crawl")]
+        Crawl,
+    }
+    impl ::std::fmt::Display for CrawlHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Crawl => f.write_str("crawl"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for CrawlHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "crawl" => Ok(Self::Crawl),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for CrawlHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// Texts that are listed, and null.
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum Grade {
+        #[serde(rename = "a")]
+        A,
+        #[serde(rename = "b")]
+        B,
+    }
+    impl ::std::fmt::Display for Grade {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::A => f.write_str("a"),
+                Self::B => f.write_str("b"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for Grade {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "a" => Ok(Self::A),
+                "b" => Ok(Self::B),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for Grade {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for Grade {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Group`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Group {
@@ -263,6 +389,316 @@ pub mod types {
             value: ::std::string::String,
         ) -> ::std::result::Result<Self, self::error::ConversionError> {
             value.parse()
+        }
+    }
+    /// `Jump`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Jump {
+        pub kind: JumpKind,
+        #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
+        pub height: super::super::Field<Measure>,
+    }
+    impl Jump {
+        pub fn builder() -> builder::Jump {
+            Default::default()
+        }
+    }
+    /// `JumpKind`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum JumpKind {
+        #[serde(rename = "jump")]
+        Jump,
+    }
+    impl ::std::fmt::Display for JumpKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Jump => f.write_str("jump"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for JumpKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "jump" => Ok(Self::Jump),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for JumpKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for JumpKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `MeasureString`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum MeasureString {
+        #[serde(rename = "low")]
+        Low,
+        #[serde(rename = "high")]
+        High,
+    }
+    impl ::std::fmt::Display for MeasureString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Low => f.write_str("low"),
+                Self::High => f.write_str("high"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for MeasureString {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "low" => Ok(Self::Low),
+                "high" => Ok(Self::High),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for MeasureString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for MeasureString {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `MoveSprint`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct MoveSprint {
+        pub how: SprintHow,
+    }
+    impl MoveSprint {
+        pub fn builder() -> builder::MoveSprint {
+            Default::default()
+        }
+    }
+    /// `Pause`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Pause {
+        pub kind: PauseKind,
+    }
+    impl Pause {
+        pub fn builder() -> builder::Pause {
+            Default::default()
+        }
+    }
+    /// `PauseKind`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum PauseKind {
+        #[serde(rename = "pause")]
+        Pause,
+    }
+    impl ::std::fmt::Display for PauseKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Pause => f.write_str("pause"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for PauseKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "pause" => Ok(Self::Pause),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PauseKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for PauseKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `Plan`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct Plan {
+        #[serde(deserialize_with = "::std::option::Option::deserialize")]
+        pub step: ::std::option::Option<Step>,
+        #[serde(deserialize_with = "::std::option::Option::deserialize")]
+        pub measure: ::std::option::Option<Measure>,
+        #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
+        pub grade: super::super::Field<Grade>,
+        #[serde(rename = "move")]
+        #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
+        pub move_: super::super::Field<Move>,
+        #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
+        pub next: super::super::Field<PlanNext>,
+        #[serde(default, skip_serializing_if = "super::super::Field::is_absent")]
+        pub owner: super::super::Field<PlanOwner>,
+    }
+    impl Plan {
+        pub fn builder() -> builder::Plan {
+            Default::default()
+        }
+    }
+    /// `PlanNextBoolean`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(transparent)]
+    pub struct PlanNextBoolean(pub bool);
+    impl ::std::ops::Deref for PlanNextBoolean {
+        type Target = bool;
+        fn deref(&self) -> &bool {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<PlanNextBoolean> for bool {
+        fn from(value: PlanNextBoolean) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<bool> for PlanNextBoolean {
+        fn from(value: bool) -> Self {
+            Self(value)
+        }
+    }
+    impl ::std::fmt::Display for PlanNextBoolean {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for PlanNextBoolean {
+        type Err = <bool as ::std::str::FromStr>::Err;
+        fn from_str(value: &str) -> ::std::result::Result<Self, Self::Err> {
+            Ok(Self(value.parse()?))
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for PlanNextBoolean {
+        type Error = <bool as ::std::str::FromStr>::Err;
+        fn try_from(value: &str) -> ::std::result::Result<Self, Self::Error> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<String> for PlanNextBoolean {
+        type Error = <bool as ::std::str::FromStr>::Err;
+        fn try_from(value: String) -> ::std::result::Result<Self, Self::Error> {
+            value.parse()
+        }
+    }
+    /// `PlanOwnerString`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    #[serde(transparent)]
+    pub struct PlanOwnerString(pub ::std::string::String);
+    impl ::std::ops::Deref for PlanOwnerString {
+        type Target = str;
+        fn deref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<PlanOwnerString> for ::std::string::String {
+        fn from(value: PlanOwnerString) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::From<::std::string::String> for PlanOwnerString {
+        fn from(value: ::std::string::String) -> Self {
+            Self(value)
+        }
+    }
+    impl ::std::fmt::Display for PlanOwnerString {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for PlanOwnerString {
+        type Err = ::std::convert::Infallible;
+        fn from_str(value: &str) -> ::std::result::Result<Self, Self::Err> {
+            Ok(Self(value.to_string()))
         }
     }
     /// `Reason`
@@ -556,6 +992,141 @@ pub mod types {
             Default::default()
         }
     }
+    /// `Sprint`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, Default, PartialEq)]
+    pub struct Sprint {
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub how: ::std::option::Option<SprintHow>,
+    }
+    impl Sprint {
+        pub fn builder() -> builder::Sprint {
+            Default::default()
+        }
+    }
+    /// `SprintHow`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum SprintHow {
+        #[serde(rename = "sprint")]
+        Sprint,
+    }
+    impl ::std::fmt::Display for SprintHow {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Sprint => f.write_str("sprint"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for SprintHow {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "sprint" => Ok(Self::Sprint),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for SprintHow {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `StepWalk`
+    #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
+    pub struct StepWalk {
+        pub kind: StepWalkKind,
+        #[serde(skip_serializing_if = "::std::option::Option::is_none")]
+        pub to: ::std::option::Option<Target>,
+    }
+    impl StepWalk {
+        pub fn builder() -> builder::StepWalk {
+            Default::default()
+        }
+    }
+    /// `StepWalkKind`
+    #[derive(
+        ::serde::Deserialize,
+        ::serde::Serialize,
+        Clone,
+        Copy,
+        Debug,
+        Eq,
+        Hash,
+        Ord,
+        PartialEq,
+        PartialOrd
+    )]
+    pub enum StepWalkKind {
+        #[serde(rename = "walk")]
+        Walk,
+    }
+    impl ::std::fmt::Display for StepWalkKind {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            match *self {
+                Self::Walk => f.write_str("walk"),
+            }
+        }
+    }
+    impl ::std::str::FromStr for StepWalkKind {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            match value {
+                "walk" => Ok(Self::Walk),
+                _ => {
+                    Err(
+                        super::super::none_of(value, Self::ALL.iter().map(Self::as_str))
+                            .into(),
+                    )
+                }
+            }
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for StepWalkKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for StepWalkKind {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
     /// `Target`
     #[derive(::serde::Deserialize, ::serde::Serialize, Clone, Debug, PartialEq)]
     pub struct Target {
@@ -623,6 +1194,44 @@ pub mod types {
         impl ::std::convert::From<super::AddValueBody> for AddValueBody {
             fn from(value: super::AddValueBody) -> Self {
                 Self { value: Ok(value.value) }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Crawl {
+            how: ::std::result::Result<super::CrawlHow, ::std::string::String>,
+        }
+        impl ::std::default::Default for Crawl {
+            fn default() -> Self {
+                Self {
+                    how: Err("no value supplied for how".to_string()),
+                }
+            }
+        }
+        impl Crawl {
+            pub fn how<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::CrawlHow>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.how = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for how: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Crawl> for super::Crawl {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Crawl,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { how: value.how? })
+            }
+        }
+        impl ::std::convert::From<super::Crawl> for Crawl {
+            fn from(value: super::Crawl) -> Self {
+                Self { how: Ok(value.how) }
             }
         }
         #[derive(Clone, Debug)]
@@ -702,6 +1311,283 @@ pub mod types {
                     first: Ok(value.first),
                     records: Ok(value.records),
                     group_type: Ok(value.group_type),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Jump {
+            height: ::std::result::Result<
+                super::super::super::Field<super::Measure>,
+                ::std::string::String,
+            >,
+            kind: ::std::result::Result<super::JumpKind, ::std::string::String>,
+        }
+        impl ::std::default::Default for Jump {
+            fn default() -> Self {
+                Self {
+                    height: Ok(Default::default()),
+                    kind: Err("no value supplied for kind".to_string()),
+                }
+            }
+        }
+        impl Jump {
+            pub fn height<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::super::super::Field<super::Measure>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.height = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for height: {e}")
+                    });
+                self
+            }
+            pub fn kind<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::JumpKind>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.kind = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for kind: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Jump> for super::Jump {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Jump,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    height: value.height?,
+                    kind: value.kind?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Jump> for Jump {
+            fn from(value: super::Jump) -> Self {
+                Self {
+                    height: Ok(value.height),
+                    kind: Ok(value.kind),
+                }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct MoveSprint {
+            how: ::std::result::Result<super::SprintHow, ::std::string::String>,
+        }
+        impl ::std::default::Default for MoveSprint {
+            fn default() -> Self {
+                Self {
+                    how: Err("no value supplied for how".to_string()),
+                }
+            }
+        }
+        impl MoveSprint {
+            pub fn how<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::SprintHow>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.how = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for how: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<MoveSprint> for super::MoveSprint {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: MoveSprint,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { how: value.how? })
+            }
+        }
+        impl ::std::convert::From<super::MoveSprint> for MoveSprint {
+            fn from(value: super::MoveSprint) -> Self {
+                Self { how: Ok(value.how) }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Pause {
+            kind: ::std::result::Result<super::PauseKind, ::std::string::String>,
+        }
+        impl ::std::default::Default for Pause {
+            fn default() -> Self {
+                Self {
+                    kind: Err("no value supplied for kind".to_string()),
+                }
+            }
+        }
+        impl Pause {
+            pub fn kind<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::PauseKind>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.kind = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for kind: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Pause> for super::Pause {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Pause,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { kind: value.kind? })
+            }
+        }
+        impl ::std::convert::From<super::Pause> for Pause {
+            fn from(value: super::Pause) -> Self {
+                Self { kind: Ok(value.kind) }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Plan {
+            grade: ::std::result::Result<
+                super::super::super::Field<super::Grade>,
+                ::std::string::String,
+            >,
+            measure: ::std::result::Result<
+                ::std::option::Option<super::Measure>,
+                ::std::string::String,
+            >,
+            move_: ::std::result::Result<
+                super::super::super::Field<super::Move>,
+                ::std::string::String,
+            >,
+            next: ::std::result::Result<
+                super::super::super::Field<super::PlanNext>,
+                ::std::string::String,
+            >,
+            owner: ::std::result::Result<
+                super::super::super::Field<super::PlanOwner>,
+                ::std::string::String,
+            >,
+            step: ::std::result::Result<
+                ::std::option::Option<super::Step>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Plan {
+            fn default() -> Self {
+                Self {
+                    grade: Ok(Default::default()),
+                    measure: Err("no value supplied for measure".to_string()),
+                    move_: Ok(Default::default()),
+                    next: Ok(Default::default()),
+                    owner: Ok(Default::default()),
+                    step: Err("no value supplied for step".to_string()),
+                }
+            }
+        }
+        impl Plan {
+            pub fn grade<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::super::super::Field<super::Grade>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.grade = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for grade: {e}")
+                    });
+                self
+            }
+            pub fn measure<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Measure>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.measure = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for measure: {e}")
+                    });
+                self
+            }
+            pub fn move_<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::super::super::Field<super::Move>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.move_ = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for move_: {e}")
+                    });
+                self
+            }
+            pub fn next<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::super::super::Field<super::PlanNext>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.next = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for next: {e}")
+                    });
+                self
+            }
+            pub fn owner<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::super::super::Field<super::PlanOwner>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.owner = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for owner: {e}")
+                    });
+                self
+            }
+            pub fn step<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Step>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.step = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for step: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Plan> for super::Plan {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Plan,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    grade: value.grade?,
+                    measure: value.measure?,
+                    move_: value.move_?,
+                    next: value.next?,
+                    owner: value.owner?,
+                    step: value.step?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::Plan> for Plan {
+            fn from(value: super::Plan) -> Self {
+                Self {
+                    grade: Ok(value.grade),
+                    measure: Ok(value.measure),
+                    move_: Ok(value.move_),
+                    next: Ok(value.next),
+                    owner: Ok(value.owner),
+                    step: Ok(value.step),
                 }
             }
         }
@@ -946,6 +1832,106 @@ pub mod types {
         impl ::std::convert::From<super::RefusalWrapped> for RefusalWrapped {
             fn from(value: super::RefusalWrapped) -> Self {
                 Self { wrapped: Ok(value.wrapped) }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct Sprint {
+            how: ::std::result::Result<
+                ::std::option::Option<super::SprintHow>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for Sprint {
+            fn default() -> Self {
+                Self {
+                    how: Ok(Default::default()),
+                }
+            }
+        }
+        impl Sprint {
+            pub fn how<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::SprintHow>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.how = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for how: {e}")
+                    });
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<Sprint> for super::Sprint {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: Sprint,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self { how: value.how? })
+            }
+        }
+        impl ::std::convert::From<super::Sprint> for Sprint {
+            fn from(value: super::Sprint) -> Self {
+                Self { how: Ok(value.how) }
+            }
+        }
+        #[derive(Clone, Debug)]
+        pub struct StepWalk {
+            kind: ::std::result::Result<super::StepWalkKind, ::std::string::String>,
+            to: ::std::result::Result<
+                ::std::option::Option<super::Target>,
+                ::std::string::String,
+            >,
+        }
+        impl ::std::default::Default for StepWalk {
+            fn default() -> Self {
+                Self {
+                    kind: Err("no value supplied for kind".to_string()),
+                    to: Ok(Default::default()),
+                }
+            }
+        }
+        impl StepWalk {
+            pub fn kind<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<super::StepWalkKind>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.kind = value
+                    .try_into()
+                    .map_err(|e| {
+                        format!("error converting supplied value for kind: {e}")
+                    });
+                self
+            }
+            pub fn to<T>(mut self, value: T) -> Self
+            where
+                T: ::std::convert::TryInto<::std::option::Option<super::Target>>,
+                T::Error: ::std::fmt::Display,
+            {
+                self.to = value
+                    .try_into()
+                    .map_err(|e| format!("error converting supplied value for to: {e}"));
+                self
+            }
+        }
+        impl ::std::convert::TryFrom<StepWalk> for super::StepWalk {
+            type Error = super::error::ConversionError;
+            fn try_from(
+                value: StepWalk,
+            ) -> ::std::result::Result<Self, super::error::ConversionError> {
+                Ok(Self {
+                    kind: value.kind?,
+                    to: value.to?,
+                })
+            }
+        }
+        impl ::std::convert::From<super::StepWalk> for StepWalk {
+            fn from(value: super::StepWalk) -> Self {
+                Self {
+                    kind: Ok(value.kind),
+                    to: Ok(value.to),
+                }
             }
         }
         #[derive(Clone, Debug)]
@@ -1320,6 +2306,167 @@ pub mod types {
                 .map_err(D::Error::custom)
         }
     }
+    /// Null, by one of its alternatives.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Measure {
+        #[allow(missing_docs)]
+        Number(MeasureNumber),
+        #[allow(missing_docs)]
+        String(MeasureString),
+    }
+    impl ::std::convert::From<MeasureNumber> for Measure {
+        fn from(value: MeasureNumber) -> Self {
+            Self::Number(value)
+        }
+    }
+    impl ::std::convert::From<MeasureString> for Measure {
+        fn from(value: MeasureString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Measure {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                b'"' => {
+                    let text: ::std::string::String = ::serde_json::from_str(raw.get())
+                        .map_err(D::Error::custom)?;
+                    match text.as_str() {
+                        "low" | "high" => {
+                            ::serde_json::from_str(raw.get()).map(Self::String)
+                        }
+                        _ => {
+                            return Err(
+                                D::Error::custom(
+                                    "this is none of the alternatives of `Measure`",
+                                ),
+                            );
+                        }
+                    }
+                }
+                b'-' | b'0'..=b'9' => ::serde_json::from_str(raw.get()).map(Self::Number),
+                _ => {
+                    return Err(
+                        D::Error::custom("this is none of the alternatives of `Measure`"),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// Null, by an alternative that is a component, and by one that says it beside a reference.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Step {
+        #[allow(missing_docs)]
+        Pause(Pause),
+        #[allow(missing_docs)]
+        Walk(StepWalk),
+        #[allow(missing_docs)]
+        Jump(Jump),
+    }
+    impl ::std::convert::From<Pause> for Step {
+        fn from(value: Pause) -> Self {
+            Self::Pause(value)
+        }
+    }
+    impl ::std::convert::From<StepWalk> for Step {
+        fn from(value: StepWalk) -> Self {
+            Self::Walk(value)
+        }
+    }
+    impl ::std::convert::From<Jump> for Step {
+        fn from(value: Jump) -> Self {
+            Self::Jump(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Step {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            #[derive(::serde::Deserialize)]
+            struct Discriminator {
+                #[serde(rename = "kind")]
+                value: ::std::string::String,
+            }
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+                .map_err(D::Error::custom)?;
+            match discriminator.value.as_str() {
+                "pause" => ::serde_json::from_str(raw.get()).map(Self::Pause),
+                "walk" => ::serde_json::from_str(raw.get()).map(Self::Walk),
+                "jump" => ::serde_json::from_str(raw.get()).map(Self::Jump),
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `kind` of `Step`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// Null, by a variant that may leave the discriminator out, which it has to have here.
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum Move {
+        #[allow(missing_docs)]
+        Sprint(MoveSprint),
+        #[allow(missing_docs)]
+        Crawl(Crawl),
+    }
+    impl ::std::convert::From<MoveSprint> for Move {
+        fn from(value: MoveSprint) -> Self {
+            Self::Sprint(value)
+        }
+    }
+    impl ::std::convert::From<Crawl> for Move {
+        fn from(value: Crawl) -> Self {
+            Self::Crawl(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for Move {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            #[derive(::serde::Deserialize)]
+            struct Discriminator {
+                #[serde(rename = "how")]
+                value: ::std::string::String,
+            }
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            let discriminator: Discriminator = ::serde_json::from_str(raw.get())
+                .map_err(D::Error::custom)?;
+            match discriminator.value.as_str() {
+                "sprint" => ::serde_json::from_str(raw.get()).map(Self::Sprint),
+                "crawl" => ::serde_json::from_str(raw.get()).map(Self::Crawl),
+                other => {
+                    return Err(
+                        D::Error::custom(
+                            format_args!("`{other}` is not a `how` of `Move`"),
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     impl ::std::fmt::Display for RecordAData {
         fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
             self.0.fmt(f)
@@ -1499,6 +2646,213 @@ pub mod types {
             value.parse()
         }
     }
+    /// `MeasureNumber`
+    #[derive(::serde::Serialize, Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+    #[serde(transparent)]
+    pub struct MeasureNumber(super::super::Decimal);
+    impl ::std::convert::TryFrom<super::super::Decimal> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: super::super::Decimal,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            if value
+                > *{
+                    static LIMIT: ::std::sync::LazyLock<super::super::Decimal> = ::std::sync::LazyLock::new(||
+                    super::super::Decimal::from(10i64));
+                    &*LIMIT
+                }
+            {
+                return Err(format!("{value} is more than 10").into());
+            }
+            Ok(Self(value))
+        }
+    }
+    impl ::std::convert::TryFrom<i32> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: i32,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<super::super::Decimal>::from(value))
+        }
+    }
+    impl ::std::convert::TryFrom<i64> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: i64,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<super::super::Decimal>::from(value))
+        }
+    }
+    impl ::std::convert::TryFrom<u32> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: u32,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<super::super::Decimal>::from(value))
+        }
+    }
+    impl ::std::convert::TryFrom<u64> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: u64,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            Self::try_from(<super::super::Decimal>::from(value))
+        }
+    }
+    impl ::std::fmt::Display for MeasureNumber {
+        fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+            self.0.fmt(f)
+        }
+    }
+    impl ::std::str::FromStr for MeasureNumber {
+        type Err = self::error::ConversionError;
+        fn from_str(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            let value: super::super::Decimal = value
+                .parse()
+                .map_err(|e| format!("{value:?}: {e}"))?;
+            Self::try_from(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for MeasureNumber {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            let value: super::super::Decimal = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            Self::try_from(value).map_err(<D::Error as ::serde::de::Error>::custom)
+        }
+    }
+    impl ::std::ops::Deref for MeasureNumber {
+        type Target = super::super::Decimal;
+        fn deref(&self) -> &super::super::Decimal {
+            &self.0
+        }
+    }
+    impl ::std::convert::From<MeasureNumber> for super::super::Decimal {
+        fn from(value: MeasureNumber) -> Self {
+            value.0
+        }
+    }
+    impl ::std::convert::TryFrom<&str> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: &str,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    impl ::std::convert::TryFrom<::std::string::String> for MeasureNumber {
+        type Error = self::error::ConversionError;
+        fn try_from(
+            value: ::std::string::String,
+        ) -> ::std::result::Result<Self, self::error::ConversionError> {
+            value.parse()
+        }
+    }
+    /// `PlanNext`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum PlanNext {
+        #[allow(missing_docs)]
+        Measure(Measure),
+        #[allow(missing_docs)]
+        Boolean(PlanNextBoolean),
+    }
+    impl ::std::convert::From<Measure> for PlanNext {
+        fn from(value: Measure) -> Self {
+            Self::Measure(value)
+        }
+    }
+    impl ::std::convert::From<PlanNextBoolean> for PlanNext {
+        fn from(value: PlanNextBoolean) -> Self {
+            Self::Boolean(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for PlanNext {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                _ => {
+                    let mut fitting = [
+                        ::serde_json::from_str(raw.get()).ok().map(Self::Measure),
+                        ::serde_json::from_str(raw.get()).ok().map(Self::Boolean),
+                    ]
+                        .into_iter()
+                        .flatten();
+                    match (fitting.next(), fitting.next()) {
+                        (Some(only), None) => Ok(only),
+                        (None, _) => {
+                            Err(
+                                ::serde_json::Error::custom(
+                                    "this is none of the alternatives of `PlanNext`",
+                                ),
+                            )
+                        }
+                        _ => {
+                            Err(
+                                ::serde_json::Error::custom(
+                                    "this could be more than one of the alternatives of `PlanNext`",
+                                ),
+                            )
+                        }
+                    }
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
+    /// `PlanOwner`
+    #[derive(::serde::Serialize, Clone, Debug, PartialEq)]
+    #[serde(untagged)]
+    pub enum PlanOwner {
+        #[allow(missing_docs)]
+        Target(Target),
+        #[allow(missing_docs)]
+        String(PlanOwnerString),
+    }
+    impl ::std::convert::From<Target> for PlanOwner {
+        fn from(value: Target) -> Self {
+            Self::Target(value)
+        }
+    }
+    impl ::std::convert::From<PlanOwnerString> for PlanOwner {
+        fn from(value: PlanOwnerString) -> Self {
+            Self::String(value)
+        }
+    }
+    impl<'de> ::serde::Deserialize<'de> for PlanOwner {
+        fn deserialize<D>(deserializer: D) -> ::std::result::Result<Self, D::Error>
+        where
+            D: ::serde::Deserializer<'de>,
+        {
+            use ::serde::de::Error as _;
+            let raw: ::std::boxed::Box<::serde_json::value::RawValue> = ::serde::Deserialize::deserialize(
+                deserializer,
+            )?;
+            match raw.get().bytes().next().unwrap_or_default() {
+                b'{' => ::serde_json::from_str(raw.get()).map(Self::Target),
+                b'"' => ::serde_json::from_str(raw.get()).map(Self::String),
+                _ => {
+                    return Err(
+                        D::Error::custom(
+                            "this is none of the alternatives of `PlanOwner`",
+                        ),
+                    );
+                }
+            }
+                .map_err(D::Error::custom)
+        }
+    }
     /// `RefusalResponse`
     #[derive(
         ::serde::Deserialize,
@@ -1565,6 +2919,27 @@ pub mod types {
             other == self
         }
     }
+    impl CrawlHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Crawl];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Crawl => "crawl",
+            }
+        }
+    }
+    impl Grade {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::A, Self::B];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::A => "a",
+                Self::B => "b",
+            }
+        }
+    }
     impl GroupType {
         /// All values, in the document's order.
         pub const ALL: &'static [Self] = &[Self::Group];
@@ -1573,6 +2948,91 @@ pub mod types {
             match self {
                 Self::Group => "group",
             }
+        }
+    }
+    impl JumpKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Jump];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Jump => "jump",
+            }
+        }
+    }
+    impl MeasureString {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Low, Self::High];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Low => "low",
+                Self::High => "high",
+            }
+        }
+    }
+    impl PauseKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Pause];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Pause => "pause",
+            }
+        }
+    }
+    impl ::std::convert::From<&str> for PlanOwnerString {
+        fn from(value: &str) -> Self {
+            Self(value.to_owned())
+        }
+    }
+    impl PlanOwnerString {
+        /// The text.
+        pub fn as_str(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::convert::AsRef<str> for PlanOwnerString {
+        fn as_ref(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::borrow::Borrow<str> for PlanOwnerString {
+        fn borrow(&self) -> &str {
+            &self.0
+        }
+    }
+    impl ::std::cmp::PartialEq<str> for PlanOwnerString {
+        fn eq(&self, other: &str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PlanOwnerString> for str {
+        fn eq(&self, other: &PlanOwnerString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<&str> for PlanOwnerString {
+        fn eq(&self, other: &&str) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PlanOwnerString> for &str {
+        fn eq(&self, other: &PlanOwnerString) -> bool {
+            other == self
+        }
+    }
+    impl ::std::cmp::PartialEq<::std::string::String> for PlanOwnerString {
+        fn eq(&self, other: &::std::string::String) -> bool {
+            let other: &str = other.as_ref();
+            self.0 == other
+        }
+    }
+    impl ::std::cmp::PartialEq<PlanOwnerString> for ::std::string::String {
+        fn eq(&self, other: &PlanOwnerString) -> bool {
+            other == self
         }
     }
     impl Reason {
@@ -1615,6 +3075,26 @@ pub mod types {
             match self {
                 Self::Missing => "Missing",
                 Self::Gone => "Gone",
+            }
+        }
+    }
+    impl SprintHow {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Sprint];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Sprint => "sprint",
+            }
+        }
+    }
+    impl StepWalkKind {
+        /// All values, in the document's order.
+        pub const ALL: &'static [Self] = &[Self::Walk];
+        /// The text of this value.
+        pub const fn as_str(&self) -> &'static str {
+            match self {
+                Self::Walk => "walk",
             }
         }
     }
@@ -1691,6 +3171,17 @@ impl Client {
     /// ```
     pub fn add_value(&self) -> builder::AddValue<'_> {
         builder::AddValue::new(self)
+    }
+    /// Sends a `PUT` request to `/plans`
+    ///
+    /// ```ignore
+    /// let response = client.make_plan()
+    ///     .body(body)
+    ///     .send()
+    ///     .await;
+    /// ```
+    pub fn make_plan(&self) -> builder::MakePlan<'_> {
+        builder::MakePlan::new(self)
     }
 }
 /// Types for composing operation parameters.
@@ -1839,6 +3330,90 @@ pub mod builder {
             let response = result?;
             match response.status().as_u16() {
                 204u16 => Ok(ResponseValue::empty(response)),
+                400u16..=499u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                500u16..=599u16 => {
+                    Err(
+                        Error::ErrorResponse(
+                            ResponseValue::from_response(response).await?,
+                        ),
+                    )
+                }
+                _ => Err(Error::UnexpectedResponse(response)),
+            }
+        }
+    }
+    /// Builder for [`Client::make_plan`]
+    ///
+    /// [`Client::make_plan`]: super::Client::make_plan
+    #[derive(Debug, Clone)]
+    pub struct MakePlan<'a> {
+        client: &'a super::Client,
+        body: Result<types::builder::Plan, String>,
+    }
+    impl<'a> MakePlan<'a> {
+        pub fn new(client: &'a super::Client) -> Self {
+            Self {
+                client: client,
+                body: Ok(::std::default::Default::default()),
+            }
+        }
+        pub fn body<V>(mut self, value: V) -> Self
+        where
+            V: std::convert::TryInto<types::Plan>,
+            <V as std::convert::TryInto<types::Plan>>::Error: std::fmt::Display,
+        {
+            self.body = value
+                .try_into()
+                .map(From::from)
+                .map_err(|s| format!("conversion to `Plan` for body failed: {}", s));
+            self
+        }
+        pub fn body_map<F>(mut self, f: F) -> Self
+        where
+            F: std::ops::FnOnce(types::builder::Plan) -> types::builder::Plan,
+        {
+            self.body = self.body.map(f);
+            self
+        }
+        /// Sends a `PUT` request to `/plans`
+        pub async fn send(
+            self,
+        ) -> Result<
+            ResponseValue<::std::option::Option<types::Measure>>,
+            Error<types::Refusal>,
+        > {
+            let Self { client, body } = self;
+            let body = body
+                .and_then(|v| types::Plan::try_from(v).map_err(|e| e.to_string()))
+                .map_err(Error::InvalidRequest)?;
+            let url = format!("{}/plans", client.baseurl,);
+            let mut header_map = ::reqwest::header::HeaderMap::with_capacity(1usize);
+            #[allow(unused_mut)]
+            let mut request = client
+                .client
+                .put(url)
+                .header(
+                    ::reqwest::header::ACCEPT,
+                    ::reqwest::header::HeaderValue::from_static("application/json"),
+                )
+                .json(&body)
+                .headers(header_map)
+                .build()?;
+            let info = OperationInfo {
+                operation_id: "make_plan",
+            };
+            client.pre(&mut request, &info).await?;
+            let result = client.exec(request, &info).await;
+            client.post(&result, &info).await?;
+            let response = result?;
+            match response.status().as_u16() {
+                200u16 => ResponseValue::from_response(response).await,
                 400u16..=499u16 => {
                     Err(
                         Error::ErrorResponse(

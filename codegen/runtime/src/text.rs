@@ -1,115 +1,12 @@
-//! How types are read: objects from their members, enumerations from their texts.
-//!
-//! serde's derive writes more than a hundred lines for a type: a type of its own for the names of members, and ways to
-//! read it from a list, from numbers and from bytes, none of which a document describes. Compiling them was two fifths
-//! of what a server's module took. The generator writes the few lines in which types differ, and these do the rest.
+//! How enumerations are read from their texts, and how alternatives are told by one.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 
-/// A type that is read from the members of an object. The generator implements it.
-pub trait Object<'de>: Sized {
-    /// The names of the members, as they are sent.
-    const MEMBERS: &'static [&'static str];
-    /// Whether an object with other members is refused.
-    const IS_CLOSED: bool;
-
-    /// Reads all members.
-    ///
-    /// # Errors
-    /// When a member does not fit, or is missing.
-    fn of<A: MapAccess<'de>>(members: Members<A>) -> Result<Self, A::Error>;
-}
-
-/// The members that are left to read.
-pub struct Members<A> {
-    map: A,
-    names: &'static [&'static str],
-    is_closed: bool,
-    /// Which of the names was read last.
-    at: usize,
-}
-
-impl<'de, A: MapAccess<'de>> Members<A> {
-    fn new(map: A, names: &'static [&'static str], is_closed: bool) -> Members<A> {
-        Members {
-            map,
-            names,
-            is_closed,
-            // Before the first.
-            at: usize::MAX,
-        }
-    }
-
-    /// Which of the names comes next: its value is asked for by [`read`](Members::read).
-    ///
-    /// # Errors
-    /// When the object is none, or has a member that it must not have.
-    #[allow(clippy::should_implement_trait)] // What comes next may be an error of `A`.
-    pub fn next(&mut self) -> Result<Option<usize>, A::Error> {
-        while let Some(name) = self.map.next_key_seed(Name {
-            names: self.names,
-            is_closed: self.is_closed,
-            // Most objects have their members in the document's order.
-            expected: self.at.wrapping_add(1),
-        })? {
-            match name {
-                Some(at) => {
-                    self.at = at;
-                    return Ok(Some(at));
-                }
-                None => drop(self.map.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Reads the value of the member that [`next`](Members::next) named.
-    ///
-    /// # Errors
-    /// When it does not fit, or has been there before.
-    pub fn read<T: Deserialize<'de>>(&mut self, value: &mut Option<T>) -> Result<(), A::Error> {
-        if value.is_some() {
-            return Err(A::Error::duplicate_field(self.names[self.at]));
-        }
-        *value = Some(self.map.next_value()?);
-        Ok(())
-    }
-
-    /// The value of a member that has to be there, by the place of its name.
-    ///
-    /// # Errors
-    /// When it is not.
-    pub fn required<T>(&self, value: Option<T>, at: usize) -> Result<T, A::Error> {
-        value.ok_or_else(|| A::Error::missing_field(self.names[at]))
-    }
-}
-
-/// Reads an object.
-///
-/// # Errors
-/// When the value is none, or as [`Object::of`].
-pub fn object<'de, T: Object<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_struct("object", T::MEMBERS, Whole(PhantomData))
-}
-
-struct Whole<T>(PhantomData<T>);
-
-impl<'de, T: Object<'de>> Visitor<'de> for Whole<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        T::of(Members::new(map, T::MEMBERS, T::IS_CLOSED))
-    }
-}
+use crate::object::Members;
 
 /// The text that an object has as the member of this name, which tells what it is.
 ///
@@ -135,40 +32,6 @@ impl<'de> Visitor<'de> for Tag {
             members.read(&mut text)?;
         }
         members.required(text, 0)
-    }
-}
-
-/// Finds a name among those of the members.
-struct Name {
-    names: &'static [&'static str],
-    is_closed: bool,
-    expected: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl Visitor<'_> for Name {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a member")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Option<usize>, E> {
-        if self.names.get(self.expected) == Some(&name) {
-            return Ok(Some(self.expected));
-        }
-        let found = self.names.iter().position(|it| *it == name);
-        match found.is_none() && self.is_closed {
-            true => Err(E::unknown_field(name, self.names)),
-            false => Ok(found),
-        }
     }
 }
 
@@ -203,7 +66,7 @@ mod tests {
     use serde::de::MapAccess;
     use serde::{Deserialize, Deserializer};
 
-    use super::{Members, Object, object, tag, text};
+    use crate::{Members, Object, object, tag, text};
 
     #[derive(Debug, PartialEq)]
     struct Pair<const IS_CLOSED: bool> {
