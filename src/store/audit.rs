@@ -102,7 +102,8 @@ pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out =
     .all(row::read)
 }
 
-/// What a user has done of this kind since `time`, newest first.
+/// What a user has done of this kind since `time`, newest first. It is one of those that have an index of their own
+/// (`audit_event_shown`), as a user may have done any number of other things.
 pub fn list_done(
     actor: UserId,
     action: Action,
@@ -112,7 +113,8 @@ pub fn list_done(
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM audit_event WHERE actor = $1 AND action = $2 AND created_at > $3 ORDER BY id DESC LIMIT $4"
+        " FROM audit_event WHERE actor = $1 AND action = $2 AND action IN ('sign-in', 'refuse-passkey') \
+         AND created_at > $3 ORDER BY id DESC LIMIT $4"
     )
     .with(values![actor, action, time, limit])
     .all(row::read)
