@@ -3,31 +3,49 @@
 //!
 //! That is work for tens of milliseconds, so it is done where no request waits for the thread, and by few threads at once:
 //! whoever wants a password to be looked at waits for a place, and those who ask for the interface itself do not notice.
+//!
+//! Whoever has ten addresses may have as many passwords compared as a core compares. So those of one network, or one user,
+//! stand in a line of their own, and only the first of each line waits for a place: the next place goes to another line, and
+//! whoever comes from elsewhere waits for one password of each, not for all of them.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
 use crate::domain::Error;
+use crate::domain::holder::Holder;
 use crate::domain::secret::Secret;
 
 /// For how long somebody waits for a place.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For each place so many may wait: more than that would not be served in time.
+/// So many of a line may wait: more than that would not be served in time. In all, it is no more than there are requests.
 const LINE: usize = 64;
 
-/// The places at which passwords are hashed, and the line before them.
+/// The places at which passwords are hashed, and the lines before them.
 #[derive(Debug)]
 pub(super) struct Hashing {
     places: Arc<Semaphore>,
-    line: Semaphore,
+    /// As long as somebody stands in it.
+    lines: Mutex<HashMap<Holder, Weak<Line>>>,
 }
+
+/// Those of one network, or one user.
+#[derive(Debug)]
+struct Line {
+    /// Who has it waits for a place, or is there.
+    first: Arc<Semaphore>,
+    room: Semaphore,
+}
+
+/// A place, and that its line has it.
+type Place = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 impl Default for Hashing {
     fn default() -> Hashing {
@@ -35,18 +53,27 @@ impl Default for Hashing {
         let places = (cores / 2).clamp(1, 4);
         Hashing {
             places: Arc::new(Semaphore::new(places)),
-            line: Semaphore::new(places * LINE),
+            lines: Mutex::default(),
+        }
+    }
+}
+
+impl Line {
+    fn new() -> Line {
+        Line {
+            first: Arc::new(Semaphore::new(1)),
+            room: Semaphore::new(LINE),
         }
     }
 }
 
 impl Hashing {
-    /// The hash of a password, as a PHC string with a salt of its own.
+    /// The hash of a password, as a PHC string with a salt of its own, for `holder`.
     ///
     /// # Errors
     /// [`Error::Unavailable`] when no place is free in time.
-    pub(super) async fn hash(&self, password: Secret) -> Result<Secret, Error> {
-        self.work(move || hash(&password)).await?
+    pub(super) async fn hash(&self, holder: Holder, password: Secret) -> Result<Secret, Error> {
+        self.work(holder, move || hash(&password)).await?
     }
 
     /// Whether a password is the one of that hash. It takes as long where there is no hash.
@@ -55,6 +82,7 @@ impl Hashing {
     /// As of [`hash`](Hashing::hash).
     pub(super) async fn verify(
         &self,
+        holder: Holder,
         password: Secret,
         known: Option<Secret>,
     ) -> Result<bool, Error> {
@@ -68,7 +96,7 @@ impl Hashing {
             }
             None => hash(&password).map(|_| false),
         };
-        self.work(verify).await?
+        self.work(holder, verify).await?
     }
 
     /// What `work` gives, done at one of the places.
@@ -77,10 +105,12 @@ impl Hashing {
     /// As of [`hash`](Hashing::hash).
     pub(super) async fn work<T: Send + 'static>(
         &self,
+        holder: Holder,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let _in_line = self.line.try_acquire().map_err(Error::unavailable)?;
-        let place = timeout(QUEUE_TIMEOUT, Arc::clone(&self.places).acquire_owned()).await;
+        let line = self.line(holder);
+        let _in_line = line.room.try_acquire().map_err(Error::unavailable)?;
+        let place = timeout(QUEUE_TIMEOUT, self.place(&line)).await;
         let place = place
             .map_err(Error::unavailable)?
             .map_err(Error::internal)?;
@@ -96,6 +126,26 @@ impl Hashing {
         });
         thread.map_err(Error::unavailable)?;
         result.await.map_err(Error::internal)
+    }
+
+    /// The line of `holder`.
+    fn line(&self, holder: Holder) -> Arc<Line> {
+        // Nothing panics while it is locked.
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = lines.get(&holder).and_then(Weak::upgrade) {
+            return line;
+        }
+        lines.retain(|_, line| line.strong_count() > 0);
+        let line = Arc::new(Line::new());
+        lines.insert(holder, Arc::downgrade(&line));
+        line
+    }
+
+    /// Waits for a place. Of a line, one does so at a time, and those who do are served as they came.
+    async fn place(&self, line: &Line) -> Result<Place, AcquireError> {
+        let first = Arc::clone(&line.first).acquire_owned().await?;
+        let place = Arc::clone(&self.places).acquire_owned().await?;
+        Ok((first, place))
     }
 }
 
@@ -118,21 +168,30 @@ fn hash(password: &Secret) -> Result<Secret, Error> {
 mod tests {
     use super::*;
 
+    const NETWORK: Holder = Holder::Address(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
+
     #[tokio::test]
     async fn a_password_is_kept_as_argon2id_and_salted() {
         let hashing = Hashing::default();
-        let hash = async || hashing.hash(Secret::from_text("tulip")).await.unwrap();
+        let hash = async || {
+            hashing
+                .hash(NETWORK, Secret::from_text("tulip"))
+                .await
+                .unwrap()
+        };
         let (one, two) = (hash().await, hash().await);
         let parameters = "$argon2id$v=19$m=19456,t=2,p=1$";
         assert!(one.reveal().starts_with(parameters), "{}", one.reveal());
         assert_ne!(one, two);
         let verify = async |text: &str| {
             let (password, known) = (Secret::from_text(text), Some(one.clone()));
-            hashing.verify(password, known).await.unwrap()
+            hashing.verify(NETWORK, password, known).await.unwrap()
         };
         assert!(verify("tulip").await);
         assert!(!verify("Tulip").await);
-        let nobody = hashing.verify(Secret::from_text("tulip"), None).await;
+        let nobody = hashing
+            .verify(NETWORK, Secret::from_text("tulip"), None)
+            .await;
         assert!(!nobody.unwrap());
     }
 
@@ -141,7 +200,7 @@ mod tests {
     async fn a_password_is_hashed_at_a_low_priority_that_nothing_else_has() {
         let own = || rustix::process::nice(0).unwrap();
         let before = own();
-        let of_work = Hashing::default().work(own).await.unwrap();
+        let of_work = Hashing::default().work(NETWORK, own).await.unwrap();
         assert_eq!(of_work, (before + 10).min(19));
         assert_eq!(own(), before);
         let blocking = tokio::task::spawn_blocking(own).await.unwrap();
@@ -156,17 +215,40 @@ mod tests {
         let all = hashing.places.acquire_many(places as u32).await.unwrap();
         // From here on the clock jumps to whatever is waited for.
         tokio::time::pause();
-        let late = hashing.hash(Secret::from_text("tulip")).await;
+        let hash = || hashing.hash(NETWORK, Secret::from_text("tulip"));
+        let late = hash().await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
-        let waiting = hashing
-            .line
-            .acquire_many((places * LINE) as u32)
-            .await
-            .unwrap();
+        let line = hashing.line(NETWORK);
+        let waiting = line.room.acquire_many(LINE as u32).await.unwrap();
         drop(all);
-        let at_once = hashing.hash(Secret::from_text("tulip")).await;
+        let at_once = hash().await;
         assert!(matches!(at_once, Err(Error::Unavailable(_))), "{at_once:?}");
         drop(waiting);
-        hashing.hash(Secret::from_text("tulip")).await.unwrap();
+        hash().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_from_elsewhere_waits_for_one_password_of_each_line() {
+        let hashing = Hashing {
+            places: Arc::new(Semaphore::new(1)),
+            ..Hashing::default()
+        };
+        let all = hashing.places.acquire().await.unwrap();
+        let served = Mutex::new(Vec::new());
+        let network = |last: u8| Holder::Address([192, 0, 2, last].into());
+        let one = async |last: u8| {
+            hashing.work(network(last), || ()).await.unwrap();
+            served.lock().unwrap().push(last);
+        };
+        // Two come many times, and then somebody else comes once.
+        let many = (0..20).map(|number| one(number % 2));
+        let together = futures::future::join(futures::future::join_all(many), one(9));
+        futures::future::join(together, async { drop(all) }).await;
+        let served = served.into_inner().unwrap();
+        assert_eq!(served.len(), 21);
+        let at = served.iter().position(|&last| last == 9).unwrap();
+        assert!(at <= 3, "{served:?}");
+        hashing.line(network(1));
+        assert!(hashing.lines.lock().unwrap().len() <= 1);
     }
 }

@@ -14,6 +14,7 @@
 use uuid::Uuid;
 
 use super::{App, shared_secret};
+use crate::client_address::network;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
@@ -65,6 +66,16 @@ pub struct Cookies {
     pub session: Secret,
     /// The device cookie, for who has a password.
     pub device: Option<Secret>,
+}
+
+impl Browser {
+    /// For whom a password is hashed: whoever is signed in, or else the network.
+    pub(super) fn holder(&self) -> Holder {
+        match &self.session {
+            Some(session) => session.user.id.into(),
+            None => Holder::Address(network(self.visitor.address)),
+        }
+    }
 }
 
 impl App {
@@ -175,7 +186,8 @@ impl App {
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
         let checked = self.store.write(Holder::Strangers, count).await??;
         let password = normalized(typed.reveal());
-        match self.hashing.verify(password, known.hash.clone()).await? {
+        let (holder, hash) = (browser.holder(), known.hash.clone());
+        match self.hashing.verify(holder, password, hash).await? {
             true => Ok(checked),
             false => Err(Error::WrongPassword),
         }
