@@ -6,6 +6,7 @@
 //! it, and a key in constant use would let nobody revoke it: those who share a row may overtake one who waits for it, and
 //! those who share a lock may not.
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use uuid::Uuid;
@@ -83,16 +84,18 @@ pub fn list_newest(
     now: Timestamp,
     limit: u32,
 ) -> impl Batch<Out = Vec<ListedApiKey>> {
-    let valid = sql!(LISTED, UNREVOKED_AFTER, "$2 ORDER BY id DESC LIMIT $3");
-    // There are few that are valid, and hence between these.
+    // There are at most some hundreds of them. They are sorted here, as PostgreSQL might look for them from the newest key on.
+    let valid = sql!(LISTED, UNREVOKED_AFTER, "$2");
+    // Few that are valid lie between these.
     let ended = sql!(
         LISTED,
         "team_id = $1 AND (revoked_at IS NOT NULL OR coalesce(expires_at, 9223372036854775807) <= $2) \
          ORDER BY id DESC LIMIT $3"
     );
-    let valid = valid.with(values![team_id, now, limit]).all(read_listed);
+    let valid = valid.with(values![team_id, now]).all(read_listed);
     let ended = ended.with(values![team_id, now, limit]).all(read_listed);
     (valid, ended).rule(move |(mut keys, ended)| {
+        keys.sort_by_key(|it| Reverse(it.shown.key.id));
         keys.extend(ended);
         keys.truncate(limit as usize);
         Ok(keys)

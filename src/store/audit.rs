@@ -89,13 +89,14 @@ pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<
     .all(row::read)
 }
 
-/// What others have done to a user, newest first.
+/// What others have done to a user, newest first: by an index of its own (`audit_event_by_others`), as a user may have done
+/// any number of things to themselves.
 pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM audit_event WHERE subject = $1 AND id < $2 AND (actor IS NULL OR actor <> $1) \
+        " FROM audit_event WHERE subject = $1 AND id < $2 AND (actor IS NULL OR actor <> subject) \
          ORDER BY id DESC LIMIT $3"
     )
     .with(values![user_id, after, part.limit])

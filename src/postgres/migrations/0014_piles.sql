@@ -9,6 +9,10 @@ CREATE INDEX IF NOT EXISTS api_key_unrevoked ON api_key (team_id, coalesce(expir
 CREATE INDEX IF NOT EXISTS audit_event_shown ON audit_event (actor, action, id)
     WHERE action IN ('sign-in', 'refuse-passkey');
 
+-- What others have done to a user, and the keys that a user has made.
+CREATE INDEX IF NOT EXISTS audit_event_by_others ON audit_event (subject, id) WHERE actor IS NULL OR actor <> subject;
+CREATE INDEX IF NOT EXISTS api_key_of_maker ON api_key (created_by, id) WHERE created_by IS NOT NULL;
+
 -- The sessions of a user, as they began.
 CREATE INDEX IF NOT EXISTS session_of_user ON session (user_id, id);
 CREATE INDEX IF NOT EXISTS browser_session_of_user ON browser_session (user_id, id);
@@ -16,3 +20,5 @@ CREATE INDEX IF NOT EXISTS browser_session_of_user ON browser_session (user_id, 
 -- What these were for is done by those above. Last, since PostgreSQL lets nobody read a table from here on.
 DROP INDEX session_user_id;
 DROP INDEX browser_session_user_id;
+DROP INDEX audit_event_subject;
+DROP INDEX api_key_created_by;
