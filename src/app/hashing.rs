@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
 use crate::domain::Error;
@@ -39,13 +39,18 @@ pub(super) struct Hashing {
 /// Those of one network, or one user.
 #[derive(Debug)]
 struct Line {
-    /// Who has it waits for a place, or is there.
+    /// Who has it is the first.
     first: Arc<Semaphore>,
-    room: Semaphore,
+    room: Arc<Semaphore>,
 }
 
-/// A place, and that its line has it.
-type Place = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+/// Somebody who is the first of a line, until this is dropped or the work is done.
+pub(super) struct First {
+    places: Arc<Semaphore>,
+    /// Both of the line, which is there as long as somebody stands in it.
+    _in_line: (OwnedSemaphorePermit, Arc<Line>),
+    first: OwnedSemaphorePermit,
+}
 
 impl Default for Hashing {
     fn default() -> Hashing {
@@ -62,7 +67,7 @@ impl Line {
     fn new() -> Line {
         Line {
             first: Arc::new(Semaphore::new(1)),
-            room: Semaphore::new(LINE),
+            room: Arc::new(Semaphore::new(LINE)),
         }
     }
 }
@@ -76,29 +81,6 @@ impl Hashing {
         self.work(holder, move || hash(&password)).await?
     }
 
-    /// Whether a password is the one of that hash. It takes as long where there is no hash.
-    ///
-    /// # Errors
-    /// As of [`hash`](Hashing::hash).
-    pub(super) async fn verify(
-        &self,
-        holder: Holder,
-        password: Secret,
-        known: Option<Secret>,
-    ) -> Result<bool, Error> {
-        let verify = move || match known {
-            Some(known) => {
-                let known = PasswordHash::new(known.reveal());
-                let known = known.map_err(|error| Error::internal(error.to_string()))?;
-                let verified =
-                    Argon2::default().verify_password(password.reveal().as_bytes(), &known);
-                Ok(verified.is_ok())
-            }
-            None => hash(&password).map(|_| false),
-        };
-        self.work(holder, verify).await?
-    }
-
     /// What `work` gives, done at one of the places.
     ///
     /// # Errors
@@ -108,24 +90,25 @@ impl Hashing {
         holder: Holder,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
+        self.first(holder).await?.work(work).await
+    }
+
+    /// Waits in the line of `holder`.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] when it is too long, or takes too long.
+    pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
         let line = self.line(holder);
-        let _in_line = line.room.try_acquire().map_err(Error::unavailable)?;
-        let place = timeout(QUEUE_TIMEOUT, self.place(&line)).await;
-        let place = place
-            .map_err(Error::unavailable)?
-            .map_err(Error::internal)?;
-        let (done, result) = oneshot::channel();
-        // A thread of its own, since none gets back the priority that it has given away.
-        let thread = thread::Builder::new().name("password".to_owned());
-        let thread = thread.spawn(move || {
-            // Kept by the work itself: who asked for it may have given up.
-            let _place = place;
-            let_others_go_first();
-            // Nobody may be there to take it.
-            _ = done.send(work());
-        });
-        thread.map_err(Error::unavailable)?;
-        result.await.map_err(Error::internal)
+        let room = Arc::clone(&line.room).try_acquire_owned();
+        let room = room.map_err(Error::unavailable)?;
+        let first = timeout(QUEUE_TIMEOUT, Arc::clone(&line.first).acquire_owned()).await;
+        Ok(First {
+            places: Arc::clone(&self.places),
+            _in_line: (room, line),
+            first: first
+                .map_err(Error::unavailable)?
+                .map_err(Error::internal)?,
+        })
     }
 
     /// The line of `holder`.
@@ -140,12 +123,53 @@ impl Hashing {
         lines.insert(holder, Arc::downgrade(&line));
         line
     }
+}
 
-    /// Waits for a place. Of a line, one does so at a time, and those who do are served as they came.
-    async fn place(&self, line: &Line) -> Result<Place, AcquireError> {
-        let first = Arc::clone(&line.first).acquire_owned().await?;
-        let place = Arc::clone(&self.places).acquire_owned().await?;
-        Ok((first, place))
+impl First {
+    /// Whether a password is the one of that hash. It takes as long where there is no hash.
+    ///
+    /// # Errors
+    /// As of [`hash`](Hashing::hash).
+    pub(super) async fn verify(
+        self,
+        password: Secret,
+        known: Option<Secret>,
+    ) -> Result<bool, Error> {
+        let verify = move || match known {
+            Some(known) => {
+                let known = PasswordHash::new(known.reveal());
+                let known = known.map_err(|error| Error::internal(error.to_string()))?;
+                let verified =
+                    Argon2::default().verify_password(password.reveal().as_bytes(), &known);
+                Ok(verified.is_ok())
+            }
+            None => hash(&password).map(|_| false),
+        };
+        self.work(verify).await?
+    }
+
+    /// What `work` gives, done at the next place: those who are first are served as they came.
+    async fn work<T: Send + 'static>(
+        self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let place = timeout(QUEUE_TIMEOUT, Arc::clone(&self.places).acquire_owned()).await;
+        let place = place
+            .map_err(Error::unavailable)?
+            .map_err(Error::internal)?;
+        // Kept by the work itself: who asked for it may have given up.
+        let kept = (place, self.first);
+        let (done, result) = oneshot::channel();
+        // A thread of its own, since none gets back the priority that it has given away.
+        let thread = thread::Builder::new().name("password".to_owned());
+        let thread = thread.spawn(move || {
+            let _kept = kept;
+            let_others_go_first();
+            // Nobody may be there to take it.
+            _ = done.send(work());
+        });
+        thread.map_err(Error::unavailable)?;
+        result.await.map_err(Error::internal)
     }
 }
 
@@ -185,13 +209,13 @@ mod tests {
         assert_ne!(one, two);
         let verify = async |text: &str| {
             let (password, known) = (Secret::from_text(text), Some(one.clone()));
-            hashing.verify(NETWORK, password, known).await.unwrap()
+            let first = hashing.first(NETWORK).await.unwrap();
+            first.verify(password, known).await.unwrap()
         };
         assert!(verify("tulip").await);
         assert!(!verify("Tulip").await);
-        let nobody = hashing
-            .verify(NETWORK, Secret::from_text("tulip"), None)
-            .await;
+        let first = hashing.first(NETWORK).await.unwrap();
+        let nobody = first.verify(Secret::from_text("tulip"), None).await;
         assert!(!nobody.unwrap());
     }
 
