@@ -16,7 +16,7 @@ use std::time::Duration;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::domain::Error;
 use crate::domain::holder::Holder;
@@ -25,13 +25,18 @@ use crate::domain::secret::Secret;
 /// For how long somebody waits for a place.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// So many of a line may wait: more than that would not be served in time. In all, it is no more than there are requests.
-const LINE: usize = 64;
+/// So many of a line may wait: more than that would not be served in time.
+const LINE: usize = 32;
+
+/// So many of all lines may wait. Beyond that, each line has one: who waits has one of the requests that are worked on, of
+/// which those who ask for tokens want some, too.
+const LINES: usize = 256;
 
 /// The places at which passwords are hashed, and the lines before them.
 #[derive(Debug)]
 pub(super) struct Hashing {
     places: Arc<Semaphore>,
+    room: Semaphore,
     /// As long as somebody stands in it.
     lines: Mutex<HashMap<Holder, Weak<Line>>>,
 }
@@ -41,15 +46,17 @@ pub(super) struct Hashing {
 struct Line {
     /// Who has it is the first.
     first: Arc<Semaphore>,
-    room: Arc<Semaphore>,
+    room: Semaphore,
 }
 
 /// Somebody who is the first of a line, until this is dropped or the work is done.
 pub(super) struct First {
     places: Arc<Semaphore>,
-    /// Both of the line, which is there as long as somebody stands in it.
-    _in_line: (OwnedSemaphorePermit, Arc<Line>),
+    /// It is there as long as somebody stands in it.
+    _line: Arc<Line>,
     first: OwnedSemaphorePermit,
+    /// Until when there has to be a place.
+    deadline: Instant,
 }
 
 impl Default for Hashing {
@@ -58,6 +65,7 @@ impl Default for Hashing {
         let places = (cores / 2).clamp(1, 4);
         Hashing {
             places: Arc::new(Semaphore::new(places)),
+            room: Semaphore::new(LINES),
             lines: Mutex::default(),
         }
     }
@@ -67,7 +75,7 @@ impl Line {
     fn new() -> Line {
         Line {
             first: Arc::new(Semaphore::new(1)),
-            room: Arc::new(Semaphore::new(LINE)),
+            room: Semaphore::new(LINE),
         }
     }
 }
@@ -98,16 +106,27 @@ impl Hashing {
     /// # Errors
     /// [`Error::Unavailable`] when it is too long, or takes too long.
     pub(super) async fn first(&self, holder: Holder) -> Result<First, Error> {
+        let deadline = Instant::now() + QUEUE_TIMEOUT;
         let line = self.line(holder);
-        let room = Arc::clone(&line.room).try_acquire_owned();
-        let room = room.map_err(Error::unavailable)?;
-        let first = timeout(QUEUE_TIMEOUT, Arc::clone(&line.first).acquire_owned()).await;
+        let first = match Arc::clone(&line.first).try_acquire_owned() {
+            Ok(first) => first,
+            Err(_) => {
+                let _rooms = (
+                    line.room.try_acquire().map_err(Error::unavailable)?,
+                    self.room.try_acquire().map_err(Error::unavailable)?,
+                );
+                let first = Arc::clone(&line.first).acquire_owned();
+                let first = timeout_at(deadline, first).await;
+                first
+                    .map_err(Error::unavailable)?
+                    .map_err(Error::internal)?
+            }
+        };
         Ok(First {
             places: Arc::clone(&self.places),
-            _in_line: (room, line),
-            first: first
-                .map_err(Error::unavailable)?
-                .map_err(Error::internal)?,
+            _line: line,
+            first,
+            deadline,
         })
     }
 
@@ -153,7 +172,8 @@ impl First {
         self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let place = timeout(QUEUE_TIMEOUT, Arc::clone(&self.places).acquire_owned()).await;
+        let place = Arc::clone(&self.places).acquire_owned();
+        let place = timeout_at(self.deadline, place).await;
         let place = place
             .map_err(Error::unavailable)?
             .map_err(Error::internal)?;
@@ -163,10 +183,12 @@ impl First {
         // A thread of its own, since none gets back the priority that it has given away.
         let thread = thread::Builder::new().name("password".to_owned());
         let thread = thread.spawn(move || {
-            let _kept = kept;
             let_others_go_first();
+            let result = work();
+            // Whoever has the result finds it free.
+            drop(kept);
             // Nobody may be there to take it.
-            _ = done.send(work());
+            _ = done.send(result);
         });
         thread.map_err(Error::unavailable)?;
         result.await.map_err(Error::internal)
@@ -242,13 +264,18 @@ mod tests {
         let hash = || hashing.hash(NETWORK, Secret::from_text("tulip"));
         let late = hash().await;
         assert!(matches!(late, Err(Error::Unavailable(_))), "{late:?}");
-        let line = hashing.line(NETWORK);
-        let waiting = line.room.acquire_many(LINE as u32).await.unwrap();
         drop(all);
-        let at_once = hash().await;
-        assert!(matches!(at_once, Err(Error::Unavailable(_))), "{at_once:?}");
-        drop(waiting);
-        hash().await.unwrap();
+        let line = hashing.line(NETWORK);
+        for (room, all) in [(&line.room, LINE), (&hashing.room, LINES)] {
+            let waiting = room.acquire_many(all as u32).await.unwrap();
+            // Whoever is alone in a line needs no room.
+            hash().await.unwrap();
+            let first = hashing.first(NETWORK).await.unwrap();
+            let at_once = hash().await;
+            assert!(matches!(at_once, Err(Error::Unavailable(_))), "{at_once:?}");
+            drop((first, waiting));
+            hash().await.unwrap();
+        }
     }
 
     #[tokio::test]
