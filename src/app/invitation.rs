@@ -158,7 +158,7 @@ impl App {
                 .await?;
             Ok(found)
         };
-        let mut found = self.store.read(Holder::Service, list).await?;
+        let mut found = self.store.read(team_id, list).await?;
         let now = self.now();
         found.retain(|it| {
             now < it.invitation.expires_at && it.invitation.is_in_force(it.inviter_role)
