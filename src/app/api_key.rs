@@ -121,8 +121,8 @@ impl App {
         self.store.read(Holder::Service, calls).await
     }
 
-    /// At most `limit` keys of a team, for a person who manages it: those that are not revoked, then the others, each newest
-    /// first, so that no number of old ones hides a key that works.
+    /// At most `limit` keys of a team, for a person who manages it: those that are valid, then the others, each newest first,
+    /// so that no number of others hides a key that works.
     ///
     /// # Errors
     /// [`Error::NotAMember`] and [`Error::RoleInsufficient`]; what the store answers.
@@ -132,8 +132,9 @@ impl App {
         team_id: TeamId,
         limit: u32,
     ) -> Result<Vec<ListedApiKey>, Error> {
+        let now = self.now();
         let calls = async move |sql: Sql<'_>| {
-            let keys = api_key::list_newest(team_id, limit);
+            let keys = api_key::list_newest(team_id, now, limit);
             let (_, keys) = sql
                 .run((require_role(team_id, user_id, Role::may_manage), keys))
                 .await?;

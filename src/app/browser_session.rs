@@ -183,17 +183,15 @@ pub(super) async fn end_other_browsers(
 /// As many browsers, and as many apps, of a user are listed, the newest.
 const DEVICES: u32 = 500;
 
-/// Ends the sessions of all apps of a user; says whether there was one.
+/// Ends the sessions of all apps of a user; says whether there was one. A thief may have begun as many as there may be, and
+/// whoever sets a new password has to be rid of all of them at once.
 pub(super) async fn end_app_sessions(
     sql: Sql<'_>,
     user_id: UserId,
     now: Timestamp,
 ) -> Result<bool, ScriptError> {
-    let sessions = sql.run(session::lock_all(user_id)).await?;
-    for id in &sessions {
-        sql.run(session::end(*id, now)).await?;
-    }
-    Ok(!sessions.is_empty())
+    let ended = sql.run(session::end_all_of_user(user_id, now)).await?;
+    Ok(ended > 0)
 }
 
 /// Refuses a person who is signed in no longer, and keeps the session from ending until the end of the transaction.

@@ -158,7 +158,7 @@ impl App {
                 .await?;
             Ok(found)
         };
-        let mut found = self.store.read(Holder::Service, list).await?;
+        let mut found = self.store.read(team_id, list).await?;
         let now = self.now();
         found.retain(|it| {
             now < it.invitation.expires_at && it.invitation.is_in_force(it.inviter_role)
@@ -242,7 +242,9 @@ impl App {
             deactivated_at: None,
         };
         let user_id = made.id;
-        let hash = self.hash_new_password(join.password, &made).await?;
+        let holder = join.browser.holder();
+        let hash = self.hash_new_password(holder, join.password, &made);
+        let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash);
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &join.browser);
         let event = begin.event_of(Action::AcceptInvitation, self.ids.next(now));

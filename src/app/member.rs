@@ -55,7 +55,7 @@ impl App {
             sql.run((require_team(team_id), member::list(team_id, part)))
                 .await
         };
-        let ((), members) = self.store.read(Holder::Service, calls).await?;
+        let ((), members) = self.store.read(team_id, calls).await?;
         Ok(members)
     }
 

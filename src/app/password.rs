@@ -24,7 +24,10 @@ impl App {
         user_id: UserId,
         password: Secret,
     ) -> Result<(), Error> {
-        let hash = self.hashing.hash(normalized(password.reveal())).await?;
+        let hash = self
+            .hashing
+            .hash(Holder::Service, normalized(password.reveal()));
+        let hash = hash.await?;
         let now = self.now();
         self.store
             .write(Holder::Service, async move |sql| {
@@ -82,7 +85,8 @@ impl App {
         // Nobody without a link has a password judged and hashed.
         let found = self.get_reset_link(link).await;
         let user = self.counts.link.refusing(found)?;
-        let hash = self.hash_new_password(typed, &user).await?;
+        let hash = self.hash_new_password(browser.holder(), typed, &user);
+        let hash = hash.await?;
         let (digest, now, user_id) = (link.digest(), self.now(), user.id);
         let device = self.device_cookies().await?.issue(user_id, &hash);
         let (begin, cookie) = self.new_browser_session(user_id, Way::Password, &browser);
@@ -122,8 +126,9 @@ impl App {
         typed: Secret,
     ) -> Result<Secret, Error> {
         self.require_passwords()?;
-        let hash = self.hash_new_password(typed, &in_browser.user).await?;
         let (now, user_id) = (self.now(), person.user_id);
+        let hash = self.hash_new_password(user_id.into(), typed, &in_browser.user);
+        let hash = hash.await?;
         let device = self.device_cookies().await?.issue(user_id, &hash);
         let actor = Actor::Person(person.clone());
         let event = self.event(&actor, Action::ChangePassword);

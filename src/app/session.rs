@@ -18,6 +18,8 @@
 //!   for all of them. The code stays as it was.
 //! - **Code 5** Otherwise the session begins, and the code is marked with it. A used code is kept as long as
 //!   its session, for Code 2; after that there is nothing that another use could end.
+//! - **Code 6** Where the user has [`SESSIONS_PER_USER`] others by now, the first of them ends. So nobody who signs in as
+//!   somebody else makes more than that one can end at once.
 //!
 //! # Refresh (RFC 6749, 6; RFC 9700, 4.14.2)
 //!
@@ -57,7 +59,8 @@ use crate::domain::session::rules::{
     grace_to_end, rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::domain::session::{
-    CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
+    CodeExchange, Device, Refresh, Refreshed, SESSIONS_PER_USER, Session, SignedIn, TokenRequest,
+    TokenSet, grace,
 };
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
@@ -168,7 +171,7 @@ impl App {
         ))
     }
 
-    /// Steps Code 2 to Code 5: who is signed in, with the session and the pair of tokens that are given.
+    /// Steps Code 2 to Code 6: who is signed in, with the session and the pair of tokens that are given.
     pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
@@ -245,7 +248,7 @@ impl App {
     }
 }
 
-/// Steps Code 2 to Code 5: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
+/// Steps Code 2 to Code 6: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
 /// which would undo that.
 async fn exchange_code(
     sql: Sql<'_>,
@@ -263,7 +266,7 @@ async fn exchange_code(
     Ok(ruling)
 }
 
-/// Code 5
+/// Code 5 and Code 6
 async fn begin_session(
     sql: Sql<'_>,
     user_id: UserId,
@@ -283,7 +286,8 @@ async fn begin_session(
     let insert = session::insert(&session);
     let used = auth_code::mark_used(&exchange.code, id);
     let pair = session::insert_pair(id, &exchange.pair, access_token_expires_at(now, now));
-    sql.run((insert, used, pair)).await?;
+    let beyond = session::end_first_beyond(user_id, SESSIONS_PER_USER, now);
+    sql.run((insert, used, pair, beyond)).await?;
     Ok(())
 }
 

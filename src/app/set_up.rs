@@ -103,7 +103,9 @@ impl App {
             },
             created_at: now,
         };
-        let hash = self.hash_new_password(set_up.password, &owner).await?;
+        let holder = set_up.browser.holder();
+        let hash = self.hash_new_password(holder, set_up.password, &owner);
+        let hash = hash.await?;
         let device = self.device_cookies().await?.issue(owner.id, &hash);
         let (begin, cookie) = self.new_browser_session(owner.id, Way::Password, &set_up.browser);
         let event = begin.event_of(Action::SetUp, self.ids.next(now));
@@ -158,17 +160,18 @@ impl App {
         (link, issued)
     }
 
-    /// The hash of a new password, if it is good enough for this user.
+    /// The hash of a new password, if it is good enough for this user; `holder` wants it.
     pub(super) async fn hash_new_password(
         &self,
+        holder: Holder,
         typed: Secret,
         user: &User,
     ) -> Result<Secret, Error> {
         let about_user = [user.email.clone(), user.name.clone()];
         let judge =
             move || new_password(typed.reveal(), &about_user.each_ref().map(String::as_str));
-        let password = self.hashing.work(judge).await??;
-        self.hashing.hash(password).await
+        let password = self.hashing.work(holder, judge).await??;
+        self.hashing.hash(holder, password).await
     }
 }
 

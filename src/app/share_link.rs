@@ -123,7 +123,10 @@ impl App {
             .map(|name| typed_text("link's name", &name))
             .transpose()?;
         let password_hash = match create.password.take() {
-            Some(password) => Some(self.hashing.hash(link_password(password)?).await?),
+            Some(password) => {
+                let password = link_password(password)?;
+                Some(self.hashing.hash(Holder::Service, password).await?)
+            }
             None => None,
         };
         let now = self.now();

@@ -2,8 +2,8 @@
 //!
 //! 1. The account is looked up by its email, with the hash of its password. Where either is missing, all that follows is done
 //!    as if they were there, and takes as long.
-//! 2. The attempt is counted as a wrong one, and as a refused sign-in ([`crate::domain::refused_sign_in`]), in a transaction
-//!    of its own, before anything is compared: of a thousand that come at once, at most ten are compared. Who has a device
+//! 2. Whose turn it is to have a password compared (`hashing.rs`) is counted as a wrong one, and as a refused sign-in
+//!    ([`crate::domain::refused_sign_in`]), in a transaction of its own, before anything is compared: of a thousand that come at once, at most ten are compared. Who has a device
 //!    cookie of the account counts by that, everybody else by their network and with all others who have none. Whoever has
 //!    used up a count is refused; the counts are in the database, so replicas share them.
 //! 3. The password is compared with the hash, where no request waits for the thread (`hashing.rs`).
@@ -14,6 +14,7 @@
 use uuid::Uuid;
 
 use super::{App, shared_secret};
+use crate::client_address::network;
 use crate::domain::Error;
 use crate::domain::audit::{Action, Actor, AuditEvent, Person, Visitor};
 use crate::domain::browser_session::{BrowserSession, InBrowser};
@@ -65,6 +66,16 @@ pub struct Cookies {
     pub session: Secret,
     /// The device cookie, for who has a password.
     pub device: Option<Secret>,
+}
+
+impl Browser {
+    /// For whom a password is hashed: whoever is signed in, or else the network.
+    pub(super) fn holder(&self) -> Holder {
+        match &self.session {
+            Some(session) => session.user.id.into(),
+            None => Holder::Address(network(self.visitor.address)),
+        }
+    }
 }
 
 impl App {
@@ -162,6 +173,8 @@ impl App {
             .zip(browser.device.as_ref());
         let of_device =
             of_device.and_then(|((user_id, hash), device)| cookies.source(device, user_id, hash));
+        // Who finds no room in the line has tried nothing, and leaves nothing behind.
+        let first = self.hashing.first(browser.holder()).await?;
         let now = self.now();
         // Nobody has the account of an unknown email, so that nothing is kept of it, by as much work.
         let user_id = known.user_id.unwrap_or(UserId(Uuid::nil()));
@@ -175,7 +188,7 @@ impl App {
         let count = async move |sql: Sql<'_>| attempt.count(sql, now).await;
         let checked = self.store.write(Holder::Strangers, count).await??;
         let password = normalized(typed.reveal());
-        match self.hashing.verify(password, known.hash.clone()).await? {
+        match first.verify(password, known.hash.clone()).await? {
             true => Ok(checked),
             false => Err(Error::WrongPassword),
         }

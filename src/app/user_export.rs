@@ -12,7 +12,7 @@ use crate::domain::auth_code::AuthCode;
 use crate::domain::browser_session::BrowserSession;
 use crate::domain::catalog::Catalog;
 use crate::domain::holder::Holder;
-use crate::domain::id::{TeamId, UserId};
+use crate::domain::id::{AuditEventId, TeamId, UserId};
 use crate::domain::identity::Identity;
 use crate::domain::invitation::Invitation;
 use crate::domain::letter::Occasion;
@@ -37,6 +37,9 @@ const MOST: usize = 10_000;
 
 /// One more says whether there are more.
 const ASKED: u32 = MOST as u32 + 1;
+
+/// As many events are read and told at a time, which SQLite and this do on an async thread: others go on in between.
+const AT_ONCE: u32 = 500;
 
 impl App {
     /// The same as [`export_user`](App::export_user), for the operator: the audit says that it was given out. (A person's own is
@@ -178,18 +181,19 @@ impl App {
 
     /// What they have done, and what others have done to them; the newest.
     async fn tell_of_events(&self, id: UserId, all: &mut Map<String, Value>) -> Result<(), Error> {
-        let part = Part::first(ASKED);
-        let done = self.list_own_events(id, part).await?;
-        let list = async move |sql: Sql<'_>| sql.run(audit::list_about(id, part)).await;
-        let about = self.store.read(id, list).await?;
-        tell(all, "done", "moreDone", &done, event);
-        tell(
-            all,
-            "doneByOthers",
-            "moreDoneByOthers",
-            &about,
-            event_of_others,
-        );
+        let mut done = Events::told_by(event);
+        while let Some(part) = done.next {
+            done.take(self.list_own_events(id, part).await?);
+            tokio::task::yield_now().await;
+        }
+        done.tell(all, "done", "moreDone");
+        let mut about = Events::told_by(event_of_others);
+        while let Some(part) = about.next {
+            let list = async move |sql: Sql<'_>| sql.run(audit::list_about(id, part)).await;
+            about.take(self.store.read(id, list).await?);
+            tokio::task::yield_now().await;
+        }
+        about.tell(all, "doneByOthers", "moreDoneByOthers");
         Ok(())
     }
 }
@@ -199,6 +203,42 @@ fn tell<T>(all: &mut Map<String, Value>, name: &str, more: &str, rows: &[T], row
     let told: Vec<Value> = rows.iter().take(MOST).map(row).collect();
     all.insert(name.to_owned(), told.into());
     all.insert(more.to_owned(), (rows.len() > MOST).into());
+}
+
+/// Events that are read and told part by part.
+struct Events {
+    row: fn(&AuditEvent) -> Value,
+    told: Vec<Value>,
+    /// What is to be read next, if there may be more.
+    next: Option<Part<AuditEventId>>,
+}
+
+impl Events {
+    fn told_by(row: fn(&AuditEvent) -> Value) -> Events {
+        Events {
+            row,
+            told: Vec::new(),
+            next: Some(Part::first(AT_ONCE)),
+        }
+    }
+
+    /// The next part is read.
+    fn take(&mut self, events: Vec<AuditEvent>) {
+        self.told.extend(events.iter().map(self.row));
+        let goes_on = events.len() == AT_ONCE as usize && self.told.len() <= MOST;
+        let next = events.last().filter(|_| goes_on).map(|last| Part {
+            after: Some(last.id),
+            limit: AT_ONCE,
+        });
+        self.next = next;
+    }
+
+    /// As of [`tell`].
+    fn tell(mut self, all: &mut Map<String, Value>, name: &str, more: &str) {
+        all.insert(more.to_owned(), (self.told.len() > MOST).into());
+        self.told.truncate(MOST);
+        all.insert(name.to_owned(), self.told.into());
+    }
 }
 
 fn text(time: Timestamp) -> String {

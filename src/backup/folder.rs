@@ -9,6 +9,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use tempfile::{Builder, TempDir, TempPath};
 
 use super::container::is_backup;
@@ -140,8 +141,14 @@ fn sweep(parent: &Path) -> io::Result<()> {
         if !ours || !entry.file_type()?.is_dir() {
             continue;
         }
-        // What is locked is in use; what cannot be opened or removed is somebody else's, and hinders nobody.
-        if let Ok(lock) = File::open(entry.path())
+        // What is locked is in use; what cannot be opened or removed is somebody else's, and hinders nobody, also who puts
+        // something else in its place meanwhile: to open a pipe, say, would not end.
+        let folder = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
+        let mut options = OpenOptions::new();
+        if let Ok(lock) = options
+            .read(true)
+            .custom_flags(folder.bits())
+            .open(entry.path())
             && lock.try_lock().is_ok()
         {
             let _ = std::fs::remove_dir_all(entry.path());

@@ -322,7 +322,10 @@ async fn export_account(visit: Arc<Visit>, _: NoVariables) -> Answer {
     let turn = visit.site.turn(visit.user_id()?, Work::InMemory);
     let turn = turn.ok_or(Rejection::Error(Overloaded(Turns)))?;
     let all = visit.app().export_user(visit.user_id()?).await?;
-    let text = serde_json::to_string_pretty(&all).map_err(Error::internal)?;
+    // Some megabytes, which no other request is to wait for.
+    let write = move || serde_json::to_string_pretty(&all);
+    let text = tokio::task::spawn_blocking(write).await;
+    let text = text.map_err(Error::internal)?.map_err(Error::internal)?;
     let mut answer = http::Response::new(text.into());
     let headers = answer.headers_mut();
     let json = header::HeaderValue::from_static("application/json");

@@ -6,6 +6,7 @@
 //! it, and a key in constant use would let nobody revoke it: those who share a row may overtake one who waits for it, and
 //! those who share a lock may not.
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use uuid::Uuid;
@@ -57,21 +58,47 @@ pub fn list(team_id: TeamId, part: Part<ApiKeyId>) -> impl Batch<Out = Vec<Shown
     .all(read_shown)
 }
 
-/// At most `limit` keys of a team: those that are not revoked, then the others, each newest first.
-pub fn list_newest(team_id: TeamId, limit: u32) -> impl Batch<Out = Vec<ListedApiKey>> {
-    sql!(
-        "SELECT ",
-        SHOWN,
-        ", (SELECT \"user\".name FROM member JOIN \"user\" ON \"user\".id = user_id \
-             WHERE member.team_id = $1 AND user_id = created_by) \
-         FROM api_key WHERE team_id = $1 ORDER BY revoked_at IS NOT NULL, id DESC LIMIT $2"
-    )
-    .with(values![team_id, limit])
-    .all(|row| {
-        Ok(ListedApiKey {
-            shown: read_shown(row)?,
-            maker: row.take()?,
-        })
+/// How a key of the team `$1` is found that is not revoked and ends after the time behind this: by an index of its own
+/// (`api_key_unrevoked`), as a team may have any number of keys that have ended.
+const UNREVOKED_AFTER: &str =
+    "team_id = $1 AND revoked_at IS NULL AND coalesce(expires_at, 9223372036854775807) > ";
+
+/// A key as a page lists it, with the name of whoever made it, who is in the team.
+const LISTED: &str = text!(
+    "SELECT ",
+    SHOWN,
+    ", (SELECT \"user\".name FROM member JOIN \"user\" ON \"user\".id = user_id \
+         WHERE member.team_id = $1 AND user_id = created_by) FROM api_key WHERE "
+);
+
+fn read_listed(row: &mut Columns<'_>) -> Result<ListedApiKey, ScriptError> {
+    Ok(ListedApiKey {
+        shown: read_shown(row)?,
+        maker: row.take()?,
+    })
+}
+
+/// At most `limit` keys of a team: those that are valid, then the others, each newest first.
+pub fn list_newest(
+    team_id: TeamId,
+    now: Timestamp,
+    limit: u32,
+) -> impl Batch<Out = Vec<ListedApiKey>> {
+    // There are at most some hundreds of them. They are sorted here, as PostgreSQL might look for them from the newest key on.
+    let valid = sql!(LISTED, UNREVOKED_AFTER, "$2");
+    // Few that are valid lie between these.
+    let ended = sql!(
+        LISTED,
+        "team_id = $1 AND (revoked_at IS NOT NULL OR coalesce(expires_at, 9223372036854775807) <= $2) \
+         ORDER BY id DESC LIMIT $3"
+    );
+    let valid = valid.with(values![team_id, now]).all(read_listed);
+    let ended = ended.with(values![team_id, now, limit]).all(read_listed);
+    (valid, ended).rule(move |(mut keys, ended)| {
+        keys.sort_by_key(|it| Reverse(it.shown.key.id));
+        keys.extend(ended);
+        keys.truncate(limit as usize);
+        Ok(keys)
     })
 }
 
@@ -100,12 +127,9 @@ pub fn list_made_by(user_id: UserId, limit: u32) -> impl Batch<Out = Vec<ApiKey>
 
 /// How many keys of a team are valid.
 pub fn count_valid(team_id: TeamId, now: Timestamp) -> impl Batch<Out = Option<i64>> {
-    sql!(
-        "SELECT count(*) FROM api_key \
-         WHERE team_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"
-    )
-    .with(values![team_id, now])
-    .first(|row| Ok(row.take()?))
+    sql!("SELECT count(*) FROM api_key WHERE ", UNREVOKED_AFTER, "$2")
+        .with(values![team_id, now])
+        .first(|row| Ok(row.take()?))
 }
 
 /// Whether there is a key that is valid.
@@ -205,8 +229,9 @@ pub fn list_unrevoked(
     expired_by: Timestamp,
 ) -> impl Batch<Out = Vec<ApiKeyId>> {
     sql!(
-        "SELECT id FROM api_key WHERE team_id = $1 AND revoked_at IS NULL \
-         AND ($2 IS NULL OR created_by = $2) AND (expires_at IS NULL OR expires_at > $3) ORDER BY id"
+        "SELECT id FROM api_key WHERE ",
+        UNREVOKED_AFTER,
+        "$3 AND ($2 IS NULL OR created_by = $2) ORDER BY id"
     )
     .with(values![team_id, created_by, expired_by])
     .all(|row| Ok(row.take()?))

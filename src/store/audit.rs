@@ -89,20 +89,22 @@ pub fn list_of(actor: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<
     .all(row::read)
 }
 
-/// What others have done to a user, newest first.
+/// What others have done to a user, newest first: by an index of its own (`audit_event_by_others`), as a user may have done
+/// any number of things to themselves.
 pub fn list_about(user_id: UserId, part: Part<AuditEventId>) -> impl Batch<Out = Vec<AuditEvent>> {
     let after = part.after.unwrap_or(AuditEventId(Uuid::max()));
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM audit_event WHERE subject = $1 AND id < $2 AND (actor IS NULL OR actor <> $1) \
+        " FROM audit_event WHERE subject = $1 AND id < $2 AND (actor IS NULL OR actor <> subject) \
          ORDER BY id DESC LIMIT $3"
     )
     .with(values![user_id, after, part.limit])
     .all(row::read)
 }
 
-/// What a user has done of this kind since `time`, newest first.
+/// What a user has done of this kind since `time`, newest first. It is one of those that have an index of their own
+/// (`audit_event_shown`), as a user may have done any number of other things.
 pub fn list_done(
     actor: UserId,
     action: Action,
@@ -112,7 +114,8 @@ pub fn list_done(
     sql!(
         "SELECT ",
         row::COLUMNS,
-        " FROM audit_event WHERE actor = $1 AND action = $2 AND created_at > $3 ORDER BY id DESC LIMIT $4"
+        " FROM audit_event WHERE actor = $1 AND action = $2 AND action IN ('sign-in', 'refuse-passkey') \
+         AND created_at > $3 ORDER BY id DESC LIMIT $4"
     )
     .with(values![actor, action, time, limit])
     .all(row::read)

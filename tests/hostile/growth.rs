@@ -21,6 +21,10 @@ use invoicing::domain::time::{ManualClock, SystemClock, Timestamp};
 use invoicing::sqlite::Sqlite;
 use openapi_dropshot_runtime::json;
 use tempfile::TempDir;
+use test_support::service::Service;
+
+use crate::BINARY;
+use crate::people::{ORIGIN, form, signed_in};
 
 /// Records that are made; enough that what a table begins with does not count.
 const RECORDS: usize = 2_000;
@@ -149,4 +153,34 @@ async fn a_refresh_takes_no_more_than_operators_are_told() {
     assert!(first <= 340, "{first} bytes a refresh in the first hour");
     assert!(kept <= 150, "{kept} bytes a refresh after that");
     println!("{first} then {kept}");
+}
+
+#[tokio::test]
+async fn an_event_takes_no_more_than_operators_are_told() {
+    let service = test_support::given!(Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)]));
+    let (_, cookie) = test_support::given!(signed_in(&service).await);
+    let database = test_support::given!(service.own_database());
+    let Some(path) = database.strip_prefix("sqlite:") else {
+        return;
+    };
+    let in_use = || {
+        let file = rusqlite::Connection::open(path).unwrap();
+        let pages = "SELECT page_size * (page_count - freelist_count) \
+             FROM pragma_page_size, pragma_page_count, pragma_freelist_count";
+        let bytes: i64 = file.query_row(pages, [], |row| row.get(0)).unwrap();
+        bytes
+    };
+    // As many as a burst has.
+    const CHANGES: i64 = 190;
+    let before = in_use();
+    for number in 0..CHANGES {
+        let request = form("/account/name", &format!("name=Ada+{number}"));
+        let request = request
+            .header("cookie", &cookie)
+            .header("user-agent", "x".repeat(1_000));
+        let answer = service.caller.send_unchecked(request).await.unwrap();
+        assert_eq!(answer.status, 303, "{answer:?}");
+    }
+    let bytes = (in_use() - before) / CHANGES;
+    assert!((400..=800).contains(&bytes), "{bytes} bytes an event");
 }

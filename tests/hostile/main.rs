@@ -21,6 +21,7 @@ mod heads;
 mod noise;
 mod others;
 mod people;
+mod piles;
 mod process;
 mod proxies;
 mod proxy;

@@ -45,26 +45,64 @@ pub async fn signed_in(service: &Service) -> Result<(Uuid, String), Skip> {
 /// # Errors
 /// When the database of a deployment cannot be reached.
 pub fn has_done(service: &Service, user: &Uuid, count: u32) -> Result<(), Skip> {
+    let user_agent = "x".repeat(300);
+    let event = format!("'change-name', '{user_agent}', 1795211340123");
+    let columns = "audit_event (id, actor, action, user_agent, created_at)";
+    pile_up(
+        service,
+        columns,
+        count,
+        &[Piled::New, Piled::Id(user)],
+        &event,
+    )
+}
+
+/// The first columns of a row that is piled up.
+#[derive(Clone, Copy)]
+pub enum Piled<'a> {
+    /// An id that no other row has.
+    New,
+    /// The id of something.
+    Id(&'a Uuid),
+    /// 32 bytes that no other row has.
+    Digest,
+}
+
+/// Writes so many rows, which begin with some `ids` and are alike behind them.
+///
+/// # Errors
+/// When the database of a deployment cannot be reached.
+pub fn pile_up(
+    service: &Service,
+    table: &str,
+    count: u32,
+    ids: &[Piled<'_>],
+    rest: &str,
+) -> Result<(), Skip> {
     let database = service.own_database()?;
-    let (user, user_agent) = (user.simple(), "x".repeat(300));
-    let event = |id: &str, user: &str| {
-        format!("SELECT {id}, {user}, 'change-name', '{user_agent}', 1795211340123")
+    let path = database.strip_prefix("sqlite:");
+    let id = |it: &Piled<'_>| match (it, path) {
+        (Piled::New, Some(_)) => "randomblob(16)".to_owned(),
+        (Piled::New, None) => "gen_random_uuid()".to_owned(),
+        (Piled::Id(id), Some(_)) => format!("x'{}'", id.simple()),
+        (Piled::Id(id), None) => format!("'{id}'::uuid"),
+        (Piled::Digest, Some(_)) => "randomblob(32)".to_owned(),
+        (Piled::Digest, None) => "sha256(gen_random_uuid()::text::bytea)".to_owned(),
     };
-    let columns = "INSERT INTO audit_event (id, actor, action, user_agent, created_at)";
-    let Some(path) = database.strip_prefix("sqlite:") else {
-        let event = event("gen_random_uuid()", &format!("'{user}'::uuid"));
-        let all = format!("{columns} {event} FROM generate_series(1, {count})");
+    let ids: Vec<_> = ids.iter().map(id).collect();
+    let row = format!("INSERT INTO {table} SELECT {}, {rest}", ids.join(", "));
+    let Some(path) = path else {
+        let all = format!("{row} FROM generate_series(1, {count})");
         test_support::postgres::ask(database, &all);
         return Ok(());
     };
     let numbers = format!(
         "WITH RECURSIVE number (it) AS (SELECT 1 UNION ALL SELECT it + 1 FROM number WHERE it < {count})"
     );
-    let event = event("randomblob(16)", &format!("x'{user}'"));
     let file = Connection::open(path).expect("it is there");
     file.busy_timeout(Duration::from_secs(10))
         .expect("it is set");
-    file.execute(&format!("{columns} {numbers} {event} FROM number"), [])
+    file.execute(&format!("{numbers} {row} FROM number"), [])
         .expect("they are written");
     Ok(())
 }

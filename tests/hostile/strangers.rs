@@ -1,16 +1,20 @@
 //! Credentials that nobody has: somebody has to look them up, and those who have one must not wait for that.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use futures::{StreamExt as _, stream};
 use invoicing::domain::secret::{Secret, base62};
 use test_support::caller::{Answer, Request};
+use test_support::deployment::Skip;
 use test_support::given;
 use test_support::service::{Service, Team};
 
 use crate::BINARY;
 use crate::attack;
 use crate::others::Others;
+use crate::people::{ORIGIN, form, signed_in};
 use crate::scale::sized;
 
 const PRODUCTS: &str = "/api/v1/products";
@@ -127,4 +131,70 @@ async fn keys_that_nobody_has_cost_others_nothing() {
     let guesses = stream::iter(0..sized(500, 40_000)).for_each_concurrent(AT_ONCE, guess);
     tokio::join!(guesses, others.get_for(Duration::from_secs(1)));
     others.work(5).await;
+}
+
+/// Each address sends as many as it may, of accounts that nobody has: all of them are compared.
+#[tokio::test]
+async fn wrong_passwords_from_many_addresses_keep_nobody_from_signing_in() {
+    const ADDRESSES: u32 = 16;
+    const ATTEMPTS: u32 = 5;
+    let _turn = attack::turn().await;
+    let settings = [
+        ("INVOICING_TRUSTED_PROXIES", "127.0.0.1/32"),
+        ("INVOICING_ORIGIN", ORIGIN),
+    ];
+    let service = given!(Service::own(BINARY, &settings));
+    given!(signed_in(&service).await);
+    let sign_in = async |email: &str, password: &str, address: u32| {
+        let text = format!("email={email}&password={password}");
+        let address = format!("192.0.2.{address}");
+        let request = form("/sign-in", &text).header("x-forwarded-for", address);
+        let answer = service.caller.send_unchecked(request).await;
+        answer.expect("an answer comes").status
+    };
+    let compared = AtomicU32::new(ATTEMPTS);
+    // More together than a core compares.
+    let attack = (0..20 * ADDRESSES).map(async |number| {
+        for attempt in 0.. {
+            let email = format!("nobody-{number}-{attempt}%40example.com");
+            match sign_in(&email, "wrong+by+mistake", number % ADDRESSES).await {
+                422 => _ = compared.fetch_add(1, Ordering::Relaxed),
+                _ => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    });
+    let honest = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut answers = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let begun = Instant::now();
+            let status = sign_in("ada%40example.com", "lantern+harbour+tulip+nine", 100).await;
+            answers.push((status, begun.elapsed()));
+        }
+        answers
+    };
+    let answers = tokio::select! {
+        answers = honest => answers,
+        _ = join_all(attack) => unreachable!("it goes on without end"),
+    };
+    // One of each line goes first.
+    let is_good = |(status, took): &(u16, Duration)| *status == 303 && took.as_secs() < 5;
+    assert!(answers.iter().all(is_good), "{answers:?}");
+    // Two counts stay behind of each that is compared, or is the next of its line; and of no others.
+    let kept = given!(counts_of_wrong_passwords(&service));
+    let most = 2 * (compared.into_inner() + 2 * ADDRESSES);
+    assert!(kept <= most, "{kept} are kept, and not {most}");
+}
+
+/// How many counts of wrong passwords are kept.
+fn counts_of_wrong_passwords(service: &Service) -> Result<u32, Skip> {
+    let count = "SELECT count(*) FROM wrong_password";
+    let database = service.own_database()?;
+    let Some(path) = database.strip_prefix("sqlite:") else {
+        let counted = test_support::postgres::ask(database, count);
+        return Ok(counted.trim().parse().expect("a number"));
+    };
+    let file = rusqlite::Connection::open(path).expect("it is there");
+    let counted = file.query_row(count, [], |row| row.get(0));
+    Ok(counted.expect("it is counted"))
 }

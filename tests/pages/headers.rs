@@ -103,3 +103,27 @@ async fn a_page_that_is_refused_says_when_to_come_back() {
     assert!(refused.0.header("retry-after").is_some(), "{refused:?}");
     assert!(refused.0.header("ratelimit").is_some(), "{refused:?}");
 }
+
+#[tokio::test]
+async fn all_browsers_of_a_user_have_one_limit() {
+    let settings = [
+        ("INVOICING_RATE_LIMIT_PER_SECOND", "1"),
+        ("INVOICING_RATE_LIMIT_BURST", "60"),
+    ];
+    let Some(service) = server_with(&settings) else {
+        return;
+    };
+    person(&service, "ada@example.com").await;
+    let (mut first, mut second) = (Browser::new(&service), Browser::new(&service));
+    for browser in [&mut first, &mut second] {
+        browser.sign_in("ada@example.com", PASSWORD).await;
+    }
+    while first.get("/account").await.status() != 429 {}
+    let refused = second.get("/account").await;
+    refused.expect(429, "Too many requests");
+    // Of somebody else it is another one.
+    person(&service, "ben@example.com").await;
+    second.cookies.clear();
+    second.sign_in("ben@example.com", PASSWORD).await;
+    second.get("/account").await.expect(200, "ben@example.com");
+}

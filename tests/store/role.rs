@@ -1,5 +1,7 @@
 //! Who changes and removes whom, and what ends with them. The ids at the tests are those of docs/decisions.md.
 
+use std::time::Duration;
+
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::Scope;
@@ -297,21 +299,24 @@ async fn nothing_that_is_left_of_a_user_has_the_email() {
 }
 
 #[tokio::test]
-async fn a_key_that_works_is_not_hidden_behind_revoked_ones() {
+async fn a_key_that_works_is_not_hidden_behind_those_that_have_ended() {
     let service = Service::new().await;
     let (app, team) = (&service.app, service.team().await);
     let owner = join(app, team, "o@example.com", Role::Owner).await;
     let by = actor(&owner);
     let (mode, scope) = (Mode::Test, Scope::ReadOnly);
-    let create = async || {
-        let made = app.create_api_key(&by, team, mode, scope, None, None);
+    let create = async |expires_in| {
+        let made = app.create_api_key(&by, team, mode, scope, None, expires_in);
         made.await.unwrap().0
     };
-    let works = create().await;
+    let works = create(None).await;
+    let minute = Duration::from_secs(60);
     for _ in 0..2 {
-        let revoked = create().await;
+        create(Some(minute)).await;
+        let revoked = create(None).await;
         app.revoke_api_key(&by, revoked.id).await.unwrap();
     }
+    service.clock.advance(minute);
     let listed = app.list_newest_api_keys(owner.user_id, team, 2).await;
     let listed = listed.unwrap();
     assert_eq!(listed[0].shown.key.id, works.id);

@@ -42,9 +42,9 @@ fn a_database_that_is_not_there_old_new_locked_damaged_or_no_database_is_told_ap
 
     expect(&place, &[], "content", "good", "whole");
     let mut bytes = std::fs::read(place.path("invoicing.db")).unwrap();
-    // Pages behind the first, which has the schema's beginning.
-    let half = bytes.len() / 2;
-    bytes[half..half + 40_960].fill(0x5a);
+    // The last pages: none of them has the schema, without which it could not be opened.
+    let end = bytes.len();
+    bytes[end - 40_960..].fill(0x5a);
     place.write("invoicing.db", bytes);
     expect(&place, &[], "content", "bad", "damaged");
 

@@ -8,6 +8,7 @@ use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
 use invoicing::domain::id::ProductId;
+use invoicing::domain::list::Part;
 use invoicing::domain::secret::{Secret, base62};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
@@ -171,5 +172,26 @@ async fn keys_that_nobody_has_leave_a_known_one_and_everybody_else_their_connect
     for stranger in join_all(strangers).await {
         let refused = stranger.unwrap();
         assert!(matches!(refused, Err(Error::InvalidToken)), "{refused:?}");
+    }
+}
+
+/// A locked table stands for a list that takes long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_lists_the_members_of_a_team_leaves_the_service_its_connections() {
+    let trial = Trial::new(4).await;
+    let members = Locked::by(&trial.url, "LOCK TABLE member");
+    let list = |_| {
+        let (app, team) = (Arc::clone(&trial.app), trial.team.team_id);
+        tokio::spawn(async move { app.list_members(team, Part::default()).await })
+    };
+    let lists: Vec<_> = (0..20).map(list).collect();
+    trial.waiting(3).await;
+    let begun = Instant::now();
+    let keys = trial.app.list_api_keys(None, Part::default());
+    assert_eq!(keys.await.unwrap().len(), 2);
+    assert!(begun.elapsed() < IN_TIME, "{:?}", begun.elapsed());
+    drop(members);
+    for list in join_all(lists).await {
+        list.unwrap().unwrap();
     }
 }

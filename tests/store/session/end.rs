@@ -3,7 +3,10 @@
 use invoicing::domain::audit::Action;
 use invoicing::domain::id::SessionId;
 use invoicing::domain::list::Part;
+use invoicing::domain::member::Role;
 
+use super::super::engine::RANDOM_ID;
+use super::super::signed_in::join;
 use super::*;
 
 /// S19, of a session, in every process.
@@ -86,4 +89,26 @@ async fn a_removed_user_is_signed_out_everywhere() {
     assert_invalid_grant(mobile.exchange_token(Exchange::of(&code).into()).await);
     let issued = mobile.issue().await;
     assert!(matches!(issued, Err(Error::Missing { noun: "user", .. })));
+}
+
+/// V5 and P15: a thief who has signed in again and again keeps nobody from ending all of it, which is one change.
+#[tokio::test]
+async fn any_number_of_sessions_of_a_user_ends_at_once() {
+    let mobile = Mobile::new().await;
+    let team = mobile.service.team().await;
+    let person = join(&mobile, team, "bo@example.com", Role::Viewer).await;
+    mobile.sign_in().await;
+    let database = mobile.service.database();
+    let columns = "client_id, created_at, last_used_at, expires_at";
+    for _ in 0..16 {
+        database.change(&format!(
+            "INSERT INTO session (id, user_id, {columns}) \
+             SELECT {RANDOM_ID}, (SELECT id FROM \"user\" WHERE email = 'bo@example.com'), {columns} FROM session"
+        ));
+    }
+    let alive = "session WHERE ended_at IS NULL";
+    assert_eq!(database.rows(alive), 1 << 16);
+    mobile.end_app_sessions(person).await.unwrap();
+    // That of somebody else.
+    assert_eq!(database.rows(alive), 1);
 }

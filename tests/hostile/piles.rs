@@ -1,0 +1,170 @@
+//! What one person piles up without end, as fast as a rate limit allows: to show or count a few of it takes no longer for that,
+//! and ends when its user wants it to.
+//!
+//! A page that read all of it took everybody else's time: with 200,000 events, which somebody who is signed in makes in half an
+//! hour, eight requests for `/account` at a time had everybody wait for a second.
+
+use std::time::{Duration, Instant};
+
+use test_support::caller::Request;
+use test_support::deployment::Skip;
+use test_support::given;
+use test_support::service::Service;
+use uuid::Uuid;
+
+use crate::people::{ORIGIN, Piled, form, has_done, pile_up, signed_in};
+use crate::scale::sized;
+use crate::{BINARY, attack};
+
+/// Of each kind there are some from the beginning, more than a page shows.
+const FEW: u32 = 1_000;
+
+/// How much longer a page may take beside a pile: what a busy machine may add, and much less than to read it.
+const LONGER: Duration = Duration::from_millis(25);
+
+/// Somebody who is signed in, and the owner of a team.
+struct Somebody {
+    service: Service,
+    user: Uuid,
+    team: Uuid,
+    cookie: String,
+}
+
+impl Somebody {
+    async fn new() -> Result<Somebody, Skip> {
+        let service = Service::own(BINARY, &[("INVOICING_ORIGIN", ORIGIN)])?;
+        let team = service.new_team()?.id;
+        let (user, cookie) = signed_in(&service).await?;
+        let id = user.to_string();
+        service.command(&[
+            "member", "add", "--team", &team, "--user", &id, "--role", "owner",
+        ])?;
+        let uri = "com.example.app:/signed-in";
+        service.command(&[
+            "oauth-client",
+            "create",
+            "--id",
+            "app",
+            "--name",
+            "App",
+            "--redirect-uri",
+            uri,
+        ])?;
+        Ok(Somebody {
+            team: team.parse().expect("an id"),
+            service,
+            user,
+            cookie,
+        })
+    }
+
+    /// Keys that have ended, by their time and by being revoked.
+    fn pile_up_keys(&self, count: u32) -> Result<(), Skip> {
+        let columns =
+            "api_key (id, team_id, digest, mode, scope, created_at, expires_at, revoked_at)";
+        let ids = [Piled::New, Piled::Id(&self.team), Piled::Digest];
+        for ends in ["2, NULL", "NULL, 2"] {
+            let rest = format!("'test', 'read-only', 1, {ends}");
+            pile_up(&self.service, columns, count / 2, &ids, &rest)?;
+        }
+        Ok(())
+    }
+
+    /// Sessions of browsers that are alive.
+    fn pile_up_browsers(&self, count: u32) -> Result<(), Skip> {
+        let columns =
+            "browser_session (id, user_id, digest, created_at, signed_in_at, last_used_at)";
+        let ids = [Piled::New, Piled::Id(&self.user), Piled::Digest];
+        let now = now();
+        pile_up(
+            &self.service,
+            columns,
+            count,
+            &ids,
+            &format!("{now}, {now}, {now}"),
+        )
+    }
+
+    /// Sessions of apps that are alive.
+    fn pile_up_apps(&self, count: u32) -> Result<(), Skip> {
+        let columns = "session (id, user_id, client_id, created_at, last_used_at, expires_at)";
+        let (ids, now) = ([Piled::New, Piled::Id(&self.user)], now());
+        let rest = format!("'app', {now}, {now}, {}", now + 86_400_000);
+        pile_up(&self.service, columns, count, &ids, &rest)
+    }
+
+    async fn send(&self, request: Request, status: u16) -> Duration {
+        let begun = Instant::now();
+        let answer = self
+            .service
+            .caller
+            .send_unchecked(request.header("cookie", &self.cookie));
+        let answer = answer.await.expect("an answer comes");
+        assert_eq!(answer.status, status, "{answer:?}");
+        begun.elapsed()
+    }
+
+    /// The shortest of several times in which each page comes, and a key is made.
+    async fn times(&self) -> Vec<(String, Duration)> {
+        let keys = format!("/teams/{}/settings/integrations/api-keys", self.team);
+        let mut times = Vec::new();
+        for path in ["/account", "/account/devices", &keys] {
+            let mut shortest = Duration::MAX;
+            for _ in 0..5 {
+                shortest = shortest.min(self.send(Request::new("GET", path), 200).await);
+            }
+            times.push((path.to_owned(), shortest));
+        }
+        let mut shortest = Duration::MAX;
+        for _ in 0..5 {
+            let create = form(&keys, "name=x&mode=test&scope=read-only&expires_in=1s");
+            shortest = shortest.min(self.send(create, 303).await);
+        }
+        times.push(("a new key".to_owned(), shortest));
+        times
+    }
+}
+
+/// Milliseconds since 1970.
+fn now() -> u128 {
+    let now = std::time::UNIX_EPOCH.elapsed();
+    now.expect("it is later").as_millis()
+}
+
+#[tokio::test]
+async fn pages_take_as_long_however_much_somebody_has_piled_up() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    let pile_up = |count| {
+        somebody.pile_up_keys(count)?;
+        somebody.pile_up_browsers(count)?;
+        has_done(&somebody.service, &somebody.user, count)
+    };
+    given!(pile_up(FEW));
+    let before = somebody.times().await;
+    given!(pile_up(sized(100_000, 1_000_000)));
+    let after = somebody.times().await;
+    for ((what, before), (_, after)) in before.iter().zip(&after) {
+        let longest = 2 * *before + LONGER;
+        assert!(*after <= longest, "{what}: {before:?}, then {after:?}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_sets_a_new_password_is_rid_of_any_number_of_sessions() {
+    let _turn = attack::turn().await;
+    let somebody = given!(Somebody::new().await);
+    given!(somebody.pile_up_apps(sized(50_000, 200_000)));
+    given!(somebody.pile_up_browsers(FEW));
+    let service = &somebody.service;
+    let reset = ["user", "reset-link", "ada@example.com", "--origin", ORIGIN];
+    let link = given!(service.command(&reset));
+    let link = link["url"].as_str().expect("a link");
+    let path = link.strip_prefix(ORIGIN).expect("a page");
+    somebody
+        .send(form(path, "password=harbour+lantern+nine+tulip"), 303)
+        .await;
+    let user = somebody.user.to_string();
+    let left = given!(service.command(&["session", "list", "--user", &user]));
+    assert_eq!(left.as_array().map(Vec::len), Some(0));
+}
