@@ -18,8 +18,6 @@
 //!   for all of them. The code stays as it was.
 //! - **Code 5** Otherwise the session begins, and the code is marked with it. A used code is kept as long as
 //!   its session, for Code 2; after that there is nothing that another use could end.
-//! - **Code 6** Where the user has [`SESSIONS_PER_USER`] others by now, the first of them ends. So nobody who signs in as
-//!   somebody else makes more than that one can end at once.
 //!
 //! # Refresh (RFC 6749, 6; RFC 9700, 4.14.2)
 //!
@@ -59,8 +57,7 @@ use crate::domain::session::rules::{
     grace_to_end, rule_on_code, rule_on_refresh, session_expires_at,
 };
 use crate::domain::session::{
-    CodeExchange, Device, Refresh, Refreshed, SESSIONS_PER_USER, Session, SignedIn, TokenRequest,
-    TokenSet, grace,
+    CodeExchange, Device, Refresh, Refreshed, Session, SignedIn, TokenRequest, TokenSet, grace,
 };
 use crate::domain::subject::Subject;
 use crate::domain::time::Timestamp;
@@ -286,8 +283,7 @@ async fn begin_session(
     let insert = session::insert(&session);
     let used = auth_code::mark_used(&exchange.code, id);
     let pair = session::insert_pair(id, &exchange.pair, access_token_expires_at(now, now));
-    let beyond = session::end_first_beyond(user_id, SESSIONS_PER_USER, now);
-    sql.run((insert, used, pair, beyond)).await?;
+    sql.run((insert, used, pair)).await?;
     Ok(())
 }
 

@@ -250,18 +250,6 @@ pub fn end_all_of_user(user_id: UserId, now: Timestamp) -> impl Batch<Out = u64>
     (lock.with(values![user_id]), end.with(values![user_id, now])).rule(|(_, ended)| Ok(ended))
 }
 
-/// Ends the first sessions of a user where more than `most` are alive, so many at a time that there are soon no more than
-/// that. One that somebody works with just now is left to the next time.
-pub fn end_first_beyond(user_id: UserId, most: u32, now: Timestamp) -> impl Batch {
-    sql!(
-        "UPDATE session SET ended_at = $3 WHERE id IN ( \
-             SELECT id FROM session WHERE user_id = $1 AND ended_at IS NULL AND id <= ( \
-                 SELECT id FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY id DESC LIMIT 1 OFFSET $2) \
-             ORDER BY id LIMIT 10 FOR UPDATE SKIP LOCKED)"
-    )
-    .with(values![user_id, most, now])
-}
-
 /// The ids of all sessions of a user that are alive.
 pub fn ids_of_user(user_id: UserId, now: Timestamp) -> impl Batch<Out = Vec<SessionId>> {
     sql!("SELECT id FROM session WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2")

@@ -16,9 +16,6 @@ use super::time::Timestamp;
 use grace::Sealed;
 use pair::PairDigests;
 
-/// As many sessions of a user are alive: when another begins, the first of them ends (docs/decisions.md, S21).
-pub const SESSIONS_PER_USER: u32 = 1_000;
-
 /// A signed-in device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {

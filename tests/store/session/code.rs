@@ -2,10 +2,8 @@
 
 use invoicing::domain::Error;
 use invoicing::domain::id::UserId;
-use invoicing::domain::list::Part;
 use invoicing::domain::oauth_client::ClientId;
 use invoicing::domain::secret::Secret;
-use invoicing::domain::session::SESSIONS_PER_USER;
 
 use super::*;
 
@@ -267,22 +265,4 @@ async fn a_code_is_for_the_port_that_it_was_sent_to() {
         assert_invalid_grant(mobile.exchange_token(exchange(other).into()).await);
     }
     mobile.exchange_token(exchange(sent).into()).await.unwrap();
-}
-
-/// S21: of more than a thousand, the first has ended.
-#[tokio::test]
-async fn of_more_sessions_than_a_user_may_have_the_first_ends() {
-    let mobile = Mobile::new().await;
-    let (first, second) = (mobile.sign_in().await, mobile.sign_in().await);
-    for _ in 2..SESSIONS_PER_USER {
-        mobile.sign_in().await;
-    }
-    assert!(mobile.is_alive(&first).await);
-    let last = mobile.sign_in().await;
-    assert!(!mobile.is_alive(&first).await);
-    assert_invalid_grant(mobile.refresh(&first.refresh_token).await);
-    assert!(mobile.is_alive(&second).await && mobile.is_alive(&last).await);
-    // Of somebody else, as many as before.
-    let alive = mobile.list_sessions(Some(mobile.user.id), Part::first(2_000));
-    assert_eq!(alive.await.unwrap().len(), SESSIONS_PER_USER as usize);
 }
