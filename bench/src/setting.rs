@@ -88,8 +88,13 @@ impl Setting {
                 CORES[0], CORES[1]
             ),
         };
+        format!("{place}; {}", self.describe_rounds())
+    }
+
+    /// The same where it is said otherwise who runs where.
+    pub fn describe_rounds(&self) -> String {
         format!(
-            "{place}; medians of {} rounds of {:?}, +- half of their range",
+            "medians of {} rounds of {:?}, +- half of their range",
             self.rounds, self.seconds
         )
     }

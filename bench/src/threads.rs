@@ -68,10 +68,10 @@ impl Options {
         let binaries = self.setting.prepare()?;
         let folder = temporary::folder("invoicing-threads-")?;
         let describe = format!(
-            "{} products, {} connections; {}",
+            "{} products, {} connections; the service on all cores; {}",
             self.products,
             self.connections,
-            self.setting.describe()
+            self.setting.describe_rounds()
         );
         println!("{describe}\n\n{HEAD}");
         let start = |threads: &usize| {

@@ -168,7 +168,7 @@ impl App {
         ))
     }
 
-    /// Steps Code 2 to Code 6: who is signed in, with the session and the pair of tokens that are given.
+    /// Steps Code 2 to Code 5: who is signed in, with the session and the pair of tokens that are given.
     pub(crate) async fn carry_out_exchange(&self, exchange: CodeExchange) -> Result<UserId, Error> {
         let script = async move |sql: Sql<'_>| exchange_code(sql, &exchange).await;
         Ok(self.store.write(Holder::Exchanges, script).await??)
@@ -245,7 +245,7 @@ impl App {
     }
 }
 
-/// Steps Code 2 to Code 6: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
+/// Steps Code 2 to Code 5: who is signed in, or why nobody is. A refused grant may end a session, so it is a result here and no error,
 /// which would undo that.
 async fn exchange_code(
     sql: Sql<'_>,
@@ -263,7 +263,7 @@ async fn exchange_code(
     Ok(ruling)
 }
 
-/// Code 5 and Code 6
+/// Code 5
 async fn begin_session(
     sql: Sql<'_>,
     user_id: UserId,

@@ -2,10 +2,11 @@
 //!
 //! 1. The account is looked up by its email, with the hash of its password. Where either is missing, all that follows is done
 //!    as if they were there, and takes as long.
-//! 2. Whose turn it is to have a password compared (`hashing.rs`) is counted as a wrong one, and as a refused sign-in
-//!    ([`crate::domain::refused_sign_in`]), in a transaction of its own, before anything is compared: of a thousand that come at once, at most ten are compared. Who has a device
-//!    cookie of the account counts by that, everybody else by their network and with all others who have none. Whoever has
-//!    used up a count is refused; the counts are in the database, so replicas share them.
+//! 2. An attempt whose turn has come to have its password compared (`hashing.rs`) is counted as a wrong one, and as a refused
+//!    sign-in ([`crate::domain::refused_sign_in`]), in a transaction of its own, before anything is compared: of a thousand that
+//!    come at once, at most ten are compared. Who has a device cookie of the account counts by that, everybody else by their
+//!    network and with all others who have none. Whoever has used up a count is refused; the counts are in the database, so
+//!    replicas share them.
 //! 3. The password is compared with the hash, where no request waits for the thread (`hashing.rs`).
 //! 4. If it is the right one, what was counted is forgotten, and a session begins in one transaction, in which the user is
 //!    still there and the password still the one that was compared.
