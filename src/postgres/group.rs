@@ -42,6 +42,8 @@ struct Progress {
     has_failed: bool,
     /// Whether that was the first of the transaction to do so, and would have been through any connection.
     has_broken: bool,
+    /// The same of a statement that others have said something else with, which may be what has failed.
+    has_broken_together: bool,
 }
 
 impl Group {
@@ -79,13 +81,17 @@ impl Group {
         match end {
             End::Committed => counts.groups.note(members.len() as u64),
             End::Undone => counts.undone_groups.one(),
-            End::UndoneAlone | End::InDoubt(_) => {}
+            End::UndoneTogether | End::UndoneAlone | End::InDoubt(_) => {}
         }
         let tell = |member: Progress| {
             let is_to_blame = member.is_to_blame() && !matches!(end, End::UndoneAlone);
             if let Some(report) = member.report {
+                let its = match &end {
+                    End::Undone if member.has_broken_together => End::UndoneTogether,
+                    end => end.clone(),
+                };
                 // Who has stopped waiting does not need it.
-                let _ = report.end.send(end.clone());
+                let _ = report.end.send(its);
             }
             is_to_blame
         };
@@ -217,8 +223,9 @@ impl Progress {
                 }
                 Err(failure) => {
                     self.has_failed = true;
-                    let is_its_fault = failure.is_its_own && !failure.may_be_the_connection;
-                    self.has_broken |= failure.is_first && is_its_fault;
+                    let has_broken = failure.is_first && !failure.may_be_the_connection;
+                    self.has_broken |= has_broken && failure.is_its_own;
+                    self.has_broken_together |= has_broken && !failure.is_its_own;
                 }
             }
         }

@@ -55,8 +55,8 @@ const LEAST_TIME: Duration = Duration::from_millis(500);
 /// How long who has spoilt a group goes alone.
 const APART: Duration = Duration::from_secs(1);
 
-/// Who takes longer alone, after its group was undone, has waited for a lock there, too: longer than one waits for that in a
-/// group, and than all of a group take that go alone at the same time.
+/// Who has shared the statement that failed and takes longer alone has waited for a lock there, too: longer than one waits for
+/// that in a group, and than all of a group take that go alone at the same time.
 const SLOW: Duration = Duration::from_millis(200);
 
 /// The groups of a store.
@@ -128,7 +128,7 @@ impl Groups {
         !state.apart.contains_key(&holder)
     }
 
-    /// Notes how a change of `holder` went alone, after its group was undone: step 5.
+    /// Notes how a change of `holder` went alone, after its group was undone for what it may have caused: step 5.
     pub(super) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
         if was_refused || took >= SLOW {
             let until = Instant::now() + APART;

@@ -43,6 +43,8 @@ pub(super) enum End {
     Committed,
     /// Nothing has happened.
     Undone,
+    /// The same, and the member has shared the statement that failed with others: one of them is to blame.
+    UndoneTogether,
     /// The same where there was one change: if a rule has refused it, that is its answer.
     UndoneAlone,
     /// Nobody knows, for this reason.

@@ -174,7 +174,7 @@ impl Postgres {
         self.groups.takes(holder)
     }
 
-    /// Notes how a change of `holder` went alone, after its group was undone ([`groups`]).
+    /// Notes how a change of `holder` went alone, after its group was undone for what it may have caused ([`groups`]).
     pub(crate) fn went_alone(&self, holder: Holder, was_refused: bool, took: Duration) {
         self.groups.went_alone(holder, was_refused, took);
     }

@@ -31,11 +31,15 @@ impl Seat {
         &self.handle
     }
 
-    /// Reports what the script has answered, and waits for the end of the group.
+    /// Reports what the script has answered, and waits for the end of the group. Whether this may be the change for which it
+    /// was undone comes back too.
     ///
     /// # Errors
     /// What the script answered; [`ScriptError::Retry`] when the group was undone; [`ScriptError::Final`] when nobody knows.
-    pub(crate) async fn end<T>(self, result: Result<T, ScriptError>) -> Result<T, ScriptError> {
+    pub(crate) async fn end<T>(
+        self,
+        result: Result<T, ScriptError>,
+    ) -> (Result<T, ScriptError>, bool) {
         let outcome = match &result {
             Ok(_) => Outcome::Done,
             Err(ScriptError::Final(_)) => Outcome::Refused,
@@ -45,7 +49,9 @@ impl Seat {
         let report = Report { outcome, end };
         // If nobody listens, nobody answers.
         let _ = self.events.send(Event::Ended(self.number, report));
-        match (its.await, result) {
+        let end = its.await;
+        let is_suspect = matches!(end, Ok(End::UndoneTogether));
+        let answer = match (end, result) {
             (Ok(End::Committed), result) => result,
             // But not for a lock: alone it is waited for longer.
             (Ok(End::UndoneAlone), Err(ScriptError::Final(error)))
@@ -53,14 +59,15 @@ impl Seat {
             {
                 Err(ScriptError::Final(error))
             }
-            (Ok(End::Undone | End::UndoneAlone), Err(retry @ ScriptError::Retry(_))) => Err(retry),
-            (Ok(End::Undone | End::UndoneAlone), _) => {
-                Err(ScriptError::Retry("its group was undone".into()))
-            }
+            (Ok(End::Undone | End::UndoneTogether | End::UndoneAlone), result) => match result {
+                Err(retry @ ScriptError::Retry(_)) => Err(retry),
+                _ => Err(ScriptError::Retry("its group was undone".into())),
+            },
             (Ok(End::InDoubt(cause)), _) => Err(ScriptError::Final(Error::unavailable(cause))),
             (Err(_), _) => Err(ScriptError::Final(Error::unavailable(
                 "its group had no end in time",
             ))),
-        }
+        };
+        (answer, is_suspect)
     }
 }

@@ -305,24 +305,29 @@ async fn in_group<T>(
     if !postgres.takes_into_groups(holder) {
         return alone(postgres, attempts, Access::Changing, holder, script).await;
     }
+    let mut is_suspect = false;
     let attempt = async {
         let seat = postgres.seat(holder, subjects, deadline).await?;
         let result = script(Sql::Postgres(seat.handle())).await;
-        seat.end(result).await
+        let answer;
+        (answer, is_suspect) = seat.end(result).await;
+        answer
     };
     if let ControlFlow::Break(answer) = attempts.next(attempt).await {
         return answer;
     }
     let begun = Instant::now();
     let answer = alone(postgres, attempts, Access::Changing, holder, script).await;
-    postgres.went_alone(holder, answer.is_err(), begun.elapsed());
+    if is_suspect {
+        postgres.went_alone(holder, answer.is_err(), begun.elapsed());
+    }
     answer
 }
 
 /// What a lookup answers on PostgreSQL: together with others, or alone where it has to be or that failed.
 async fn looked_up<B: Batch>(
     postgres: &Postgres,
-    together: Option<&Lookups>,
+    mut together: Option<&Lookups>,
     holder: Holder,
     query: B,
     rows: usize,
@@ -330,7 +335,6 @@ async fn looked_up<B: Batch>(
     let mut sent = Vec::new();
     query.send(&mut sent);
     let mut attempts = postgres.attempts();
-    let mut together = together;
     let answers = loop {
         let attempt = async {
             if let Some(lookups) = together.take() {
