@@ -7,6 +7,7 @@ use futures::future::join_all;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::{ApiKey, Scope};
+use invoicing::domain::audit::Actor;
 use invoicing::domain::catalog::Mode;
 use invoicing::domain::id::ProductId;
 use invoicing::domain::product::StatusFilter;
@@ -71,6 +72,35 @@ async fn lookups_that_come_together_are_few_statements_whatever_team_they_are_fo
         let names: Vec<_> = join_all(pages).await.into_iter().flatten().collect();
         assert_eq!(names, expected);
         assert_eq!(run(&relay), CROWD.div_ceil(64), "{parameters}");
+    }
+}
+
+/// Of one that is known: strangers' are looked up alone (`fair.rs`).
+#[tokio::test]
+async fn credentials_that_come_together_are_few_statements_and_each_counts_for_itself() {
+    let (relay, app, _) = relayed(&migrated().await, "").await;
+    let mut secrets = Vec::new();
+    for _ in 0..CROWD {
+        let team = app.create_team("Acme").await.unwrap().id;
+        let (key, secret) = live_key(&app, team).await.unwrap();
+        app.authenticate_api_key(secret.reveal()).await.unwrap();
+        secrets.push((key.id, secret));
+    }
+    // When this returns, what was read of any key before is too old to count.
+    app.revoke_api_key(&Actor::Operator, secrets[0].0)
+        .await
+        .unwrap();
+    relay.take();
+    let found = secrets
+        .iter()
+        .map(|(_, secret)| app.authenticate_api_key(secret.reveal()));
+    let found = join_all(found).await;
+    assert_eq!(run(&relay), CROWD.div_ceil(64));
+    for (number, ((id, _), found)) in secrets.iter().zip(found).enumerate() {
+        match number {
+            0 => assert!(matches!(found, Err(Error::InvalidToken)), "{found:?}"),
+            _ => assert_eq!(found.unwrap().id, *id),
+        }
     }
 }
 
