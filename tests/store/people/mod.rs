@@ -2,6 +2,7 @@
 
 mod audit;
 mod deactivation;
+mod export;
 mod identity;
 mod links;
 mod passkey;
