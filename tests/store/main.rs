@@ -56,6 +56,7 @@ mod postgres {
     mod distribution;
     mod fair;
     mod groups;
+    mod groups_undone;
     mod leaving;
     mod lookups;
     mod lost;

@@ -1,4 +1,4 @@
-//! Changes that come together share a transaction, and nobody notices.
+//! Changes that come together share a transaction, and nobody notices. (Where one of them fails: `groups_undone.rs`.)
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -9,24 +9,20 @@ use futures::future::join_all;
 use invoicing::app::App;
 use invoicing::domain::Error;
 use invoicing::domain::api_key::ApiKey;
-use invoicing::domain::audit::Actor;
-use invoicing::domain::id::ProductId;
 use invoicing::domain::idempotency::{IdempotentRequest, Outcome};
 use invoicing::domain::product::{Product, ProductChanges};
 use invoicing::domain::time::SystemClock;
 use invoicing::store::open;
 use openapi_dropshot_runtime::{Field, json};
 use test_support::postgres::{Locked, ask};
-use uuid::Uuid;
 
-use super::lost::{END_IT, at_commit, tries};
 use super::relay::{Relay, migrated};
 use super::support::{Service, live_key, plain, with_sku};
 
 /// Changes at once: more than a group takes.
-const CROWD: usize = 80;
+pub const CROWD: usize = 80;
 
-fn request(key: impl Into<String>, method: &str) -> Option<IdempotentRequest> {
+pub fn request(key: impl Into<String>, method: &str) -> Option<IdempotentRequest> {
     let body = json::Value::Object(Vec::new());
     Some(IdempotentRequest::new(
         key,
@@ -50,7 +46,7 @@ where
 }
 
 /// How often there was each answer, in words.
-fn counted<T: Debug>(
+pub fn counted<T: Debug>(
     answers: &[Result<T, Error>],
     say: fn(&T) -> &'static str,
 ) -> BTreeMap<String, usize> {
@@ -65,20 +61,20 @@ fn counted<T: Debug>(
     counts
 }
 
-fn counts<const N: usize>(expected: [(&str, usize); N]) -> BTreeMap<String, usize> {
+pub fn counts<const N: usize>(expected: [(&str, usize); N]) -> BTreeMap<String, usize> {
     expected
         .map(|(answer, times)| (answer.to_owned(), times))
         .into()
 }
 
-fn once(outcome: &Outcome<Product>) -> &'static str {
+pub fn once(outcome: &Outcome<Product>) -> &'static str {
     match outcome.replayed {
         true => "replayed",
         false => "made",
     }
 }
 
-async fn create(app: Arc<App>, key: ApiKey, number: usize) -> Result<Outcome<Product>, Error> {
+pub async fn create(app: Arc<App>, key: ApiKey, number: usize) -> Result<Outcome<Product>, Error> {
     let request = request(format!("{number}"), "POST");
     app.create_product(&key, plain("A"), request).await
 }
@@ -105,77 +101,6 @@ async fn changes_that_come_together_are_committed_together() {
     assert!(transactions <= 2 + CROWD / 4, "{transactions}");
     let records = ask(url, "SELECT count(*) FROM idempotency WHERE answer <> ''");
     assert_eq!(records, CROWD.to_string());
-}
-
-#[tokio::test]
-async fn one_that_is_refused_takes_no_other_with_it() {
-    let service = Service::new().await;
-    let key = service.writer().await;
-    let taken = service.app.create_product(&key, with_sku("S"), None).await;
-    let id = taken.unwrap().value.id;
-    // By the database, by a rule after the database was asked, and not at all.
-    let made = at_once(CROWD, |number| {
-        let (app, key) = (service.app.clone(), key.clone());
-        async move {
-            let request = request(format!("{number}"), "POST");
-            match number % 8 {
-                0 => app.create_product(&key, with_sku("S"), request).await,
-                1 => {
-                    let changes = ProductChanges {
-                        unchanged_since: Some(super::support::START.before(Duration::from_secs(9))),
-                        ..Default::default()
-                    };
-                    app.update_product(&key, id, changes, request).await
-                }
-                _ => app.create_product(&key, plain("A"), request).await,
-            }
-        }
-    });
-    let expected = counts([
-        ("made", CROWD / 8 * 6),
-        (Error::DuplicateSku.to_string().as_str(), CROWD / 8),
-        (Error::ProductChanged.to_string().as_str(), CROWD / 8),
-    ]);
-    assert_eq!(counted(&made.await, once), expected);
-    let products = ask(service.database().url(), "SELECT count(*) FROM product");
-    assert_eq!(products, (CROWD / 8 * 6 + 1).to_string());
-}
-
-#[tokio::test]
-async fn one_that_is_refused_before_it_has_written_undoes_nobody() {
-    let service = Service::new().await;
-    let key = service.writer().await;
-    let taken = service.app.create_product(&key, with_sku("S"), None).await;
-    let taken = taken.unwrap().value.id;
-    // Nobody's, whose author is the same.
-    let missing = ProductId::from(Uuid::nil());
-    let made = at_once(CROWD, |number| {
-        let (app, key) = (service.app.clone(), key.clone());
-        async move {
-            match number % 8 {
-                0 => app.create_product(&key, with_sku("S"), None).await,
-                1 => {
-                    let changes = ProductChanges::default();
-                    app.update_product(&key, missing, changes, None).await
-                }
-                _ => create(app, key, number).await,
-            }
-        }
-    });
-    let expected = counts([
-        ("made", CROWD / 8 * 6),
-        (Error::DuplicateSku.to_string().as_str(), CROWD / 8),
-        (Error::ProductNotFound.to_string().as_str(), CROWD / 8),
-    ]);
-    assert_eq!(counted(&made.await, once), expected);
-    let transactions = format!(
-        "SELECT count(DISTINCT xmin::text) FROM product WHERE id <> '{}'",
-        taken.0
-    );
-    let transactions: usize = ask(service.database().url(), &transactions)
-        .parse()
-        .unwrap();
-    assert!(transactions <= CROWD / 8, "{transactions}");
 }
 
 #[tokio::test]
@@ -289,170 +214,6 @@ async fn replicas_make_requests_of_one_key_once() {
     });
     let expected = counts([("made", CROWD / 4), ("replayed", CROWD / 4 * 3)]);
     assert_eq!(counted(&made.await, once), expected);
-}
-
-#[tokio::test]
-async fn who_may_not_any_more_is_refused_and_who_may_is_not() {
-    let service = Service::new().await;
-    let (ended, good) = (service.writer().await, service.writer().await);
-    service
-        .app
-        .revoke_api_key(&Actor::Operator, ended.id)
-        .await
-        .unwrap();
-    let keys = [ended, good];
-    let made = at_once(CROWD, |number| {
-        create(service.app.clone(), keys[number % 2].clone(), number)
-    });
-    let expected = counts([
-        ("made", CROWD / 2),
-        (Error::InvalidToken.to_string().as_str(), CROWD / 2),
-    ]);
-    assert_eq!(counted(&made.await, once), expected);
-}
-
-#[tokio::test]
-async fn who_spoils_what_several_teams_say_together_goes_alone_and_they_do_not() {
-    let service = Service::new().await;
-    let mut products = Vec::new();
-    for _ in 0..CROWD {
-        let key = service.writer().await;
-        let made = service.app.create_product(&key, plain("A"), None).await;
-        products.push((key, made.unwrap().value.id));
-    }
-    let (spoiler, spoilt) = products[0].clone();
-    let taken = service
-        .app
-        .create_product(&spoiler, with_sku("S"), None)
-        .await;
-    let taken = taken.unwrap().value.id;
-    let patch = |number: usize| {
-        let (app, (key, id)) = (service.app.clone(), products[number].clone());
-        let changes = ProductChanges {
-            sku: Field::Value("S".into()),
-            ..Default::default()
-        };
-        async move { app.update_product(&key, id, changes, None).await }
-    };
-    let expected = counts([
-        ("made", CROWD - 1),
-        (Error::DuplicateSku.to_string().as_str(), 1),
-    ]);
-    // The first time, nobody knows who it is.
-    for _ in 0..2 {
-        assert_eq!(counted(&at_once(CROWD, patch).await, once), expected);
-    }
-    let transactions = format!(
-        "SELECT count(DISTINCT xmin::text) FROM product WHERE id NOT IN ('{spoilt}', '{taken}')"
-    );
-    let transactions: usize = ask(service.database().url(), &transactions)
-        .parse()
-        .unwrap();
-    assert!(transactions <= CROWD / 4, "{transactions}");
-}
-
-#[tokio::test]
-async fn who_waits_for_a_lock_keeps_nobody_else_waiting() {
-    let service = Service::new().await;
-    let (slow, other) = (service.writer().await, service.writer().await);
-    let made = service.app.create_product(&slow, plain("A"), None).await;
-    let id = made.unwrap().value.id;
-    let lock = format!("UPDATE product SET id = id WHERE id = '{id}'");
-    let locked = Locked::by(service.database().url(), &lock);
-    let waiting = {
-        let (app, slow) = (service.app.clone(), slow.clone());
-        tokio::spawn(async move {
-            app.update_product(&slow, id, Default::default(), None)
-                .await
-        })
-    };
-    let begun = Instant::now();
-    let made = at_once(CROWD, |number| {
-        create(service.app.clone(), other.clone(), number)
-    });
-    assert_eq!(counted(&made.await, once), counts([("made", CROWD)]));
-    assert!(
-        begun.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        begun.elapsed()
-    );
-    assert!(!waiting.is_finished());
-    drop(locked);
-    waiting.await.unwrap().unwrap();
-}
-
-/// Who cuts has the thread: beside it, the crowd goes on.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_crowd_whose_connections_are_cut_is_made_once_each() {
-    let service = Service::new().await;
-    let key = service.writer().await;
-    for round in 0..5 {
-        let (app, its) = (service.app.clone(), key.clone());
-        let made = tokio::spawn(at_once(CROWD, move |number| {
-            create(app.clone(), its.clone(), round * CROWD + number)
-        }));
-        for _ in 0..3 {
-            super::lost::cut(service.database().url());
-        }
-        for (number, answer) in made.await.unwrap().into_iter().enumerate() {
-            // Nobody knows of a commit that was not answered; the same request says what became of it.
-            let again = match answer {
-                Ok(outcome) => outcome,
-                Err(Error::Unavailable(_)) => {
-                    let again = create(service.app.clone(), key.clone(), round * CROWD + number);
-                    again.await.unwrap()
-                }
-                Err(error) => panic!("{error}"),
-            };
-            assert_eq!(again.value.name, "A");
-        }
-    }
-    let products = ask(service.database().url(), "SELECT count(*) FROM product");
-    assert_eq!(products, (5 * CROWD).to_string());
-}
-
-#[tokio::test]
-async fn a_commit_that_nobody_answered_is_unavailable_to_all_of_its_group_and_not_tried_again() {
-    let service = Service::new().await;
-    let url = service.database().url();
-    let key = service.writer().await;
-    at_commit(url, "product", END_IT);
-    let made = at_once(CROWD, |number| {
-        create(service.app.clone(), key.clone(), number)
-    });
-    for answer in made.await {
-        assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
-    }
-    let tries: usize = tries(url).parse().unwrap();
-    assert!(tries < CROWD / 4, "{tries}");
-    assert_eq!(service.database().rows("product"), 0);
-}
-
-/// One through which a change failed, and may not through another.
-#[tokio::test]
-async fn a_connection_whose_statements_have_become_stale_is_not_lent_again() {
-    let url = migrated().await;
-    let (relay, through) = Relay::before(&url).await;
-    let store = open(&through.parse().unwrap()).await.unwrap();
-    let app = App::new(store, Arc::new(SystemClock), "https://links.example");
-    let app = app.await.unwrap();
-    let team = app.create_team("Acme").await.unwrap().id;
-    let (key, _) = live_key(&app, team).await.unwrap();
-    let made = app.create_product(&key, plain("A"), None).await;
-    let id = made.unwrap().value.id;
-    let update = async || {
-        relay.take();
-        let changed = app.update_product(&key, id, Default::default(), None).await;
-        changed.unwrap();
-        let said: Vec<_> = relay.take().into_iter().flatten().collect();
-        said.iter()
-            .filter(|said| **said == (b'Q', b"ROLLBACK\0".to_vec()))
-            .count()
-    };
-    assert_eq!(update().await, 0);
-    ask(&url, "ALTER TABLE product ALTER name TYPE VARCHAR(500)");
-    assert_eq!(update().await, 1);
-    assert_eq!(update().await, 0);
 }
 
 #[tokio::test]
